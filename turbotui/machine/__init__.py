@@ -1,1 +1,1 @@
-"""The machine: hosts, topology, CPU model, platforms, PMUs. No other layer touches the machine."""
+"""The machine: hosts, topology, CPU model, platforms, PMUs; no other layer accesses the machine."""

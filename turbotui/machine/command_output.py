@@ -1,4 +1,4 @@
-"""The output of a command that runs apart from the terminal: read while it comes, the newest of it kept."""
+"""The output of a command that runs apart from the terminal: read at once, and the newest part kept."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Final
 from turbotui.untrusted import guarded, visible
 
 LIMIT: Final = 16 << 20
-"""Bytes that are kept; what is older is forgotten, and counted."""
+"""The most bytes that are kept; older ones are dropped, and counted."""
 _READ: Final = 1 << 16
-_REST: Final = 0.2  # seconds in which what is left in the pipe is read, though others may hold its other end
+_REST: Final = 0.2  # seconds for reading the rest of the pipe, whose other end other processes may hold
 _SEQUENCES: Final = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
 """Control sequences, operating system commands and escapes (ECMA-48, 5.3, 5.4 and 8.3.89)."""
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;:]*m")
@@ -22,14 +22,14 @@ _TAB: Final = 8
 
 
 class CommandOutput:
-    """A pipe for a command to write to, and a thread that empties it from `start` to `finish`.
+    """A pipe for a command's output, and a thread that reads it from `start` to `finish`.
 
-    A pipe, not a terminal: a command that sees one begins pagers and moves cursors.
+    It is a pipe, because commands start pagers and move cursors on a terminal.
 
     Attributes:
         mouth: the descriptor that the command writes to; -1 after `start`.
         written: bytes so far.
-        lost: bytes that were forgotten before anybody took them.
+        lost: bytes that were dropped before they were taken.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -51,7 +51,7 @@ class CommandOutput:
         self._thread.start()
 
     def finish(self) -> None:
-        """Read what is left, and no more: what the command left running may hold the pipe for ever."""
+        """Read the rest, without waiting for the pipe's end, which processes left by the command may hold open."""
         if self._thread.ident is not None:
             self._thread.join(_REST)
             if self._thread.is_alive():
@@ -59,19 +59,19 @@ class CommandOutput:
                 self._thread.join()
 
     def close(self) -> None:
-        """Stop reading, and give every descriptor back."""
+        """Stop reading, and close every descriptor."""
         self.finish()
         for descriptor in (self._pipe, self.mouth, self._ends, self._end):
             if descriptor >= 0:
                 os.close(descriptor)
 
     def tail(self, size: int = _READ) -> bytes:
-        """The newest bytes, at most so many."""
+        """Return at most `size` newest bytes."""
         with self._lock:
             return self._newest(size)
 
     def take(self) -> bytes:
-        """The lines that came since the last call, as far as they are kept; the end of a line once reading is over."""
+        """Return the kept lines since the last call; an incomplete last line only after the end."""
         with self._lock:
             data = self._newest(self.written - self._taken)
             self.lost += self.written - self._taken - len(data)
@@ -114,11 +114,11 @@ class CommandOutput:
 
 
 def text_lines(data: bytes, *, colours: bool = False) -> list[str]:
-    """Output as lines that a screen may show: what a line wrote over itself is left out, and no escape obeyed.
+    """Convert output to lines that a screen may show, without overwritten text and escape sequences.
 
     Args:
-        data: as the command wrote it.
-        colours: keep them; everything else that a terminal obeys is left out or marked in any case.
+        data: the output as written.
+        colours: whether to keep colours; all other control sequences are dropped or marked.
     """
     sequences = re.compile(_SEQUENCES)
     lines = []

@@ -1,4 +1,4 @@
-"""The metric definition of each type of core of a machine, and its events as counters of their PMU."""
+"""The metric definition of each core type of a machine, with events as counters of the PMU."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class CountedCoreType:
     """The CPUs of one type of core, with the PMU and the metric definition that count on them.
 
     Attributes:
-        definition: the events.
-        pmu: that counts them.
-        cpus: those that it covers; None for every one.
+        definition: the metric definition.
+        pmu: the PMU that counts its events.
+        cpus: the CPUs of this type; None for all.
     """
 
     definition: MetricDefinition
@@ -34,16 +34,16 @@ class CountedCoreType:
     cpus: frozenset[int] | None
 
     def attr(self, event: MetricEvent) -> PerfAttr:
-        """The event as perf_event_open(2) takes it, counting at once in all modes."""
+        """Return the attribute of an event that counts at once in all modes."""
         return PerfAttr(self.pmu.type, event.config, event.config1)
 
     def title(self, event: MetricEvent) -> str:
-        """The event in perf's words and the maker's: "perf cpu/config=0x1c7/ (FP_ARITH...)"."""
+        """Return the event in perf's and the vendor's words: "perf cpu/config=0x1c7/ (FP_ARITH...)"."""
         return f"perf {self.pmu.name}/{event.perf}/ ({event.name})"
 
 
 def core_types_of(machine: Machine) -> Iterator[CountedCoreType]:
-    """The types of core that are measured, have a metric definition, and whose PMU the kernel has."""
+    """Return the measured core types that have a metric definition and a PMU in the kernel."""
     measured = frozenset(machine.topology.cpus)
     main = metric_definition_of(machine.model)
     for name in _HYBRID_E:
@@ -61,7 +61,7 @@ def core_types_of(machine: Machine) -> Iterator[CountedCoreType]:
 
 
 def vector_bits(host: Host) -> int:
-    """The length of a scalable vector, 128 where there are none: what Arm's SCALE events and SVE widths count by."""
+    """Return the bits of a scalable vector, by which Arm's SCALE events count; 128 without such vectors."""
     try:
         return 8 * int(host.read_text(_VECTOR_LENGTH))
     except (HostError, ValueError):
@@ -69,19 +69,19 @@ def vector_bits(host: Host) -> int:
 
 
 def metric_definition_of(model: CpuModel) -> MetricDefinition | None:
-    """The metric definition of a processor's cores, of a hybrid's P cores; None where the table has none."""
+    """Return the metric definition of a processor's cores (of a hybrid's P cores); None if there is none."""
     processor = processor_of(model)
     return None if processor is None or not processor.metrics else definition(processor.metrics)
 
 
 def task_metric_definition_of(model: CpuModel) -> MetricDefinition | None:
-    """The metric definition by which tasks are counted, whose sets of events are as few as they can be."""
+    """Return the metric definition for tasks, with as few sets of events as possible."""
     found = metric_definition_of(model)
     return None if found is None else without_half(found)
 
 
 def e_core_metric_definition(model: CpuModel, pmu: str = "cpu_atom") -> MetricDefinition | None:
-    """The metric definition of a hybrid Intel processor's E cores, which a PMU of this name counts."""
+    """Return the metric definition of a hybrid Intel processor's E cores with a PMU of this name."""
     processor = processor_of(model)
     if processor is None:
         return None

@@ -1,4 +1,4 @@
-"""How long each CPU has worked, by /proc/stat (proc_stat(5)): whether others use a machine during a measurement."""
+"""CPU times by /proc/stat (proc_stat(5)), which show whether other work disturbs a measurement."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CpuTicks:
 
 
 def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:
-    """The times of all CPUs that are online; empty where they cannot be read."""
+    """Return the times of all online CPUs; empty if they cannot be read."""
     try:
         text = host.read_text(_PATH)
     except HostError:
@@ -47,12 +47,12 @@ def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:
 
 
 def busy_between(older: Mapping[int, CpuTicks], newer: Mapping[int, CpuTicks], cpus: Iterable[int]) -> float:
-    """How many of some CPUs worked between two readings, on average: 1.5 is one all the time and another half of it."""
+    """Return the average number of busy CPUs between two readings: 1.5 is one always, and another half the time."""
     return sum(_share(older[cpu], newer[cpu], idle=True) for cpu in cpus if cpu in older and cpu in newer)
 
 
 def stolen_between(older: Mapping[int, CpuTicks], newer: Mapping[int, CpuTicks], cpus: Iterable[int]) -> float:
-    """The largest share of the time between two readings that a hypervisor took from one of some CPUs, 0 to 1."""
+    """Return the largest share of time, 0 to 1, that a hypervisor took from one of some CPUs between two readings."""
     return max((_share(older[cpu], newer[cpu], idle=False) for cpu in cpus if cpu in older and cpu in newer),
                default=0.0)
 

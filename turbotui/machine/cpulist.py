@@ -1,4 +1,4 @@
-"""CPU lists: the kernel's "0-3,8" and "ff,00000003", and the sets people type after --cpu."""
+"""CPU lists: the kernel's "0-3,8" and "ff,00000003", and the sets of --cpu."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MASK_GROUP = re.compile(r"[0-9a-fA-F]{1,8}\Z")
 
 
 def parse_cpulist(text: str) -> frozenset[int]:
-    """The CPUs of a kernel list such as "0-3,8" or "0-31:2/8"; empty for an empty text.
+    """Parse a kernel list such as "0-3,8" or "0-31:2/8"; empty for an empty text.
 
     Grammar: kernel Documentation/admin-guide/kernel-parameters.rst, "cpu lists". "(null)", which old kernels print
     for a mask that does not exist, is empty too.
@@ -53,7 +53,7 @@ def parse_cpulist(text: str) -> frozenset[int]:
 
 
 def format_cpulist(cpus: Iterable[int]) -> str:
-    """CPUs as the kernel prints them, "0-3,8"; "" for none."""
+    """Format CPUs as the kernel prints them, "0-3,8"; "" for none."""
     items: list[str] = []
     start = previous = -2
     for cpu in [*sorted(set(cpus)), -2]:
@@ -67,7 +67,7 @@ def format_cpulist(cpus: Iterable[int]) -> str:
 
 
 def parse_cpumask(text: str) -> frozenset[int]:
-    """The CPUs of a kernel hex mask such as "ff,00000003": 32 bits a group, highest first; a group may be short.
+    """Parse a kernel hex mask such as "ff,00000003": 32 bits a group, highest first; groups may be short.
 
     Raises:
         ValueError: not a mask.
@@ -87,10 +87,10 @@ def parse_cpumask(text: str) -> frozenset[int]:
 
 
 def parse_cpu_set(text: str) -> frozenset[int]:
-    """The CPUs a person asks for with --cpu: N, N-M or N..M with M > N, joined by commas, one trailing comma allowed.
+    """Parse a set of --cpu: N, N-M or N..M with M > N, joined by commas, one trailing comma allowed.
 
     Raises:
-        UsageError: anything else, and numbers from 8192 on (docs/specs/turbostat.md 1.5).
+        UsageError: the text is no such set, or has numbers from 8192 on (docs/specs/turbostat.md 1.5).
     """
     items = text.strip().split(",")
     if len(items) > 1 and not items[-1]:
@@ -115,13 +115,13 @@ def parse_cpu_set(text: str) -> frozenset[int]:
 
 
 def _cpu_number(digits: str) -> int:
-    """The number of a CPU; one that has too many digits is out of range too."""
+    """Parse the number of a CPU; numbers with too many digits are out of range."""
     number = whole_number(digits)
     return MAX_CPUS if number is None else number
 
 
 def _bits(bits: int) -> frozenset[int]:
-    """Positions of the set bits, walking the bytes so that a sparse mask of thousands of CPUs stays cheap."""
+    """Yield the positions of set bits, by bytes, so that sparse masks of thousands of CPUs are cheap."""
     cpus: list[int] = []
     for index, byte in enumerate(bits.to_bytes((bits.bit_length() + 7) // 8, "little")):
         if byte:

@@ -1,4 +1,4 @@
-"""The CPU model: what the processor says it is, from /proc/cpuinfo of any architecture."""
+"""The CPU model, from /proc/cpuinfo of any architecture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from turbotui.machine.small_files import line_of, text_of
 from turbotui.untrusted import one_line
 
 AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
-"""Vendors of AMD's processors, and of those that are made under its licence."""
+"""Vendors of AMD's processors, and of processors made under AMD's licence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class CpuModel:
     Attributes:
         architecture: "x86_64", "i386", "aarch64", "arm", "s390x", "ppc64", "riscv64", "loongarch64", or "" if not
             recognised.
-        vendor: "GenuineIntel", "AuthenticAMD", "HygonGenuine", "Arm", "NVIDIA", "IBM/S390" ...; "" if not said.
+        vendor: "GenuineIntel", "AuthenticAMD", "HygonGenuine", "Arm", "NVIDIA", "IBM/S390" ...; "" if unknown.
         family: x86 family (as the kernel prints it: base and extended already added).
         model: x86 model, or None.
         stepping: x86 stepping, or None.
         name: the name as the machine prints it; on Arm the names of all kinds of core, joined by " + ".
         microcode: as printed ("0x2b000643"), or "".
         flags: x86 flags, Arm Features, s390 features or RISC-V extensions of the first CPU.
-        hypervisor: whether the CPU says it runs under one.
+        hypervisor: whether the CPU tells that it runs under one.
         implementer: Arm MIDR_EL1[31:24], or None.
         part: Arm MIDR_EL1[15:4], or None.
         mhz: clock as /proc/cpuinfo shows it, or None.
@@ -51,7 +51,7 @@ class CpuModel:
 
     @property
     def title(self) -> str:
-        """The name without the marketing, for the title line: "Xeon Platinum 8480+", "EPYC 9755", "Neoverse-V2"."""
+        """The short name for titles: "Xeon Platinum 8480+", "EPYC 9755", "Neoverse-V2"."""
         return short_name(self.name) or self.vendor or self.architecture or "unknown CPU"
 
     @property
@@ -61,7 +61,7 @@ class CpuModel:
 
     @property
     def x86_guest(self) -> bool:
-        """Whether a hypervisor may hide what x86 processors have; a guest of another kind never had it."""
+        """Whether this is an x86 guest, whose hypervisor may hide features; other guests never had them."""
         return self.hypervisor and self.x86
 
 
@@ -78,7 +78,7 @@ _NOISE = (
 
 
 def short_name(name: str) -> str:
-    """A processor's name without vendor, trademark signs, clock and core count; the name itself if nothing is left."""
+    """Return a name without vendor, trademark signs, clock and core count; the name itself if nothing is left."""
     short = name
     for noise in _NOISE:
         short = noise.sub(" ", short)
@@ -87,19 +87,19 @@ def short_name(name: str) -> str:
 
 
 def read_cpu_model(host: Host) -> CpuModel:
-    """Read the first CPU of /proc/cpuinfo. Never fails: what the file omits is empty or None."""
+    """Read the first CPU of /proc/cpuinfo, without failing: missing facts are empty or None."""
     try:
         text = host.read_text("/proc/cpuinfo")
     except HostError:
         return CpuModel()
     model = parse_cpu_model(text)
     if model.architecture in ("x86_64", "i386"):
-        return model  # the flag "hypervisor" is the processor's own word
+        return model  # the flag "hypervisor" is from CPUID
     return replace(model, hypervisor=model.hypervisor or _in_guest(host))
 
 
 def parse_cpu_model(text: str) -> CpuModel:
-    """The model from the text of /proc/cpuinfo, whose shape also tells the architecture."""
+    """Parse the text of /proc/cpuinfo, whose form also tells the architecture."""
     first, keys = _first_values(text)
     if "cpu family" in keys and "vendor_id" in keys:
         return _x86(first)
@@ -119,7 +119,7 @@ def parse_cpu_model(text: str) -> CpuModel:
 
 
 def _first_values(text: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """The keys of the first CPU's block, and the first value of every key anywhere (machine-wide lines too)."""
+    """Return the first CPU's keys, and the first value of every key anywhere, including machine-wide lines."""
     block: dict[str, str] = {}
     anywhere: dict[str, str] = {}
     processors = 0
@@ -158,7 +158,7 @@ _ARM_CORE = re.compile(r"^CPU (implementer|part)\s*:\s*(\w+)", re.MULTILINE)
 
 
 def _arm_names(text: str) -> list[str]:
-    """Names of all kinds of core of the machine, each once, in the order of their first CPU."""
+    """Return the names of all core types of the machine, each once, in the order of their first CPU."""
     found: dict[tuple[int, int], None] = {}
     implementer: int | None = None
     for key, value in _ARM_CORE.findall(text):
@@ -230,7 +230,7 @@ def _riscv(block: Mapping[str, str]) -> CpuModel:
 
 
 def _integer(text: str | None) -> int | None:
-    """A decimal or 0x number; None for anything else ("unknown" is what an old kernel prints for stepping)."""
+    """Parse a decimal or 0x number; None for other texts, such as old kernels' stepping "unknown"."""
     try:
         return None if text is None else int(text, 0)
     except ValueError:
@@ -252,7 +252,7 @@ _VIRTUAL_PRODUCTS = re.compile(r"QEMU|KVM|VMware|VirtualBox|Virtual Machine|Open
 
 
 def _in_guest(host: Host) -> bool:
-    """Whether a hypervisor is said to be there, on architectures whose /proc/cpuinfo has no word for it."""
+    """Tell whether there is a hypervisor, on architectures whose /proc/cpuinfo does not tell."""
     if line_of(host, "/sys/hypervisor/type") or host.exists("/proc/device-tree/hypervisor"):  # Xen; device-tree guests
         return True
     if re.search(r"^(?:LPAR|VM\d+) ", text_of(host, "/proc/sysinfo"), re.MULTILINE):  # s390: PR/SM or z/VM, KVM

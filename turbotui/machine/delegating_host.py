@@ -1,4 +1,4 @@
-"""A host that passes everything on to another one; who changes something of that is a subclass."""
+"""A host that delegates everything to another host; subclasses change some methods."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privilege
 
 
 class DelegatingHost:
-    """Another host.
+    """A host that delegates to another host.
 
     Args:
-        host: answers.
+        host: the other host.
     """
 
     def __init__(self, host: Host) -> None:
@@ -37,7 +37,7 @@ class DelegatingHost:
         """See `TimeStamped.read_tsc`.
 
         Raises:
-            HostError: also ENOSYS where the other host executes nothing.
+            HostError: also ENOSYS if the other host cannot execute instructions.
         """
         if not isinstance(self._host, TimeStamped):
             raise HostError(errno.ENOSYS, "rdtsc")
@@ -96,7 +96,7 @@ class DelegatingHost:
         return self._host.now_ns()
 
     def suspended_ns(self) -> int:
-        """See `Suspends.suspended_ns`; 0 where the other host's machine is never suspended."""
+        """See `Suspends.suspended_ns`; 0 if the other host's machine is never suspended."""
         return self._host.suspended_ns() if isinstance(self._host, Suspends) else 0
 
     def wall_ns(self) -> int:

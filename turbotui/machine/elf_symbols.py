@@ -1,6 +1,6 @@
 """Functions of ELF files by their symbol tables (System V ABI, chapter 4, symbol table), with pyelftools.
 
-pyelftools is asked where a table of functions is wanted, and only there: 60 ms.
+pyelftools takes 60 ms to import, so it is imported only when a table of functions is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 INSTALL: Final = "functions are named by pyelftools: pip install 'turbotui[functions]'"
-_LARGEST: Final = 2 << 30  # bytes of a file that is read: a debug build of a browser
+_LARGEST: Final = 2 << 30  # most bytes of a file: a debug build of a browser
 _MOST_SYMBOLS: Final = 2_000_000
 _CODE: Final = ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS")
 
@@ -27,11 +27,11 @@ class FunctionTable:
     """The functions of one file.
 
     Attributes:
-        starts: of each, ascending, as addresses of the file.
-        sizes: of each; 0 where the table does not tell.
-        names: of each, made visible.
-        segments: (offset in the file, length, address) of what is mapped.
-        why: why there are no names; "" where there are.
+        starts: the functions' addresses, ascending.
+        sizes: their sizes; 0 if unknown.
+        names: their names, with control characters made visible.
+        segments: (offset in the file, length, address) of mapped segments.
+        why: why there are no names; "" if there are.
     """
 
     starts: tuple[int, ...] = ()
@@ -41,7 +41,7 @@ class FunctionTable:
     why: str = ""
 
     def name(self, offset: int) -> str:
-        """The function at an offset of the file; "" where no symbol covers it."""
+        """Return the function at an offset of the file; "" if no symbol covers it."""
         for start, length, address in self.segments:
             if start <= offset < start + length:
                 return self._at(offset - start + address)
@@ -56,13 +56,13 @@ class FunctionTable:
 
 
 def read_functions(path: str, inode: int = 0, since: float = 0.0) -> FunctionTable:
-    """The functions of a file by its symbol table, else by its dynamic one.
+    """Read the functions of a file from its symbol table, else from its dynamic one.
 
     Args:
-        path: as mapped, made visible.
-        inode: that the file had when it was mapped; 0: whichever it has. Overlays show others than the kernel's
-            records, so that another one counts only of a file that was changed.
-        since: when the program began, in seconds since 1970.
+        path: the mapped path, made visible.
+        inode: the file's inode when it was mapped; 0 for any. Overlays show other inodes than the kernel's records, so
+            a difference counts only if the file was changed since.
+        since: the start of the program, in seconds since 1970.
     """
     try:
         from elftools.common.exceptions import ELFError  # noqa: PLC0415 - an extra
@@ -82,7 +82,7 @@ def read_functions(path: str, inode: int = 0, since: float = 0.0) -> FunctionTab
     except OSError as error:
         return FunctionTable(why=f"the file cannot be read: {error.strerror}")
     except (ELFError, ValueError, KeyError, IndexError, AssertionError, OverflowError, UnicodeError,
-            AttributeError, TypeError) as error:  # what a damaged file makes of pyelftools
+            AttributeError, TypeError) as error:  # errors of pyelftools for damaged files
         return FunctionTable(why=f"the file is no ELF file that can be read: {one_line(str(error))[:80]}")
 
 
@@ -99,7 +99,7 @@ def _read(elf: Any) -> FunctionTable:
 
 
 def _functions(table: Any) -> Iterator[tuple[int, tuple[int, str]]]:
-    """Each function's address, size and name; of several names at one address the last, as longer sizes win."""
+    """Return each function's address, size and name; of several at one address, the one with the largest size."""
     best: dict[int, int] = {}
     for number, symbol in enumerate(table.iter_symbols()):
         if number >= _MOST_SYMBOLS:

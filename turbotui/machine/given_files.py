@@ -1,7 +1,7 @@
-"""Files that a person names: only regular ones are read, up to a bound, and within a time.
+"""Reads files named by the user: only regular ones, up to a size, and within a time.
 
 Opening a FIFO waits for a writer, opening a device may do something (a tape rewinds), /dev/zero has no end, and a file
-on a server that is gone answers never. Each of these is a `GivenFileError` here.
+on an unreachable server may never answer. Each of these is a `GivenFileError` here.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from turbotui.dataclass import dataclass
 from turbotui.untrusted import original
 
 LARGEST: Final = 1 << 20
-"""Bytes of a file that a person writes: a configuration of a thousand CPUs takes a hundredth."""
+"""The most bytes of a file written by people; a configuration of a thousand CPUs has a hundredth."""
 PATIENCE: Final = 5.0
-"""Seconds after which a file that does not answer is given up."""
+"""Seconds after which reading a file is given up."""
 REFUSED: Final = errno.ENOTSUP
 """errno for a file that is not a regular one."""
 _CHUNK = 1 << 16
@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 
 class GivenFileError(Exception):
-    """A file that cannot be read.
+    """A file cannot be read.
 
     Attributes:
-        why: without its name, to stand behind a colon.
+        why: the reason without the file's name.
         missing: whether there is no file of that name.
     """
 
@@ -55,7 +55,7 @@ class GivenFile:
         """The content as UTF-8.
 
         Raises:
-            GivenFileError: it is not.
+            GivenFileError: the content is not UTF-8.
         """
         try:
             return self.data.decode()
@@ -64,24 +64,24 @@ class GivenFile:
 
 
 def read_given(path: str, largest: int = LARGEST, seconds: float = PATIENCE) -> GivenFile:
-    """The whole of a regular file.
+    """Read a whole regular file.
 
     Args:
-        path: as the person named it; links are followed.
-        largest: bytes that it may have.
-        seconds: for which is waited.
+        path: the path as the user named it; links are followed.
+        largest: the most bytes.
+        seconds: the longest wait.
 
     Raises:
-        GivenFileError: it is not there, cannot be read, is no regular file, is larger, or does not answer in time.
+        GivenFileError: the file is missing, unreadable, not regular, too large, or does not answer in time.
     """
     return within(seconds, lambda: _read(path, largest))
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:
-    """The result of a call that may wait for a file for ever; a thread still waiting is left behind.
+    """Return the result of a call that may wait for ever; a thread that still waits is left behind.
 
     Raises:
-        GivenFileError: it did not return in time.
+        GivenFileError: the call did not return in time.
         Exception: whatever the call raises.
     """
     outcome = _Outcome[T]()
@@ -111,19 +111,19 @@ class _Outcome(Generic[T]):
 
 
 def unsuitable(mode: int) -> str:
-    """Why a file of this mode is not read: "it is a FIFO, not a regular file"; "" for a regular one."""
+    """Return why a file of this mode is not read, "it is a FIFO, not a regular file"; "" for a regular one."""
     return "" if stat.S_ISREG(mode) else f"it is {kind_of(mode)}, not a regular file"
 
 
 def kind_of(mode: int) -> str:
-    """What a file of this mode is: "a FIFO"."""
+    """Name the kind of a file of this mode: "a FIFO"."""
     return "a file" if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "of an unknown kind")
 
 
 def _read(path: str, largest: int) -> GivenFile:
     try:
         path = original(path)
-        _refuse(os.stat(path))  # before it is opened: the opening of a device may do something
+        _refuse(os.stat(path))  # checked before opening, because opening a device may do something
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise GivenFileError(os.strerror(error.errno or errno.ENOENT), missing=True) from error
@@ -131,7 +131,7 @@ def _read(path: str, largest: int) -> GivenFile:
         raise GivenFileError(_words(error)) from error
     try:
         status = os.fstat(descriptor)
-        _refuse(status)  # it may have been replaced in between
+        _refuse(status)  # the file may have been replaced in between
         parts: list[bytes] = []
         size = 0
         while size <= largest and (part := os.read(descriptor, min(_CHUNK, largest + 1 - size))):

@@ -1,4 +1,4 @@
-"""The one boundary between turbotui and a machine.
+"""The boundary between turbotui and a machine.
 
 Everything that reads files, registers or counters, pins a thread or asks the time does so through a `Host`. Paths are
 those of the machine ("/sys/devices/..."), never of a sysroot. Every failure is a `HostError` with the errno; a host
@@ -17,7 +17,7 @@ from turbotui.dataclass import dataclass
 
 
 class HostKind(Enum):
-    """The kind of a host, which says what its numbers are worth. The value is the word shown to people."""
+    """The kind of a host, which tells whether its numbers were measured; the value is the word for people."""
 
     REAL = "REAL"
     SIMULATED = "SIMULATED"
@@ -25,7 +25,7 @@ class HostKind(Enum):
 
     @property
     def measured(self) -> str:
-        """The claim that this kind excludes: "measured" at all, or "measured now"."""
+        """The claim that this kind excludes: "measured", or "measured now"."""
         return "measured now" if self is HostKind.RECORDED else "measured"
 
 
@@ -50,10 +50,10 @@ class PerfAttr:
     """The fields of perf_event_attr that counting needs (uapi linux/perf_event.h).
 
     `read_format` is always GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING for what turbotui opens. For a breakpoint
-    config1 is its address and config2 its length. `sample_period` is a frequency in Hz where the flag `freq` is set.
-    `sample_type` says what a sample carries. `target_flags` go to the call itself: PERF_FLAG_PID_CGROUP says that the
-    target is a cgroup's directory instead of a thread. `clockid` is what records carry as time where the flag
-    `use_clockid` is set.
+    config1 is its address and config2 its length. `sample_period` is a frequency in Hz if the flag `freq` is set.
+    `sample_type` selects the fields of a sample. `target_flags` are passed to the call: PERF_FLAG_PID_CGROUP means that
+    the target is a cgroup's directory and not a thread. `clockid` is the clock of records if the flag `use_clockid` is
+    set.
     """
 
     type: int
@@ -81,7 +81,7 @@ class Privileges:
     Attributes:
         uid: effective user id.
         capabilities: the effective set as a bit mask (/proc/self/status CapEff).
-        perf_paranoid: kernel.perf_event_paranoid, None where it cannot be read.
+        perf_paranoid: kernel.perf_event_paranoid; None if it cannot be read.
         descriptors: (soft, hard) RLIMIT_NOFILE.
     """
 
@@ -91,21 +91,21 @@ class Privileges:
     descriptors: tuple[int, int]
 
     def has(self, capability: int) -> bool:
-        """Whether a capability number (linux/capability.h) is effective."""
+        """Tell whether a capability number (linux/capability.h) is effective."""
         return bool(self.capabilities >> capability & 1)
 
 
 NOT_GATHERED = errno_names.ENODATA
-"""errno of a recorded machine for a file, register or counter of which it has no record."""
+"""The errno of a recorded machine for a file, register or counter without a record."""
 RECORDED_COUNTER = "counter of a recorded machine"
-"""What the reading of a counter that opened and does not count is said to be of."""
+"""The subject of the error of reading a counter that opened but does not count."""
 CAP_SYS_RAWIO = 17
 CAP_SYS_ADMIN = 21
 CAP_PERFMON = 38
 
 
 class Host(Protocol):
-    """A machine, as far as it can be read. Descriptors are small integers of the host's own numbering."""
+    """The interface to a machine; descriptors are small integers of the host's own numbering."""
 
     @property
     def kind(self) -> HostKind:
@@ -113,24 +113,24 @@ class Host(Protocol):
 
     @property
     def name(self) -> str:
-        """A word for the title line, made visible: the host name, or the simulated machine's name."""
+        """The visible name for titles: the host name, or the simulated machine's name."""
 
     def read_text(self, path: str) -> str:
-        """The whole of a text file, made visible (`turbotui.untrusted`); TABs and line breaks stay.
+        """Read a whole text file, made visible (`turbotui.untrusted`) except TABs and line breaks.
 
         Raises:
             HostError: ENOENT, EACCES, ENODEV, EIO ...
         """
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        """Names in a directory, sorted and made visible; every path that is given to a host may be made of such names.
+        """Return the visible names in a directory, sorted; paths given to a host may consist of such names.
 
         Raises:
             HostError: ENOENT, ENOTDIR, EACCES ...
         """
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or directory of that name."""
+        """Tell whether a file or directory of that path exists."""
 
     def open_file(self, path: str) -> int:
         """Open a file read-only to be read again and again with `read_at`.
@@ -168,13 +168,13 @@ class Host(Protocol):
         """
 
     def close(self, descriptor: int) -> None:
-        """Give a descriptor back."""
+        """Close a descriptor."""
 
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
         """Bind the calling thread to these CPUs.
 
         Raises:
-            HostError: EINVAL when none of them is usable (offline, or outside the cpuset).
+            HostError: EINVAL if none of them is usable (offline, or outside the cpuset).
         """
 
     @property
@@ -185,16 +185,16 @@ class Host(Protocol):
         """
 
     def usable_cpus(self) -> frozenset[int] | None:
-        """CPUs of this process's cpuset and affinity as they are now, None if unrestricted or unknown."""
+        """Return the CPUs of this process's present cpuset and affinity; None if unrestricted or unknown."""
 
     def privileges(self) -> Privileges:
-        """Rights of this process on the machine."""
+        """Return the rights of this process on the machine."""
 
     def now_ns(self) -> int:
-        """Monotonic time in ns, not slewed where the kernel offers it (CLOCK_MONOTONIC_RAW)."""
+        """Return monotonic time in ns, not slewed if the kernel offers that (CLOCK_MONOTONIC_RAW)."""
 
     def wall_ns(self) -> int:
-        """Wall-clock time in ns since the epoch."""
+        """Return wall-clock time in ns since the epoch."""
 
 
 @runtime_checkable
@@ -202,10 +202,10 @@ class TimeStamped(Protocol):
     """A host whose CPUs this process runs on, so that it can execute instructions there."""
 
     def read_tsc(self) -> int:
-        """The time-stamp counter of the CPU that the calling thread runs on.
+        """Read the time-stamp counter of the calling thread's CPU.
 
         Raises:
-            HostError: ENOSYS where there is no such instruction, EPERM or EACCES where it is not allowed.
+            HostError: ENOSYS without such an instruction, EPERM or EACCES if it is not allowed.
         """
 
 
@@ -214,28 +214,28 @@ class Suspends(Protocol):
     """A host whose machine may be suspended while it is watched."""
 
     def suspended_ns(self) -> int:
-        """Time in ns for which the machine has been suspended since it was started; `now_ns` stands still meanwhile."""
+        """Return the ns for which the machine has been suspended since its start; `now_ns` pauses meanwhile."""
 
 
 @runtime_checkable
 class KnowsAbsence(Protocol):
-    """A recorded host on which ENOENT is what the machine answered."""
+    """A recorded host whose ENOENT is the machine's own answer."""
 
     def was_asked(self, path: str) -> bool:
-        """Whether a path was asked for while the machine was there; any other is refused with `NOT_GATHERED`."""
+        """Tell whether a path was gathered; any other path is refused with `NOT_GATHERED`."""
 
 
 def is_bare_copy(host: Host) -> bool:
-    """Whether a host is a mere copy of files: what it has not may have been there, and was not copied."""
+    """Tell whether a host is a mere copy of files, whose missing files may have existed."""
     return host.kind is HostKind.RECORDED and not isinstance(host, KnowsAbsence)
 
 
 @runtime_checkable
 class Elsewhere(Protocol):
-    """A host whose readings are sent by another process, so that nothing else of it can be read or counted from here.
+    """A host whose readings are sent by another process, so that nothing else of it can be read here.
 
     Attributes:
-        read_by: a sentence that says so.
+        read_by: a sentence about the process that reads it.
     """
 
     read_by: str

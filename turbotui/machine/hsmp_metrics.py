@@ -1,7 +1,7 @@
-"""The metrics table that the firmware of AMD MI300A fills: where it is, and its fields by a table of facts.
+"""The metrics table of AMD MI300A's firmware: its file, and its fields by a table of facts.
 
-Kernel Documentation/arch/x86/amd_hsmp.rst, "Metrics table binary sysfs": amd_hsmp shows it where the firmware
-speaks protocol 6, one file a socket. Each read asks the firmware, and gives the whole table or nothing.
+Kernel Documentation/arch/x86/amd_hsmp.rst, "Metrics table binary sysfs": amd_hsmp shows it if the firmware speaks
+protocol 6, one file for each socket. Each read queries the firmware, and returns the whole table or nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLATFORM: Final = "/sys/devices/platform"
 _ACPI: Final = re.compile(r"AMDI0097:([0-9a-fA-F]{2})", re.ASCII)
 _LEGACY: Final = f"{_PLATFORM}/amd_hsmp"
 _SOCKET: Final = re.compile(r"socket(\d+)", re.ASCII)
-PAGE: Final = 4096  # one read of the file has to have room for the whole table
+PAGE: Final = 4096  # a read of the file must have room for the whole table
 _BYTES: Final = 4
 
 
@@ -35,11 +35,11 @@ class MetricField:
 
     Attributes:
         offset: bytes from the beginning.
-        words: what is said of it; {} is the value.
-        decimals: of the value.
-        fraction: lower bits behind the point.
-        signed: whether it is two's complement.
-        count: how many stand in a row; the greatest is taken.
+        words: the text about the field; {} is the value.
+        decimals: decimals of the value.
+        fraction: the number of fraction bits.
+        signed: whether the field is two's complement.
+        count: the number of consecutive values, of which the greatest is used.
     """
 
     offset: int
@@ -50,23 +50,23 @@ class MetricField:
     count: int = 1
 
     def raw(self, table: bytes) -> int:
-        """The greatest of the integers there."""
+        """Return the greatest of the field's integers."""
         places = range(self.offset, self.offset + _BYTES * self.count, _BYTES)
         return max(int.from_bytes(table[at : at + _BYTES], "little", signed=self.signed) for at in places)
 
     def value(self, table: bytes) -> float:
-        """The value in the unit of `words`."""
+        """Return the value in the unit of `words`."""
         return self.raw(table) / (1 << self.fraction)
 
 
 @functools.cache
 def metric_fields() -> dict[str, MetricField]:
-    """The fields by their names in the kernel's header, in the order in which they are told."""
+    """Return the fields by their names in the kernel's header, in display order."""
     return {name: METRICS.row(MetricField, name, values) for name, values in METRICS.tables()}
 
 
 def find_tables(host: Host) -> tuple[tuple[int, str], ...]:
-    """The number of each socket that has a table, and its file."""
+    """Return the number of each socket with a table, and its file."""
     found = [(int(match[1], 16), f"{_PLATFORM}/{name}") for name in names_in(host, _PLATFORM)
              if (match := _ACPI.fullmatch(name))]
     found += [(int(match[1]), f"{_LEGACY}/{name}") for name in names_in(host, _LEGACY)
@@ -75,7 +75,7 @@ def find_tables(host: Host) -> tuple[tuple[int, str], ...]:
 
 
 def read_table(host: Host, path: str) -> bytes | Unavailable:
-    """The table now; or why it cannot be read or understood."""
+    """Read the table, or return why it cannot be read or understood."""
     try:
         return checked(read_bytes(host, path, PAGE), path)
     except HostError as error:
@@ -85,7 +85,7 @@ def read_table(host: Host, path: str) -> bytes | Unavailable:
 
 
 def checked(table: bytes, path: str) -> bytes | Unavailable:
-    """The bytes if they are a table that the firmware has filled."""
+    """Return the bytes if they are a table that the firmware has filled, else the reason."""
     if len(table) != SIZE:
         return Unavailable(Reason.UNKNOWN_MODEL, f"{path}: {len(table)} bytes, and the kernel describes a table of "
                            f"{SIZE} (protocol 6, MI300A)")

@@ -1,7 +1,7 @@
-"""On whose behalf the program works.
+"""The user on whose behalf the program works.
 
-Under sudo(8) files are of the person who asked, not of root; and root can be given up for good once what needs it is
-open (--drop-privileges).
+Under sudo(8) files belong to the invoking user, not to root, and root's rights can be given up for good once everything
+that needs them is open (--drop-privileges).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SETGROUPS: Final[Mapping[tuple[str, int], int]] = {
 }
 _NO_NEW_PRIVS: Final = 38  # PR_SET_NO_NEW_PRIVS (uapi linux/prctl.h)
 _NOBODY: Final = 65534  # the overflow id of kernels and the user "nobody" of distributions
-_QUERY: Final = 0xFFFF_FFFF  # an id that setfsuid(2) never takes: it answers which one is in force
+_QUERY: Final = 0xFFFF_FFFF  # an id that setfsuid(2) never accepts, so that it returns the present one
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class Person:
 
 
 def invoking_user(environment: Mapping[str, str]) -> Person | None:
-    """The person behind a root process, by SUDO_UID of sudo(8); None without sudo, or when root itself called it.
+    """Return the user behind a root process, by SUDO_UID of sudo(8); None without sudo, or if root called it.
 
-    Also after root was given up for that person, whose home the environment may still not name.
+    This also works after root was given up for that user, whose home the environment may not name.
     """
     text = environment.get("SUDO_UID", "")
     uid = int(text) if text.isascii() and text.isdecimal() else 0
@@ -64,17 +64,17 @@ def invoking_user(environment: Mapping[str, str]) -> Person | None:
         return None
     try:
         known = pwd.getpwuid(uid)
-    except (KeyError, OverflowError):  # an id that nobody has here
+    except (KeyError, OverflowError):  # an id that no user has here
         return None
     return Person(uid, known.pw_gid, tuple(os.getgrouplist(known.pw_name, known.pw_gid)), known.pw_dir)
 
 
 @contextlib.contextmanager
 def as_invoking_user(environment: Mapping[str, str]) -> Iterator[None]:
-    """Touch files with the rights of the person behind sudo(8), in the calling thread alone.
+    """Access files with the rights of the user behind sudo(8), in the calling thread only.
 
-    The kernel then judges every path by what that person may do, links that lead elsewhere included, and gives new
-    files to that person (setfsuid(2)). Counters that other threads open meanwhile keep their rights.
+    The kernel then checks every path, links included, with that user's rights, and gives new files to that user
+    (setfsuid(2)). Counters that other threads open meanwhile keep their rights.
 
     Raises:
         OSError: the identity cannot be taken.
@@ -92,7 +92,7 @@ def as_invoking_user(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 def _take(groups: Sequence[int], gid: int, uid: int) -> None:
-    """The user last on the way down and first on the way up: only root may set the others."""
+    """Set the ids, the user last on the way down and first on the way up, because only root may set the others."""
     if uid == 0:
         _filesystem_id("setfsuid", uid)
     _set_groups(groups)
@@ -112,7 +112,7 @@ def _set_groups(groups: Sequence[int]) -> None:
 
 
 def _filesystem_id(call: str, wanted: int) -> None:
-    """setfsuid(2) or setfsgid(2), which tell no failure: they are asked again."""
+    """Call setfsuid(2) or setfsgid(2), which report no failure, so that a second call checks the result."""
     change = getattr(ctypes.CDLL(None), call)
     change(ctypes.c_uint32(wanted))
     if change(ctypes.c_uint32(_QUERY)) & _QUERY != wanted:
@@ -120,12 +120,13 @@ def _filesystem_id(call: str, wanted: int) -> None:
 
 
 def forbid_new_privileges() -> None:
-    """Let no program that is run from now on gain rights, by a set-user-id bit or otherwise (no_new_privs, prctl(2)).
+    """Prevent programs run from now on from gaining rights, by set-user-id or otherwise (no_new_privs, prctl(2)).
 
-    It holds for the calling thread and for every thread and process that it makes, so it comes before there are others.
+    It applies to the calling thread and to every thread and process that it creates, so it must be called before others
+    exist.
 
     Raises:
-        TurbotuiError: there is nothing that could be given up later, or the kernel refuses.
+        TurbotuiError: there is nothing to give up later, or the kernel refuses.
     """
     if os.geteuid() != 0 and _held_capabilities():
         raise TurbotuiError("--drop-privileges gives up root, and this process has capabilities without being root: "
@@ -135,13 +136,14 @@ def forbid_new_privileges() -> None:
 
 
 def give_up_privileges(environment: Mapping[str, str]) -> None:
-    """Become the person behind sudo(8), or nobody, in every thread and for good; nothing for whom is not root.
+    """Become the user behind sudo(8), or nobody, in every thread and for good; does nothing unless root.
 
-    Groups go first and the user last, for only root may change groups. With the real, effective and saved user ids all
-    changed the kernel clears the capabilities of every thread (capabilities(7)); libc changes them together (nptl(7)).
+    Groups are changed first and the user last, because only root may change groups. When the real, effective and saved
+    user ids are all changed, the kernel clears the capabilities of every thread (capabilities(7)); libc changes all
+    threads together (nptl(7)).
 
     Raises:
-        TurbotuiError: something of them is left. Then nothing may go on.
+        TurbotuiError: some rights remain; then the program must not continue.
     """
     if os.geteuid() == 0:
         uid, gid = after_root(environment)
@@ -157,29 +159,29 @@ def give_up_privileges(environment: Mapping[str, str]) -> None:
 
 
 def after_root(environment: Mapping[str, str]) -> tuple[int, int]:
-    """The user and the group that `give_up_privileges` changes to."""
+    """Return the user and the group that `give_up_privileges` changes to."""
     person = invoking_user(environment)
     return (_NOBODY, _NOBODY) if person is None else (person.uid, person.gid)
 
 
 def without_root() -> None:
-    """Give up root before a command is run that --drop-privileges is given with; called in its process.
+    """Give up root in a command's process before its exec, with --drop-privileges.
 
     Raises:
-        TurbotuiError: something of root is left.
+        TurbotuiError: some rights of root remain.
     """
     forbid_new_privileges()
     give_up_privileges(os.environ)
 
 
 def _held_capabilities() -> str:
-    """The threads of this process that have or may take a capability, "" for none (proc_pid_status(5))."""
+    """Name the threads of this process that have or may gain a capability; "" for none (proc_pid_status(5))."""
     found = []
     for thread in os.listdir("/proc/self/task"):
         try:
             with open(f"/proc/self/task/{thread}/status", encoding="utf-8", errors="replace") as file:
                 sets = dict(line.split(":", 1) for line in file if line.startswith(("CapPrm:", "CapEff:", "CapAmb:")))
-        except (FileNotFoundError, ProcessLookupError):  # it has ended
+        except (FileNotFoundError, ProcessLookupError):  # the thread has ended
             continue
         if any(int(value, 16) for value in sets.values()):
             found.append(f"thread {thread} has capabilities {sets['CapPrm'].strip()}")

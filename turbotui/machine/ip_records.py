@@ -1,6 +1,6 @@
-"""Records of sampled instruction pointers, and which file was mapped where when one was taken.
+"""Records of sampled instruction pointers, and the mappings of files at the time of each sample.
 
-Layouts are those of uapi linux/perf_event.h (Linux 6.18), enum perf_event_type. Everything here is pure.
+Layouts are those of uapi linux/perf_event.h (Linux 6.18), enum perf_event_type. This module does no input or output.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAPPED: Final = struct.Struct("=IIQQQIIQQII")  # pid, tid, addr, len, pgoff, ma
 _MOST_PLACES: Final = 1_000_000
 _MOST_TASKS: Final = 20_000
 _LOOKS: Final = 5
-"""Times that the mappings of a process are looked up: it may map more where nothing is recorded of it."""
+"""The most lookups of a process's mappings, which may grow if they are not recorded."""
 
 
 class IpSample(NamedTuple):
@@ -33,8 +33,8 @@ class IpSample(NamedTuple):
 
     Attributes:
         event: identifier of the event that overflowed.
-        kernel: whether it was the kernel's; None for a hypervisor's or a guest's.
-        period: events that it stands for.
+        kernel: whether it is the kernel's; None for a hypervisor's or a guest's.
+        period: the number of events that the sample stands for.
     """
 
     time: int
@@ -46,7 +46,7 @@ class IpSample(NamedTuple):
 
 
 class Mapped(NamedTuple):
-    """A file, or what has no file, was mapped to be executed."""
+    """A file, or memory without a file, was mapped executable."""
 
     time: int
     pid: int
@@ -58,7 +58,7 @@ class Mapped(NamedTuple):
 
 
 class Began(NamedTuple):
-    """A process came into being as a copy of another, or (`parent` is itself) became another program."""
+    """A process was forked, or (if `parent` is itself) executed another program."""
 
     time: int
     pid: int
@@ -66,7 +66,7 @@ class Began(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """Records that found no room in the ring."""
+    """Records for which the ring had no room."""
 
     time: int
     number: int
@@ -76,10 +76,10 @@ IpRecord = IpSample | Mapped | Began | Missed
 
 
 def parse_ip_records(data: bytes) -> Iterator[IpRecord]:
-    """The records of a ring, whole ones; those that nobody needs are left out.
+    """Parse whole records of a ring, leaving out unneeded ones.
 
     Raises:
-        RecordError: bytes that are no records of this layout.
+        RecordError: the bytes are no records of this layout.
     """
     at = 0
     while at + HEADER.size <= len(data):
@@ -121,11 +121,11 @@ def _record(kind: int, misc: int, body: bytes) -> IpRecord | None:
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """What holds code: a file, or a name for what has none.
+    """A file with code, or a name for code without a file.
 
     Attributes:
-        path: of a file, made visible; "[vdso]", "//anon", "[kernel]" or "" where nothing is known.
-        inode: of the file when it was mapped; 0 for what has none.
+        path: the file's visible path; "[vdso]", "//anon", "[kernel]", or "" if unknown.
+        inode: the file's inode when it was mapped; 0 without a file.
     """
 
     path: str
@@ -138,16 +138,16 @@ UNMAPPED: Final = CodeFile("")
 
 
 class AddressSpaces:
-    """The code that processes have mapped, by the records in order of time, and the samples that lie in it.
+    """The code that processes have mapped, from records in order of time, and the samples in it.
 
     Args:
-        maps_of: what a process has mapped that ran before records began; None: all is recorded from its exec(2) on.
+        maps_of: returns the mappings of a process that ran before recording; None if all is recorded from exec(2) on.
 
     Attributes:
-        weights: of each event, file and offset in it, the number of samples and the events that they stand for.
+        weights: by event, file and offset, the number of samples and the events that they stand for.
         tasks: samples of each event and process.
-        lost: records that found no room.
-        left_out: samples of code places beyond a million.
+        lost: records for which the ring had no room.
+        left_out: samples at code positions beyond a million.
     """
 
     def __init__(self, maps_of: Callable[[int], Iterable[Mapped]] | None = None) -> None:
@@ -161,14 +161,14 @@ class AddressSpaces:
         self.left_out = 0
 
     def take(self, record: IpRecord) -> None:
-        """Note a record."""
+        """Take a record."""
         match record:
             case IpSample():
                 self._sample(record)
             case Mapped():
                 self._map(record)
             case Began() if self._maps_of is not None and record.parent not in self._maps:
-                pass  # nothing is known of its parent: its own mappings are looked up with its first sample
+                pass  # the parent is unknown, so its own mappings are looked up at its first sample
             case Began():
                 copied = self._maps.get(record.parent, {}) if record.parent != record.pid else {}
                 self._maps[record.pid] = dict(copied)
@@ -181,7 +181,7 @@ class AddressSpaces:
         end = record.start + record.length
         for start, old in list(maps.items()):
             if start < end and old.start + old.length > record.start:
-                del maps[start]  # what lies where another is mapped now is gone
+                del maps[start]  # mappings that the new one covers are gone
         maps[record.start] = record
         self._starts[record.pid] = sorted(maps)
 
@@ -200,7 +200,7 @@ class AddressSpaces:
         self.weights[key] = number + 1, events + sample.period
 
     def _look_up(self, pid: int) -> bool:
-        """Look up what a process has mapped now; whether there was something to look at."""
+        """Look up the present mappings of a process, and tell whether there are any."""
         looks = self._looks.get(pid, 0)
         if self._maps_of is None or looks >= _LOOKS:
             return False
@@ -210,7 +210,7 @@ class AddressSpaces:
         return pid in self._maps
 
     def place(self, sample: IpSample) -> tuple[CodeFile, int]:
-        """The file that a sample lies in, and where in it; the address itself where there is no file."""
+        """Return the file and offset of a sample; the address itself without a file."""
         if sample.kernel is not False:
             return (KERNEL if sample.kernel else OTHER_MODE), 0
         starts = self._starts.get(sample.pid, [])

@@ -1,6 +1,6 @@
-"""Samples of instruction pointers: by time, and by events of which each sample stands for a number.
+"""Samples instruction pointers by time, and by overflows of events.
 
-Of a command from its exec(2) on, with all that it starts; or of what runs already: CPUs, or one thread.
+The target is a command from its exec(2) on, with its descendants, or running work: CPUs, or one thread.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _MMAP, _COMM, _ENABLE_ON_EXEC, _TASK = 1 << 8, 1 << 9, 1 << 12, 1 << 13
 _SAMPLE_ID_ALL, _MMAP2, _COMM_EXEC, _USE_CLOCKID = 1 << 18, 1 << 23, 1 << 24, 1 << 25
 _RECORDS: Final = _MMAP | _MMAP2 | _COMM | _COMM_EXEC | _TASK
 CPU_CLOCK: Final = PerfAttr(1, 0)
-"""PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK: what every kernel has."""
+"""PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, which every kernel has."""
 _PERIOD_NS: Final = 1_000_003  # no multiple of a tick
-_PAGES: Final = 64  # 256 KiB: with 517 KiB a CPU an unprivileged user may lock it (kernel.perf_event_mlock_kb)
+_PAGES: Final = 64  # 256 KiB, within the 517 KiB a CPU that an unprivileged user may lock (kernel.perf_event_mlock_kb)
 DRAIN: Final = 0.1
-"""Seconds in which the rings of busy CPUs do not fill up."""
+"""Seconds between two reads, in which the rings of busy CPUs do not overflow."""
 _MONOTONIC: Final = time.CLOCK_MONOTONIC
 _TIMES: Final = 1 << 0 | 1 << 1  # PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING
 _READING: Final = struct.Struct("=QQQ")  # the count and both times
@@ -43,12 +43,12 @@ _CODE: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ..x. ([0-9a-f]+) [0-9a-f]+:[
 
 @dataclass(frozen=True, slots=True)
 class SampledAttr:
-    """An event that is sampled.
+    """A sampled event.
 
     Attributes:
-        attr: with the number of it that a sample stands for as its `sample_period`. A fixed number: where the kernel
-            adapts it to a rate, a sample of bursts carries another number than has passed.
-        cpus: that count it; None for every one.
+        attr: the attribute with a fixed `sample_period`, because samples of bursts carry a wrong number if the kernel
+            adapts the period to a rate.
+        cpus: the CPUs that count the event; None for all.
     """
 
     attr: PerfAttr
@@ -60,8 +60,8 @@ class SampledCode:
     """Tasks whose instruction pointers are sampled, with one ring for each (pid, CPU) of perf_event_open(2).
 
     Attributes:
-        targets: these.
-        running: whether they run already; else a command that waits before its exec(2), with all that it starts.
+        targets: the (pid, CPU) pairs.
+        running: whether they run already; otherwise a command that waits before its exec(2), with its descendants.
     """
 
     targets: tuple[tuple[int, int], ...]
@@ -69,37 +69,37 @@ class SampledCode:
 
     @classmethod
     def of_command(cls, pid: int, cpus: Sequence[int]) -> SampledCode:
-        """A command that waits before its exec(2)."""
+        """Sample a command that waits before its exec(2)."""
         return cls(tuple((pid, cpu) for cpu in cpus), running=False)
 
     @classmethod
     def of_cpus(cls, cpus: Sequence[int]) -> SampledCode:
-        """Whatever runs on these CPUs."""
+        """Sample everything that runs on these CPUs."""
         return cls(tuple((_EVERY, cpu) for cpu in cpus), running=True)
 
     @classmethod
     def of_thread(cls, tid: int) -> SampledCode:
-        """One thread, on any CPU."""
+        """Sample one thread, on any CPU."""
         return cls(((tid, _EVERY),), running=True)
 
 
 class IpSampler:
-    """Samples instruction pointers; a thread of its own empties the rings, or whoever calls `drain`.
+    """Samples instruction pointers; its own thread reads the rings, or the caller does by `drain`.
 
     Args:
         host: this machine.
-        code: what is sampled.
-        events: sampled beside time.
+        code: the tasks or CPUs to sample.
+        events: events to sample in addition to time.
 
     Attributes:
-        spaces: what was seen, complete after `stop`.
+        spaces: the result, complete after `stop`.
         keys: position of the event in `events` (-1 for time), by the identifier in `spaces.weights`.
         refused: events that cannot be sampled, by position, and why.
-        user_only: whether the kernel's part is left out, for want of rights.
-        damaged: rings' contents that could not be understood.
+        user_only: whether the kernel's part is excluded, for lack of permission.
+        damaged: the number of contents of rings that could not be parsed.
 
     Raises:
-        HostError: not even time can be sampled; nothing stays open.
+        HostError: not even time can be sampled; then nothing stays open.
     """
 
     def __init__(self, host: Host, code: SampledCode, events: Sequence[SampledAttr] = ()) -> None:
@@ -132,7 +132,7 @@ class IpSampler:
 
     def _open(self, events: Sequence[SampledAttr], flags: int) -> None:
         self.keys, self.refused = {}, {}
-        # of a whole CPU the clock goes on while nothing runs
+        # on a whole CPU the clock also runs while the CPU is idle
         busy = flags | _RECORDS | (_EXCLUDE_IDLE if self._code.running else 0)
         for pid, cpu in self._code.targets:
             first = self._add(pid, cpu, replace(CPU_CLOCK, sample_period=_PERIOD_NS), busy)
@@ -160,12 +160,12 @@ class IpSampler:
         return descriptor
 
     def start(self) -> None:
-        """Begin to empty the rings."""
+        """Begin to read the rings."""
         self._thread = threading.Thread(target=self._run, name="samples", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Take what is left, and close everything."""
+        """Read the rest, and close everything."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
@@ -175,11 +175,11 @@ class IpSampler:
         self._close()
 
     def shares(self) -> dict[int, float]:
-        """The part of the time that was sampled in which each event's counter was on, by position: they may take turns.
+        """Return the part of the time in which each event's counter ran, by position, because of multiplexing.
 
-        Measured by the time in which the clock of the same ring ran, which is never off: time_enabled of a thread's
-        event for one CPU goes on while the thread is on another. Of events of one kind of core, and a thread that goes
-        from one kind to another, nobody can tell; they are taken for always on.
+        The reference is the running time of the same ring's clock, which is never multiplexed: time_enabled of a
+        thread's event for one CPU also advances while the thread is on another CPU. For events of one core type and a
+        thread that changes between types the part is unknown, and taken as 1.
         """
         if not self._counting:
             return self._shares
@@ -203,7 +203,7 @@ class IpSampler:
             self.drain()
 
     def drain(self, *, last: bool = False) -> None:
-        """Take all rings; what is younger than the beginning waits for what other rings have of that time."""
+        """Read all rings; records newer than the beginning of this call wait for other rings' records of that time."""
         began = time.monotonic_ns()
         for ring in self._rings:
             try:
@@ -217,7 +217,7 @@ class IpSampler:
         del self._waiting[:due]
 
     def _mapped(self, pid: int) -> Iterator[Mapped]:
-        """What a process has mapped to be executed now; nothing where it has ended, or is hidden."""
+        """Return the present executable mappings of a process; none if it has ended, or is hidden."""
         try:
             lines = self._host.read_text(f"/proc/{pid}/maps").splitlines()
         except HostError:

@@ -1,6 +1,6 @@
 """The running kernel's build options, boot parameters and loaded drivers.
 
-So that a missing driver is explained by what the machine says, and no remedy is given that it contradicts.
+They explain a missing driver by facts of the machine, and rule out remedies that contradict these facts.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _GZIP = 31  # wbits of zlib for one member with gzip's header
 
 
 def no_driver(host: Host, module: str, option: str, detail: str, *, remedy: str = "") -> Unavailable:
-    """Why a driver does not show itself, by what the kernel says of it.
+    """Return why a driver is missing, by the kernel's options and modules.
 
     Args:
         host: the machine.
         module: name of the driver's module.
-        option: that builds it, without "CONFIG_".
-        detail: what was looked for and not found.
-        remedy: what helps where the driver could be loaded; "": modprobe.
+        option: the option that builds it, without "CONFIG_".
+        detail: what was missing.
+        remedy: the remedy if the driver could be loaded; "" for modprobe.
     """
     load = remedy or f"modprobe {module}"
     newer = f"dmesg | grep -i {module}; a newer kernel may know this processor"
@@ -46,15 +46,15 @@ def no_driver(host: Host, module: str, option: str, detail: str, *, remedy: str 
 
 
 def boot_word(host: Host, *patterns: str) -> str:
-    """The first word on the kernel's command line that one of the patterns matches whole; "" for none."""
+    """Return the first word of the kernel's command line that fully matches a pattern; "" for none."""
     words = text_of(host, "/proc/cmdline").split()
-    if "--" in words:  # what comes after is for init (Documentation/admin-guide/kernel-parameters.rst)
+    if "--" in words:  # the rest is for init (Documentation/admin-guide/kernel-parameters.rst)
         words = words[: words.index("--")]
     return next((one_line(word) for word in words for pattern in patterns if re.fullmatch(pattern, word)), "")
 
 
 def is_loaded(host: Host, module: str) -> bool:
-    """Whether /proc/modules lists a module."""
+    """Tell whether /proc/modules lists a module."""
     try:
         lines = host.read_text("/proc/modules").splitlines()
     except HostError:
@@ -64,12 +64,12 @@ def is_loaded(host: Host, module: str) -> bool:
 
 
 def build_option(host: Host, option: str, module: str = "") -> str:
-    """CONFIG_<option> by what the kernel and its modules say: "y", "m", "n"; "" where nothing can be read.
+    """Return CONFIG_<option>, "y", "m" or "n", by the kernel and its modules; "" if nothing can be read.
 
     Args:
         host: the machine.
-        option: without "CONFIG_".
-        module: that it builds; "" for an option that builds none.
+        option: the option without "CONFIG_".
+        module: the module that it builds; "" for none.
     """
     try:
         release = one_line(host.read_text("/proc/sys/kernel/osrelease"))
@@ -95,7 +95,7 @@ def build_option(host: Host, option: str, module: str = "") -> str:
 
 
 def _running_config(host: Host, _release: str) -> str | None:
-    """/proc/config.gz of kernels with CONFIG_IKCONFIG_PROC; None where it is not there or not gzip."""
+    """Read /proc/config.gz of kernels with CONFIG_IKCONFIG_PROC; None if it is missing or not gzip."""
     packed = bytearray()
     try:
         with closing(host, host.open_file("/proc/config.gz")) as descriptor:
@@ -107,7 +107,7 @@ def _running_config(host: Host, _release: str) -> str | None:
 
 
 def _boot_config(host: Host, release: str) -> str | None:
-    """The configuration that distributions install beside the kernel; None where there is none."""
+    """Read the configuration that distributions install beside the kernel; None if there is none."""
     for path in (f"/boot/config-{release}", f"/lib/modules/{release}/config"):
         if host.exists(path):
             try:

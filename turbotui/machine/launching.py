@@ -1,7 +1,7 @@
-"""The one way in which turbotui starts somebody's command: held before exec(2), and as a shell would have started it.
+"""Starts commands for the user: held before exec(2), and in the state in which a shell would start them.
 
 The interpreter ignores SIGPIPE and SIGXFSZ from its start (CPython, Python/pylifecycle.c), and turbotui raises its
-limit of open files; exec(2) hands both on. `while :; do echo x; done | head -1` would then never end.
+limit of open files. exec(2) would pass both on, so that `while :; do echo x; done | head -1` would never end.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from turbotui.errors import TurbotuiError
 from turbotui.machine.linux import DESCRIPTORS_AT_START
 from turbotui.untrusted import one_line, original
 
-_NOT_RUN: Final = 127  # what a shell answers for a command that it cannot run
+_NOT_RUN: Final = 127  # a shell's exit statuses for commands that it cannot run
 _IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class NotRunError(TurbotuiError):
-    """A command that cannot be run.
+    """A command cannot be run.
 
     Args:
-        command: its first word.
+        command: the command's first word.
         number: errno of exec(2).
     """
 
@@ -39,14 +39,14 @@ class NotRunError(TurbotuiError):
 class Held:
     """A child that waits for `go`, then becomes the command.
 
-    It is a fork of this process, so it is made before there are threads.
+    It is a fork of this process, so it must be created before there are threads.
 
     Args:
         words: the command and its arguments, looked up in PATH.
         stdout: the descriptor that the command writes to; None for this process's own.
-        prepare: called in the child before it waits; a `TurbotuiError` of it keeps the command from being run.
-        apart: the command leads a session of its own: no terminal is its own, it reads nothing, its errors go where its
-            output goes, and signals go to all that it started.
+        prepare: called in the child before it waits; a `TurbotuiError` from it prevents the command from running.
+        apart: whether the command leads a session of its own, without a terminal and input, with errors in its output,
+            and with signals for all its descendants.
     """
 
     def __init__(self, words: Sequence[str], stdout: int | None = None,
@@ -75,19 +75,19 @@ class Held:
         """Let the held command run.
 
         Raises:
-            NotRunError: it cannot be run.
+            NotRunError: the command cannot be run.
         """
         self._gone = True
         os.write(self._open, b"g")
         os.close(self._open)
-        answer = os.read(self._outcome, 4)  # ends empty when exec closes the other end
+        answer = os.read(self._outcome, 4)  # the pipe ends without data when exec closes the other end
         os.close(self._outcome)
         if answer:
             self.wait()
             raise NotRunError(self.name, int.from_bytes(answer, "little"))
 
     def poll(self) -> int | None:
-        """Exit status of the command, the negative number of the signal that killed it, or None while it runs."""
+        """Return the command's exit status, the negative number of the signal that killed it, or None while it runs."""
         return self._reap(os.WNOHANG)
 
     def wait(self) -> int:
@@ -98,7 +98,7 @@ class Held:
 
     @property
     def status(self) -> int | None:
-        """Exit status as a shell gives it, 128 and the signal's number for a killed command; None while it runs."""
+        """The exit status as a shell gives it, with 128 and the signal's number if killed; None while it runs."""
         code = self.poll()
         return code if code is None or code >= 0 else 128 - code
 
@@ -111,9 +111,9 @@ class Held:
                     os.killpg(self.pid, number)
 
     def close(self) -> None:
-        """Give the descriptor back; a command that was never let go ends without having run.
+        """Close the descriptor; a command that was never started ends without having run.
 
-        It is killed: a child that was made later holds its pipe open, so closing that would tell it nothing.
+        It is killed, because a child created later may hold its pipe open, so that closing the pipe has no effect.
         """
         if not self._gone:
             self._gone = True
@@ -126,7 +126,7 @@ class Held:
             self.descriptor = -1
 
     def _reap(self, flags: int) -> int | None:
-        with self._reaping:  # a thread that waits for the end, and one that asks, do not both take it
+        with self._reaping:  # a waiting and a polling thread must not both reap the child
             if self._code is None:
                 pid, status, usage = os.wait4(self.pid, flags)
                 if pid:
@@ -153,16 +153,16 @@ class Held:
             os.write(outcome_writer, errno.EPERM.to_bytes(4, "little"))
         except OSError as error:
             os.write(outcome_writer, (error.errno or 1).to_bytes(4, "little"))
-        except ValueError:  # an empty word, which the interpreter refuses by itself; execve(2) would find no such file
+        except ValueError:  # the interpreter refuses an empty word by itself; execve(2) would return ENOENT
             os.write(outcome_writer, errno.ENOENT.to_bytes(4, "little"))
         finally:
             os._exit(_NOT_RUN)
 
 
 def _undo_python() -> None:
-    """Give the process back what a command expects and the interpreter or turbotui changed."""
+    """Restore the signals and limits that the interpreter or turbotui changed."""
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):  # a lower hard limit since the start: what there is stays
+    with contextlib.suppress(ValueError, OSError):  # the hard limit was lowered since the start
         resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS_AT_START, hard))

@@ -1,7 +1,7 @@
-"""The Linux machine under a sysroot: "/" is this machine, anything else a copied or served tree.
+"""A Linux machine under a sysroot: "/" is this machine, another directory a copied or served tree.
 
-A copied tree has files only: its counters cannot be opened and its CPUs cannot be pinned to. A tree that is served for
-this machine (a test bed that replaces some of its files) is opened with `live=True`.
+A copied tree has only files: its counters cannot be opened, and threads cannot be pinned to its CPUs. A tree that is
+served for this machine (by a test bed that replaces some files) is opened with `live=True`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from turbotui.machine.usable_cpus import UsableCpus, read_or_empty
 from turbotui.untrusted import decoded, in_cell, one_line, original, visible
 
 _CHUNK = 1 << 16
-_LARGEST = 1 << 26  # bytes of a text: /proc/interrupts of 4,096 CPUs is a quarter; a recorded tree may hold anything
+_LARGEST = 1 << 26  # most bytes of a text; /proc/interrupts of 4,096 CPUs has a quarter
 _KERNELS = re.compile(r"/(?:proc|sys)/(?!.*(?:\.\.|/fd/|/root/|/cwd/|/map_files/))")
-"""Files of the kernel's own, whose opening does nothing; the links of proc(5) that lead out of it are none of them."""
+"""The kernel's own files, whose opening has no effect, except the links of proc(5) that lead elsewhere."""
 _DEVICES = re.compile(r"/dev/(?:cpu/\d+/(?:msr|cpuid)|msr\d+|cpu_dma_latency)\Z", re.ASCII)
-"""The devices that are read; no other one is opened: that may do something, or wait for ever."""
+"""The devices that may be opened; opening others may have effects, or wait for ever."""
 _PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 
 _DISABLED = 1  # first bit of the flag word of perf_event_attr (uapi linux/perf_event.h)
@@ -37,7 +37,7 @@ _SOFTWARE = 1  # PERF_TYPE_SOFTWARE
 _CORE_TYPES = (0, 3, 4)  # PERF_TYPE_HARDWARE, HW_CACHE, RAW
 _CLOCKS = (0, 1)  # PERF_COUNT_SW_CPU_CLOCK, TASK_CLOCK: PMUs of their own, unlike the other software events
 DESCRIPTORS_AT_START = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-"""The soft RLIMIT_NOFILE that this process was started with, before `LinuxHost.raise_descriptors`."""
+"""The soft RLIMIT_NOFILE of this process at its start, before `LinuxHost.raise_descriptors`."""
 
 
 class LinuxHost:
@@ -63,7 +63,7 @@ class LinuxHost:
         self._prefix = "" if root == "/" else root
         self._live = live or root == "/"
         self._usable = UsableCpus()
-        self._counting: dict[int, tuple[int, int]] = {}  # leaders that count since they were opened, and their PMU
+        self._counting: dict[int, tuple[int, int]] = {}  # leaders that count from their opening on, with their PMU
 
     @property
     def kind(self) -> HostKind:
@@ -84,14 +84,14 @@ class LinuxHost:
 
     @property
     def pins(self) -> bool:
-        """True for a live machine: its CPUs are visited by a thread each."""
+        """True for a live machine, whose CPUs are read by a thread each."""
         return self._live
 
     def read_text(self, path: str) -> str:
-        """The whole of a text file, made visible.
+        """Read a whole text file, made visible.
 
         Raises:
-            HostError: whatever open(2) or read(2) says; EFBIG for one without an end.
+            HostError: as open(2) and read(2); EFBIG for a file that is too long.
         """
         descriptor = self.open_file(path)
         try:
@@ -119,27 +119,27 @@ class LinuxHost:
         except OSError as error:
             raise HostError(error.errno or errno.EIO, path) from error
         together = "".join(names)
-        if not (together.isascii() and together.isprintable()):  # nearly never, and /proc is asked again and again
+        if not (together.isascii() and together.isprintable()):  # nearly never, and /proc is listed again and again
             names = [in_cell(visible(name)) for name in names]
         return tuple(sorted(names))
 
     def exists(self, path: str) -> bool:
-        """Whether the path leads to something; a dangling link does not."""
+        """Tell whether the path exists; a dangling link does not."""
         return os.path.exists(self._path(path))
 
     def open_file(self, path: str) -> int:
         """Open a file or directory read-only, closed on exec.
 
-        A person may name any path, and a recorded tree may hold anything, so nothing is opened that would wait.
+        The user may name any path, and recorded trees may hold anything, so files whose opening could wait are refused.
 
         Raises:
-            HostError: whatever open(2) says; ENOTSUP for a FIFO, a socket, and any device that is not a processor's.
+            HostError: as open(2); ENOTSUP for a FIFO, a socket, and any device that is not a processor's.
         """
         full = self._path(path)
         try:
             if self._prefix or not _KERNELS.match(path):
-                self._refuse(os.stat(full), path)  # before it is opened: the opening of a device may do something
-            # O_NONBLOCK: opening a FIFO would wait for its writer; O_NOCTTY: a terminal would become ours
+                self._refuse(os.stat(full), path)  # checked before opening, because opening a device may do something
+            # O_NONBLOCK: a FIFO would wait for a writer; O_NOCTTY: a terminal would become this process's
             descriptor = os.open(full, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
         except HostError:
             raise
@@ -161,10 +161,10 @@ class LinuxHost:
         raise HostError(REFUSED, f"{path} ({unsuitable(mode)})")
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
-        """Up to `size` bytes at `offset`.
+        """Read up to `size` bytes at `offset`.
 
         Raises:
-            HostError: EIO for a register that is not there, ENXIO or ENODEV for a CPU that went away.
+            HostError: EIO for a register that does not exist, ENXIO or ENODEV for a CPU that went offline.
         """
         try:
             return os.pread(descriptor, size, offset)
@@ -191,8 +191,8 @@ class LinuxHost:
         if group < 0 and not attr.flags & _DISABLED:
             self._counting[descriptor] = _pmu_of(attr)
         elif self._counting.get(group, _pmu_of(attr)) != _pmu_of(attr):
-            # Who joins a group that counts already, of another PMU than its leader, is left at 0 by kernels that
-            # schedule by PMU [seen on Linux 6.18], and is said to run: off and on again the whole group is scheduled.
+            # A counter of another PMU than its leader's that joins a counting group is left at 0 by kernels that
+            # schedule by PMU [seen on Linux 6.18], and reported as running; off and on again schedules the whole group.
             try:
                 control(group, DISABLE, 0, "stopping a group of counters")
                 control(group, ENABLE, 0, "starting a group of counters")
@@ -202,10 +202,10 @@ class LinuxHost:
         return descriptor
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
-        """read(2) on a counter; empty when a pinned counter lost its place.
+        """Call read(2) on a counter; empty if a pinned counter could not be scheduled.
 
         Raises:
-            HostError: ENODEV, ENOSPC when `size` is too small for the group.
+            HostError: ENODEV; ENOSPC if `size` is too small for the group.
         """
         try:
             return os.read(descriptor, size)
@@ -216,7 +216,7 @@ class LinuxHost:
         """Close a descriptor of `open_file`, `open_msr` or `perf_event_open`.
 
         Raises:
-            HostError: EBADF, a fault of the caller.
+            HostError: EBADF, an error of the caller.
         """
         self._counting.pop(descriptor, None)
         try:
@@ -228,7 +228,7 @@ class LinuxHost:
         """Bind the calling thread to these CPUs.
 
         Raises:
-            HostError: EINVAL when none is online and inside the cpuset; ENOSYS for a tree of files.
+            HostError: EINVAL if none is online and inside the cpuset; ENOSYS for a tree of files.
         """
         what = f"sched_setaffinity to CPU {','.join(map(str, cpus))}"
         if not self._live:
@@ -253,23 +253,23 @@ class LinuxHost:
         return read_timestamp()
 
     def usable_cpus(self) -> frozenset[int] | None:
-        """CPUs this process may run on now, by its affinity and its cgroup's cpuset; both may change while it runs.
+        """Return the CPUs that this process may run on now, by affinity and cpuset, which may both change.
 
-        None when neither restricts it below the online CPUs, so that a CPU that comes online later counts too.
+        None if neither restricts the online CPUs, so that CPUs that come online later are included.
         """
         return self._usable.now() if self._live else None
 
     def raise_descriptors(self) -> None:
-        """Raise the soft RLIMIT_NOFILE to the hard one, which everybody may; never beyond, never insisting."""
+        """Raise the soft RLIMIT_NOFILE to the hard one, which needs no privilege; a refusal is ignored."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != hard:
-            with contextlib.suppress(ValueError, OSError):  # a policy forbids it: the plan drops columns by name
+            with contextlib.suppress(ValueError, OSError):  # a policy forbids it; the plan then drops columns
                 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     def privileges(self) -> Privileges:
-        """Rights of this process, by /proc/self/status, kernel.perf_event_paranoid and RLIMIT_NOFILE.
+        """Return the rights of this process, by /proc/self/status, kernel.perf_event_paranoid and RLIMIT_NOFILE.
 
-        For a tree of files: what it recorded of the sysctl, and no capability.
+        For a tree of files: the recorded sysctl, and no capability.
         """
         capabilities = 0
         if self._live:
@@ -286,7 +286,7 @@ class LinuxHost:
         )
 
     def now_ns(self) -> int:
-        """CLOCK_MONOTONIC_RAW in ns: not slewed by NTP, so rates compare with the TSC's."""
+        """Return CLOCK_MONOTONIC_RAW in ns, which NTP does not slew, so that rates agree with the TSC's."""
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
     def suspended_ns(self) -> int:
@@ -294,16 +294,16 @@ class LinuxHost:
         return suspended_ns()
 
     def wall_ns(self) -> int:
-        """CLOCK_REALTIME in ns since the epoch."""
+        """Return CLOCK_REALTIME in ns since the epoch."""
         return time.time_ns()
 
     def _path(self, path: str) -> str:
-        """Where a path of the machine is, with the names that `list_dir` made visible as they are."""
+        """Return the real path of a path of the machine, undoing the marks of `list_dir`."""
         return self._prefix + original(path)
 
 
 def _effective_capabilities(status: str) -> int:
-    """The CapEff line of /proc/PID/status, hexadecimal (proc(5))."""
+    """Parse the CapEff line of /proc/PID/status, hexadecimal (proc(5))."""
     for line in status.splitlines():
         if line.startswith("CapEff:"):
             return int(line.split()[1], 16)
@@ -311,7 +311,7 @@ def _effective_capabilities(status: str) -> int:
 
 
 def _pmu_of(attr: PerfAttr) -> tuple[int, int]:
-    """A key for an event's PMU; generic events of hybrid machines name theirs in their upper half."""
+    """Return a key of an event's PMU, which generic events of hybrid machines have in their upper half."""
     if attr.type in _CORE_TYPES:
         return 0, attr.config >> 32 if attr.type != _CORE_TYPES[-1] else 0
     if attr.type == _SOFTWARE:

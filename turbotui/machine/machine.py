@@ -1,4 +1,4 @@
-"""A machine as found: its host, topology, CPU model, platform and our rights on it."""
+"""A machine: its host, topology, CPU model, platform, and the process's rights on it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from turbotui.machine.topology import Topology, read_topology
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Everything that sources may know before they read a counter.
+    """The facts that sources may use before they read a counter.
 
     Attributes:
-        tcc: the temperature in °C from which thermal readouts count down, where a person has told it; None where the
-            machine is to be believed.
+        tcc: the temperature in °C from which thermal readouts count down, if the user gave it; None for the machine's.
     """
 
     host: Host
@@ -28,20 +27,20 @@ class Machine:
     tcc: int | None = None
 
     def with_topology(self, topology: Topology) -> Machine:
-        """This machine with another topology, after CPUs came or went."""
+        """Return this machine with another topology, after CPUs came or went."""
         return replace(self, topology=topology)
 
 
 def read_machine(host: Host, cpus: frozenset[int] | None = None) -> Machine:
-    """Look at a machine once.
+    """Read the facts of a machine.
 
     Args:
-        host: where to look.
+        host: the host.
         cpus: measure only these CPUs; None for every usable one.
 
     Raises:
         MachineError: not even the number of CPUs can be read.
-        UsageError: a CPU of `cpus` is not there.
+        UsageError: a CPU of `cpus` does not exist.
     """
     model = read_cpu_model(host)
     return Machine(

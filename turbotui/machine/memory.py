@@ -1,7 +1,7 @@
 """Memory channels as firmware and kernel describe them: SMBIOS type 17 and EDAC.
 
-SMBIOS (DMTF DSP0134 3.7, 7.18 "Memory Device") knows speed, width and a name of each slot; only root may read it. EDAC
-(kernel admin-guide/RAS/main.rst) knows channels, not speed. A guest's firmware tells of memory that its host invented.
+SMBIOS (DMTF DSP0134 3.7, 7.18 "Memory Device") has speed, width and a name of each slot; only root may read it. EDAC
+(kernel admin-guide/RAS/main.rst) has channels, but no speed. A guest's firmware describes memory that its host made up.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _CHANNEL: Final = re.compile(r"^(.*?)channel[ _-]?([a-z]|\d+)", re.IGNORECASE)
 _LAYER: Final = re.compile(r"([a-z]+) (\d+)")
 _WITHIN_A_CHANNEL: Final = frozenset({"slot", "csrow"})
 NFIT: Final = "/sys/firmware/acpi/tables/NFIT"
-"""The ACPI table of machines with modules of persistent memory, by whose presence perf knows them too (#has_pmem)."""
+"""The ACPI table that machines with persistent memory have; perf also uses its presence (#has_pmem)."""
 _NODES: Final = "/sys/devices/system/node"
-_CLIENT: Final = "Intel_client"  # igen6_edac: its channels are 16, 32 or 64 bits wide, and it does not say which
+_CLIENT: Final = "Intel_client"  # igen6_edac, whose channels are 16, 32 or 64 bits wide, without telling which
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A memory module that is there, or soldered memory.
+    """An installed memory module, or soldered memory.
 
     Attributes:
-        slot: device locator and bank locator as firmware words them.
-        channel: the part of the locators up to the channel's name; "" where they name no channel.
-        bits: of data, without error correction; None where firmware does not say.
-        mts: configured speed in million transfers a second; None likewise.
+        slot: device locator and bank locator in the firmware's words.
+        channel: the locators up to the channel's name; "" if they name no channel.
+        bits: bits of data, without error correction; None if unknown.
+        mts: configured speed in million transfers a second; None if unknown.
     """
 
     slot: str
@@ -52,9 +52,9 @@ class MemoryFacts:
     """Memory of a machine as firmware and kernel describe it.
 
     Attributes:
-        modules: by SMBIOS, empty slots left out; empty where it cannot be read.
-        channels: those with memory, by EDAC; 0 where it does not say.
-        why: why SMBIOS told nothing, for people; "" where it did.
+        modules: the modules by SMBIOS, without empty slots; empty if it cannot be read.
+        channels: the number of channels with memory, by EDAC; 0 if unknown.
+        why: why SMBIOS has no modules, for people; "" if it has.
     """
 
     modules: tuple[Module, ...]
@@ -63,7 +63,7 @@ class MemoryFacts:
 
 
 def read_memory(host: Host) -> MemoryFacts:
-    """Read what firmware and kernel say of the memory. Never fails: what they do not say is empty."""
+    """Read what firmware and kernel tell about the memory, without failing: unknown facts are empty."""
     modules, why = _modules(host)
     return MemoryFacts(modules, _edac_channels(host), why)
 
@@ -88,11 +88,11 @@ def _modules(host: Host) -> tuple[tuple[Module, ...], str]:
 
 
 def parse_module(raw: bytes) -> Module | None:
-    """A module of an SMBIOS structure of type 17; None for an empty slot, or what is no such structure."""
+    """Parse an SMBIOS structure of type 17; None for an empty slot, or another structure."""
     if len(raw) < 0x15 or raw[0] != 17 or not 0x15 <= raw[1] <= len(raw):
         return None
     body, texts = raw[: raw[1]], raw[raw[1]:].split(b"\0")
-    if not _word(body, 0x0C):  # size: 0 where nothing is in the slot
+    if not _word(body, 0x0C):  # size; 0 for an empty slot
         return None
 
     def text(offset: int) -> str:
@@ -102,7 +102,7 @@ def parse_module(raw: bytes) -> Module | None:
     locators = [text(0x10), text(0x11)]
     named = (_CHANNEL.match(one) for one in locators)
     channel = next((match[0].lower() for match in named if match), "")
-    # The speed that is set; the speed that the module could do says nothing of this machine.
+    # The configured speed; the module's highest speed tells nothing about this machine.
     speed = _word(body, 0x20)
     mts = _double(body, 0x58) if speed == _UNKNOWN else speed
     bits = _word(body, 0x0A)
@@ -111,7 +111,7 @@ def parse_module(raw: bytes) -> Module | None:
 
 
 def _word(body: bytes, offset: int) -> int | None:
-    """A 16-bit field; None where this version of the structure ends before it."""
+    """Return a 16-bit field; None if this version of the structure ends before it."""
     return struct.unpack_from("<H", body, offset)[0] if offset + 2 <= len(body) else None
 
 
@@ -120,10 +120,10 @@ def _double(body: bytes, offset: int) -> int | None:
 
 
 def channels_named(modules: Sequence[Module], packages: int) -> tuple[tuple[Module, ...], ...]:
-    """Modules by channel; empty where their names do not tell the channels apart without doubt.
+    """Group modules by channel; empty if their names do not identify channels reliably.
 
-    Doubt: a module without a channel's name, two modules of one name, or several packages whose channels are named as
-    if there were one.
+    That is the case if a module names no channel, if two modules have one name, or if channels of several packages are
+    named as those of one.
     """
     groups: dict[str, list[Module]] = {}
     for module in modules:
@@ -137,9 +137,9 @@ def channels_named(modules: Sequence[Module], packages: int) -> tuple[tuple[Modu
 
 
 def memory_tiers(host: Host) -> frozenset[str]:
-    """Memory that few machines have: "pmem", persistent memory; "side-cache", memory that is a cache of other memory.
+    """Return kinds of memory that few machines have: "pmem" (persistent) and "side-cache" (a cache of other memory).
 
-    Kernel admin-guide/mm/numaperf.rst: nodes with a cache beside their memory have a folder memory_side_cache.
+    Kernel admin-guide/mm/numaperf.rst: nodes with a cache beside their memory have a directory memory_side_cache.
     """
     sided = any(host.exists(f"{_NODES}/{name}/memory_side_cache") for name in names_in(host, _NODES)
                 if re.fullmatch(r"node\d+", name))

@@ -1,7 +1,7 @@
-"""The most memory bandwidth that a family of processors supports, by its makers' data sheets.
+"""The highest memory bandwidth of families of processors, by the vendors' data sheets.
 
-Each row of the tables in `data` has the largest memory configuration of any part of the family, so it is an upper limit
-and nothing that a particular machine has. Families whose makers do not build the whole chip (Arm's cores) have none.
+Each row of the tables in `data` has the largest memory configuration of any processor of the family, which is an upper
+limit and not what a particular machine has. Families whose vendors do not build whole chips (Arm's cores) have none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.platforms import processor_of
 from turbotui.machine.processors import Processor
 
-_BYTES: Final = 8  # a channel of 64 bits, counted so for LPDDR too
+_BYTES: Final = 8  # a channel of 64 bits, also for LPDDR
 _SHEETS: Final[Mapping[str, str]] = {
     "GenuineIntel": "Intel product specifications (ark.intel.com), memory specifications of the family",
     "AuthenticAMD": "AMD product specifications of the family",
@@ -28,8 +28,8 @@ class FamilyMemory:
     """The largest memory configuration of a family of processors.
 
     Attributes:
-        words: for people: "8 channels of DDR5-4800".
-        channels: of 64 bits, of one package; 0 where the document states the bandwidth alone.
+        words: the words for people: "8 channels of DDR5-4800".
+        channels: channels of 64 bits of one package; 0 if the document states only the bandwidth.
         mts: million transfers a second.
         rate: bytes per second of one package.
         source: the document.
@@ -43,7 +43,7 @@ class FamilyMemory:
 
 
 def family_memory(host: Host, model: CpuModel) -> FamilyMemory | None:
-    """The largest memory configuration of a processor's family; None where no table has it."""
+    """Return the largest memory configuration of a processor's family; None if no table has it."""
     processor = processor_of(model)
     if processor is None:
         return None
@@ -55,7 +55,7 @@ def family_memory(host: Host, model: CpuModel) -> FamilyMemory | None:
 
 
 def configured_memory(processor: Processor, source: str) -> FamilyMemory:
-    """The configuration that a row writes as "8 x DDR5-4800"."""
+    """Parse a configuration such as "8 x DDR5-4800"."""
     channels, times, modules = processor.memory.partition(" x ")
     kind, _, mts = modules.rpartition("-")
     if not (times and kind and channels.isdecimal() and mts.isdecimal()):

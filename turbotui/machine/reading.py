@@ -1,4 +1,4 @@
-"""Files and CPUID leaves that are read once: opened, read, closed."""
+"""Reads files and CPUID leaves once: opens, reads, closes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUBLEAF_SHIFT: Final = 32  # the cpuid device takes the subleaf in the upper ha
 
 
 class Leaf(NamedTuple):
-    """The four registers that CPUID answers in."""
+    """The four registers of a CPUID leaf."""
 
     eax: int
     ebx: int
@@ -24,13 +24,13 @@ class Leaf(NamedTuple):
 
 
 class AskLeaf(Protocol):
-    """CPUID of one CPU; above the highest leaf a processor answers with another one's data."""
+    """CPUID of one CPU; above the highest leaf, processors return another leaf's data."""
 
     def __call__(self, leaf: int, subleaf: int = 0) -> Leaf:
-        """The registers of a leaf.
+        """Return the registers of a leaf.
 
         Raises:
-            HostError: it cannot be read.
+            HostError: the leaf cannot be read.
         """
 
 
@@ -44,10 +44,10 @@ def closing(host: Host, descriptor: int) -> Iterator[int]:
 
 
 def read_bytes(host: Host, path: str, size: int, offset: int = 0) -> bytes:
-    """Up to so many bytes of a file, now.
+    """Read up to `size` bytes of a file.
 
     Raises:
-        HostError: it cannot be opened or read.
+        HostError: the file cannot be opened or read.
     """
     with closing(host, host.open_file(path)) as descriptor:
         return host.read_at(descriptor, size, offset)
@@ -55,7 +55,7 @@ def read_bytes(host: Host, path: str, size: int, offset: int = 0) -> bytes:
 
 @contextlib.contextmanager
 def cpuid_of(host: Host, cpu: int) -> Iterator[AskLeaf]:
-    """CPUID by the cpuid device: 16 bytes at the offset of the leaf (arch/x86/kernel/cpuid.c).
+    """Open CPUID by the cpuid device: 16 bytes at the offset of the leaf (arch/x86/kernel/cpuid.c).
 
     Raises:
         HostError: the device cannot be opened.

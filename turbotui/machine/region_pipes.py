@@ -1,4 +1,4 @@
-"""The FIFOs that marks of regions come through: one that is made for a command, or one that a person names."""
+"""The FIFOs of regions' marks: one that is created for a command, or one that the user names."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from turbotui.untrusted import original, visible
 _ROOM: Final = 1 << 20  # bytes of the FIFO: /proc/sys/fs/pipe-max-size of an unprivileged user (pipe(7))
 _BLOCK: Final = 1 << 16
 _REST_BETWEEN: Final = 10
-"""Times that a reading took, for which marks wait: readings at marks take no more than a tenth of a CPU."""
+"""Marks wait for this multiple of a reading's duration, so that readings take at most a tenth of a CPU."""
 _SHORTEST_REST: Final = 0.001
-_MOST_STRANGERS: Final = 1_000  # that marks may name before no other process is looked for: they may be made up
+_MOST_STRANGERS: Final = 1_000  # most processes that marks may name, because numbers may be made up
 MOST_PROCESSES: Final = 64
-"""Processes of a named FIFO that are counted at most: each thread of one takes a descriptor for every event."""
-_GONE: Final = 0.5  # seconds between two looks whether a process that marks is still there
+"""The most counted processes of a named FIFO, because each thread needs a descriptor for every event."""
+_GONE: Final = 0.5  # seconds between two checks whether a marking process still exists
 _FLAGS: Final = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC
-"""Opened for writing too, so that the end of the last writer is no end of the file (fifo(7))."""
+"""Also opened for writing, so that the last writer's end is not the end of the file (fifo(7))."""
 
 
 class MarkPipe:
     """The reading end of a FIFO of marks; a context manager that closes it.
 
     Args:
-        path: of the FIFO.
-        descriptor: of it, open for reading and writing.
+        path: the FIFO's path.
+        descriptor: the FIFO, open for reading and writing.
 
     Attributes:
         unread: lines that were no marks.
@@ -52,23 +52,23 @@ class MarkPipe:
         self._descriptor = descriptor
         self._rest = b""
         self._began = 0.0
-        with contextlib.suppress(OSError):  # more than a user may have: what there is stays
+        with contextlib.suppress(OSError):  # more than this user may have; the present size stays
             fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _ROOM)
 
     @property
     def descriptor(self) -> int:
-        """Readable when there are marks."""
+        """The descriptor, which is readable when there are marks."""
         return self._descriptor
 
     def take(self) -> Sequence[RegionMark]:
-        """All marks that have come, in the order in which they were written."""
+        """Return all new marks, in the order of writing."""
         self._began = time.monotonic()
         data = [self._rest]
         try:
             while block := os.read(self._descriptor, _BLOCK):
                 data.append(block)
                 if len(data) > _ROOM // _BLOCK:
-                    break  # a program that marks faster than marks are read
+                    break  # the program marks faster than marks are read
         except OSError as error:
             if error.errno != errno.EAGAIN:
                 raise MachineError(f"marks of regions cannot be read: {error.strerror}") from error
@@ -88,11 +88,11 @@ class MarkPipe:
 
     @property
     def strangers(self) -> int:
-        """Processes whose marks are left out."""
+        """The number of processes whose marks are left out."""
         return 0
 
     def rest(self) -> float:
-        """Seconds for which marks wait after a reading that began with `take` and ends now."""
+        """Return the seconds for which marks wait after a reading that began with `take` and ends now."""
         return max(_SHORTEST_REST, _REST_BETWEEN * (time.monotonic() - self._began))
 
     def close(self) -> None:
@@ -108,10 +108,10 @@ class MarkPipe:
 
 
 class RegionPipe(MarkPipe):
-    """A FIFO that is made for a command, and removed at the end: a program that goes on marks nothing any more.
+    """A FIFO that is created for a command, and removed at the end, so that later marks have no effect.
 
     Raises:
-        MachineError: no FIFO can be made.
+        MachineError: the FIFO cannot be created.
     """
 
     def __init__(self) -> None:
@@ -126,14 +126,14 @@ class RegionPipe(MarkPipe):
         super().__init__(path, descriptor)
 
     def announce(self) -> None:
-        """Name the FIFO to the command, in the child before it becomes that."""
+        """Name the FIFO in the command's environment, in the child before its exec."""
         os.environ[VARIABLE] = self.path
 
     def give_to(self, uid: int, gid: int) -> None:
-        """Give the FIFO to a user that a root process becomes: else nobody could mark, and nobody remove it.
+        """Give the FIFO to the user that a root process becomes, who must be able to mark and to remove it.
 
         Raises:
-            MachineError: this process may not.
+            MachineError: this process is not allowed to.
         """
         try:
             os.chown(self.path, uid, gid)
@@ -148,18 +148,18 @@ class RegionPipe(MarkPipe):
 
 
 class GivenPipe(MarkPipe):
-    """A FIFO that a person made, for programs that somebody else starts; it stays at the end.
+    """A FIFO that the user created for programs started elsewhere; it is not removed.
 
-    What was written before it is opened is thrown away: nobody knows any more what of that is still open.
+    Earlier marks are dropped, because it is unknown which of their regions are still open.
 
     Args:
-        path: of the FIFO.
+        path: the FIFO's path.
 
     Attributes:
-        writers: processes whose marks have come.
+        writers: processes whose marks have arrived.
 
     Raises:
-        MachineError: there is none that can be read, or another turbotui reads it.
+        MachineError: there is no readable FIFO, or another turbotui reads it.
     """
 
     def __init__(self, path: str) -> None:
@@ -174,7 +174,7 @@ class GivenPipe(MarkPipe):
         self.unread, self._rest = 0, b""
 
     def take(self) -> Sequence[RegionMark]:
-        """See `MarkPipe.take`; marks of processes that have not the FIFO open are left out."""
+        """See `MarkPipe.take`; leaves out marks of processes that do not have the FIFO open."""
         found = super().take()
         for pid in dict.fromkeys(mark.thread[0] for mark in found):
             if pid not in self.writers and pid not in self._strangers and len(self._strangers) < _MOST_STRANGERS:
@@ -187,12 +187,12 @@ class GivenPipe(MarkPipe):
         return len(self._strangers)
 
     def _has_it_open(self, pid: int) -> bool:
-        """Whether a process has the FIFO open: else a mark of it is of another PID namespace, or made up.
+        """Tell whether a process has the FIFO open; otherwise its marks are of another PID namespace, or made up.
 
-        Also false where this user may not look (ptrace(2), PTRACE_MODE_READ), who may not count it either.
+        Also False if this user may not inspect the process (ptrace(2), PTRACE_MODE_READ), and so may not count it.
         """
         folder = f"/proc/{pid}/fd"
-        with contextlib.suppress(OSError):  # it has ended, or may not be looked at
+        with contextlib.suppress(OSError):  # the process has ended, or may not be inspected
             for name in os.listdir(folder):
                 with contextlib.suppress(OSError):  # closed meanwhile
                     status = os.stat(f"{folder}/{name}")
@@ -202,13 +202,13 @@ class GivenPipe(MarkPipe):
 
 
 class OpenRegions(Protocol):
-    """Regions that have begun and not ended, by the processes that marked them."""
+    """The regions that have begun and not ended, by process."""
 
     def processes(self) -> frozenset[int]:
-        """Processes that have regions open."""
+        """Return the processes with open regions."""
 
     def end_process(self, pid: int, ns: int) -> None:
-        """Close what a process that is gone has left open, at a time of CLOCK_MONOTONIC."""
+        """Close the open regions of an ended process, at a time of CLOCK_MONOTONIC."""
 
 
 class RegionProcesses:

@@ -1,1 +1,1 @@
-"""Gathered machines: what a program read of a machine, noted, kept in a file and read again as a recorded machine."""
+"""Gathered machines: a program's readings of a machine, kept in a file, and read again as a recorded machine."""

@@ -1,7 +1,7 @@
 """A gathered machine's file: a tar archive (POSIX.1-1988 ustar) in gzip (RFC 1952), written and read in memory.
 
-What is read may come from anybody: nothing of it is ever put onto the disk, only plain files are taken, and every size
-is bounded before memory is given to it. tarfile would read every extension of the format, links and sparse files too,
+An archive may come from anybody: nothing of it is written to the disk, only plain files are accepted, and every size is
+checked before memory is allocated. tarfile would accept every extension of the format, such as links and sparse files,
 and takes ten times as long for the hundred thousand small files of a machine with a thousand CPUs.
 """
 
@@ -17,9 +17,9 @@ from typing import Final
 from turbotui.untrusted import decoded, in_cell, original
 
 TOP: Final = "gathered"
-"""The one folder in the archive."""
+"""The only directory in the archive."""
 LARGEST: Final = 1 << 26
-"""Bytes that a file of a gathered machine may have; one of 1,024 CPUs has a fortieth."""
+"""The most bytes of a gathered machine's file; one of 1,024 CPUs has a fortieth."""
 _MOST_UNPACKED: Final = 1 << 30
 _MOST_CONTENT: Final = 1 << 27
 _MOST_FILES: Final = 400_000
@@ -33,11 +33,11 @@ _FILE, _FOLDER = (b"0", b"\0"), b"5"
 
 
 class GatheredError(Exception):
-    """Why a file is no gathered machine, without its name, to stand behind a colon."""
+    """A file is no gathered machine; the message is a reason without the file's name."""
 
 
 def pack(files: Mapping[str, bytes]) -> tuple[bytes, tuple[str, ...]]:
-    """An archive of these files, byte for byte the same whoever packs them, and whenever.
+    """Pack files into an archive that is byte for byte reproducible.
 
     Args:
         files: by path, below `TOP`.
@@ -59,10 +59,10 @@ def pack(files: Mapping[str, bytes]) -> tuple[bytes, tuple[str, ...]]:
 
 
 def unpack(packed: bytes) -> dict[str, bytes]:
-    """The files of an archive by their path below `TOP`.
+    """Return the files of an archive by their path below `TOP`.
 
     Raises:
-        GatheredError: it is damaged, too large, or holds what no gathered machine does.
+        GatheredError: the archive is damaged, too large, or has unexpected entries.
     """
     stream = _Unpacking(packed)
     files: dict[str, bytes] = {}
@@ -81,7 +81,7 @@ def unpack(packed: bytes) -> dict[str, bytes]:
 
 
 def _entries(stream: _Unpacking) -> Iterator[tuple[str, int]]:
-    """Path and size of each file; whoever takes one reads its blocks before the next."""
+    """Yield path and size of each file; the caller reads its blocks before the next one."""
     while True:
         header = stream.take(_BLOCK)
         if not header.strip(b"\0"):
@@ -97,7 +97,7 @@ def _entries(stream: _Unpacking) -> Iterator[tuple[str, int]]:
 
 
 def _header(header: bytes) -> tuple[str, bytes, int]:
-    """Name, kind and size of an entry."""
+    """Parse name, kind and size of an entry."""
     magic = header[_MAGIC]
     if magic not in (_USTAR, _GNU):
         raise GatheredError("it is no archive of tar(1) as turbotui gather writes it")
@@ -121,10 +121,10 @@ def _text(field: bytes) -> str:
 
 
 def _path(name: str) -> str:
-    """A name without `TOP`.
+    """Return a name without `TOP`.
 
     Raises:
-        GatheredError: it leads elsewhere.
+        GatheredError: the name leads elsewhere.
     """
     parts = name.removesuffix("/").split("/")
     if parts[0] != TOP or any(part in ("", ".", "..") for part in parts):
@@ -137,7 +137,7 @@ def _shown(name: str) -> str:
 
 
 class _Unpacking:
-    """Unpack gzip piece by piece, up to a bound."""
+    """Unpacks gzip piece by piece, up to a bound."""
 
     def __init__(self, packed: bytes) -> None:
         self._inflate = zlib.decompressobj(_GZIP)
@@ -146,10 +146,10 @@ class _Unpacking:
         self._total = 0
 
     def take(self, size: int) -> bytes:
-        """The next bytes.
+        """Return the next bytes.
 
         Raises:
-            GatheredError: there are not so many.
+            GatheredError: the archive ends before.
         """
         parts = []
         while size:
@@ -162,7 +162,7 @@ class _Unpacking:
         return b"".join(parts)
 
     def drain(self) -> None:
-        """Go to the end, where gzip has the checksum of it all.
+        """Read to the end, where gzip has the checksum of the whole.
 
         Raises:
             GatheredError: the checksum is wrong, or something else follows.

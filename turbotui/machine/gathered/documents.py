@@ -1,4 +1,4 @@
-"""The files inside a gathered machine: those that it had, and everything else as JSON (docs/specs/gather.md 1 to 5)."""
+"""The files in a gathered machine's archive: the machine's files, and JSON (docs/specs/gather.md 1 to 5)."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from turbotui.untrusted import in_cell, json_text
 
 FORMAT: Final = 1
 ROOT: Final = "root"
-"""The folder of the machine's files, by the paths that they have there: `--sysroot` takes it, unpacked."""
+"""The directory of the machine's files, which `--sysroot` accepts after unpacking."""
 _ABOUT, _FOLDERS, _DEVICES, _COUNTERS = "about.json", "folders.json", "devices.json", "counters.json"
 _CPU_DEVICE = re.compile(r"/dev/cpu/(\d+)/(\w+)\Z", re.ASCII)
 _CPUS_OF = re.compile(r"/dev/cpu/\*/(\w+)\Z", re.ASCII)
 _ERRNO = re.compile(r"E[A-Z0-9]+\Z")
-_MOST = 1_000_000  # words or counters of all CPUs: 1,024 CPUs with 200 registers have a fifth
+_MOST = 1_000_000  # most words or counters of all CPUs; 1,024 CPUs with 200 registers have a fifth
 _NUMBERS: Final = {name: number for number, name in errno.errorcode.items()}
 _WORDS_OF_ATTR: Final = tuple(field.name for field in fields(PerfAttr))
 _OPENED = "opened"
 
 
 def documents_of(machine: Gathered) -> dict[str, bytes]:
-    """The files of an archive; what cannot be written as a file of its own path is named in `about.json`."""
+    """Return the files of an archive; `about.json` names what cannot be a file under its own path."""
     left_out = dict(machine.left_out)
     files = {}
     for path, data in machine.files.items():
@@ -61,7 +61,7 @@ def documents_of(machine: Gathered) -> dict[str, bytes]:
 
 
 def _device_rows(words: Mapping[str, Mapping[int, Answer]]) -> list[dict[str, object]]:
-    """A row for each offset of a device; CPUs whose devices answer the same share an answer."""
+    """Return a row for each offset of a device; CPUs with equal answers share an answer."""
     rows: dict[tuple[str, str], defaultdict[str, set[int]]] = {}
     for path, answers in words.items():
         found = _CPU_DEVICE.match(path)
@@ -75,7 +75,7 @@ def _device_rows(words: Mapping[str, Mapping[int, Answer]]) -> list[dict[str, ob
 
 
 def _counter_rows(counters: Mapping[OpenAttempt, int]) -> dict[str, object]:
-    """The events that were tried, and for each, with the events before it in its group, which CPUs said what."""
+    """Return the tried events, and for each, with the events before it in its group, the CPUs by answer."""
     events: dict[PerfAttr, int] = {}
     rows: dict[tuple[int, ...], defaultdict[str, set[int]]] = {}
     for (attr, beside, cpu), number in counters.items():
@@ -94,13 +94,13 @@ def _name(number: int) -> str:
 
 
 def read_gathered(path: str) -> tuple[Gathered, Mapping[str, bytes]]:
-    """A gathered machine, and what else is in its file, by name.
+    """Read a gathered machine, and the other documents in its file by name.
 
     Args:
-        path: of the file, visible, as a person named it.
+        path: the file's visible path, as the user named it.
 
     Raises:
-        MachineError: it cannot be read, or is none; the sentence names the file.
+        MachineError: the file cannot be read, or is no gathered machine; the sentence names the file.
     """
     try:
         return parse_gathered(read_given(path, LARGEST).data)
@@ -111,10 +111,10 @@ def read_gathered(path: str) -> tuple[Gathered, Mapping[str, bytes]]:
 
 
 def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
-    """A gathered machine from the bytes of its file, and what else is in it.
+    """Parse a gathered machine, and the other documents, from the bytes of its file.
 
     Raises:
-        GatheredError: it is none.
+        GatheredError: the bytes are no gathered machine.
     """
     files = unpack(packed)
     about = _Json(files, _ABOUT)
@@ -193,10 +193,10 @@ def _attr(event: _Json) -> PerfAttr:
 
 
 def _number(said: str) -> int:
-    """The errno of a name, 0 of "OK"; "E" and a number where a kernel has one that Python has no name for.
+    """Return the errno of a name, 0 for "OK"; "E" and a number stand for one without a name in Python.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the text is neither.
     """
     if said == "OK":
         return 0
@@ -216,7 +216,7 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 class _Json:
-    """A value of a JSON file, whose parts are asked for by name and kind; another kind is a `GatheredError`."""
+    """A value of a JSON file, whose parts are read by name and type; another type is a `GatheredError`."""
 
     def __init__(self, files: Mapping[str, bytes], name: str, value: object = None) -> None:
         self._name = name

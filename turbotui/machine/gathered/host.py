@@ -1,4 +1,4 @@
-"""A gathered machine as a recorded one: a `Host` that answers what was noted, and knows nothing else."""
+"""A gathered machine as a recorded `Host`, which returns what was kept and nothing else."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Counting:
-    """A descriptor on a counter: the events of its group so far where it is the leader."""
+    """A descriptor on a counter; for a leader with the events of its group so far."""
 
     events: list[PerfAttr]
 
 
 class GatheredHost:
-    """A machine that was gathered. Its files and registers hold what they held then, and its counters do not count.
+    """A gathered machine, with the files and registers of that time, and counters that do not count.
 
     Args:
-        machine: what was gathered.
-        name: of the machine.
+        machine: the gathered machine.
+        name: the machine's name.
     """
 
     def __init__(self, machine: Gathered, name: str) -> None:
@@ -49,12 +49,12 @@ class GatheredHost:
 
     @property
     def kind(self) -> HostKind:
-        """Always RECORDED, of whatever kind the machine was."""
+        """Always RECORDED, whatever the machine's kind was."""
         return HostKind.RECORDED
 
     @property
     def name(self) -> str:
-        """The file's name; with a word about its origin where that was no real machine."""
+        """The file's name, with a word about its origin if that was no real machine."""
         origin = self._machine.origin
         return self._name if origin is HostKind.REAL else f"{self._name} ({origin.value})"
 
@@ -67,7 +67,7 @@ class GatheredHost:
         """See `Host.read_text`.
 
         Raises:
-            HostError: what the machine said; ENODATA for what it was not asked for.
+            HostError: the machine's error; ENODATA for paths that were not gathered.
         """
         data = self._machine.files.get(path)
         if data is not None:
@@ -128,7 +128,7 @@ class GatheredHost:
         """See `Host.read_at`.
 
         Raises:
-            HostError: what the machine said; ENODATA for a word that was not read there.
+            HostError: the machine's error; ENODATA for a word that was not gathered.
         """
         opened = self._open.get(descriptor)
         if not isinstance(opened, _Reading):
@@ -153,10 +153,10 @@ class GatheredHost:
         return self.open_file(f"/dev/cpu/{cpu}/msr")
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
-        """See `Host.perf_event_open`. What opened alone joins any group that was not tried.
+        """See `Host.perf_event_open`; an event that opened alone joins any group that was not tried.
 
         Raises:
-            HostError: what the machine said; ENODATA for an event that was not tried there.
+            HostError: the machine's error; ENODATA for an event that was not tried there.
         """
         del pid
         leader = self._open.get(group)
@@ -177,7 +177,7 @@ class GatheredHost:
         """See `Host.read_counter`.
 
         Raises:
-            HostError: ENODATA: only a counter's increase means anything, and there is none.
+            HostError: always ENODATA, because only a counter's increase means anything, and there is none.
         """
         del size
         opened = self._open.get(descriptor)
@@ -203,7 +203,7 @@ class GatheredHost:
         raise HostError(errno.ENOSYS, f"sched_setaffinity to CPU {','.join(map(str, cpus))}")
 
     def usable_cpus(self) -> frozenset[int] | None:
-        """The CPUs that the process might use which gathered the machine."""
+        """The CPUs that the gathering process was allowed to use."""
         return self._machine.usable
 
     def privileges(self) -> Privileges:
@@ -219,7 +219,7 @@ class GatheredHost:
         return time.time_ns()
 
     def _missing(self, path: str) -> int:
-        """The errno for a path that is not here: not there, where the machine or a listing of its folder said so."""
+        """Return the errno for a missing path: ENOENT if the machine or a directory's listing said so, else ENODATA."""
         folder, _, name = path.rstrip("/").rpartition("/")
         if path in self._machine.absent or folder in self._machine.absent:
             return errno.ENOENT
@@ -241,10 +241,10 @@ class GatheredHost:
 
 
 def gathered_host(path: str) -> GatheredHost:
-    """The machine in a file of `turbotui gather`, named after the file.
+    """Open the machine in a file of `turbotui gather`, named after the file.
 
     Raises:
-        MachineError: the file cannot be read, or is none.
+        MachineError: the file cannot be read, or is no gathered machine.
     """
     machine, _ = read_gathered(path)
     name = path.rpartition("/")[2]
@@ -252,7 +252,7 @@ def gathered_host(path: str) -> GatheredHost:
 
 
 def _children(machine: Gathered) -> Mapping[str, frozenset[str] | set[str]]:
-    """The names in each folder, listed or not, as far as paths of the machine tell."""
+    """Return the names in each directory, listed or not, as far as the machine's paths tell."""
     found: dict[str, set[str]] = {path: set(names) for path, names in machine.folders.items()}
     for path in (*machine.files, *machine.folders, *machine.present, *machine.words):
         parent, _, name = path.rpartition("/")

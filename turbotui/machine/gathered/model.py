@@ -1,4 +1,4 @@
-"""A gathered machine: texts, folders, words of devices, counters that were tried, each refusal's errno."""
+"""A gathered machine: texts, directories, words of devices, tried counters, and errnos of refusals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostKind, PerfAttr, Privileges
 
 Answer: TypeAlias = bytes | int
-"""What a read at an offset gave: bytes, or an errno."""
+"""The result of a read at an offset: bytes, or an errno."""
 
 
 class OpenAttempt(NamedTuple):
@@ -18,8 +18,8 @@ class OpenAttempt(NamedTuple):
 
     Attributes:
         attr: the event.
-        beside: the events that were in its group already, the leader first; () for a leader.
-        cpu: where, -1 for any.
+        beside: the events that its group already had, the leader first; () for a leader.
+        cpu: the CPU; -1 for any.
     """
 
     attr: PerfAttr
@@ -29,22 +29,22 @@ class OpenAttempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """A machine as far as a program read it. Paths are visible text (`turbotui.untrusted`).
+    """The parts of a machine that a program read, with visible paths (`turbotui.untrusted`).
 
     Attributes:
         origin: the kind of machine that was read.
         time: when, in UTC, ISO 8601.
-        version: of the turbotui that read it.
-        rights: of the process that read it.
-        usable: the CPUs that it might use; None: all.
+        version: the version of turbotui that read it.
+        rights: the rights of the process that read it.
+        usable: the CPUs that the process could use; None for all.
         files: the whole content of each file.
-        folders: the names in each folder that was listed.
-        present: what was asked for and is there, whether or not it was read.
-        absent: what was asked for and is not there.
-        errors: errno of paths that are there and could not be opened, read or listed.
-        words: what devices and large files gave: path, then offset.
-        counters: errno of each counter that was tried, 0 for one that opened.
-        left_out: what was read and is not here, with the reason.
+        folders: the names in each listed directory.
+        present: requested paths that exist, whether or not they were read.
+        absent: requested paths that do not exist.
+        errors: errno of existing paths that could not be opened, read or listed.
+        words: results of reads of devices and large files: path, then offset.
+        counters: errno of each tried counter, 0 for one that opened.
+        left_out: what was read and is not included, with the reason.
     """
 
     origin: HostKind

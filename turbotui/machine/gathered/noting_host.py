@@ -1,4 +1,4 @@
-"""A host that notes whatever is read of another one."""
+"""A host that keeps everything that is read of another host."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class _OpenCounter:
 
 
 class NotingHost(DelegatingHost):
-    """Another host, of which every reading is noted, the refused ones with their errno.
+    """A host that delegates to another one and keeps every reading, refused ones with their errno.
 
-    Of several readings of one thing the last successful one counts. Any thread may read.
+    Of several readings of one thing, the last successful one is kept. Any thread may read.
 
-    Two are not noted: what counters hold, for only their increase means anything, and the TSC, for it is of whatever
-    CPU the calling thread is on.
+    Values of counters are not kept, because only their increase means anything, and neither is the TSC, which belongs
+    to whatever CPU the calling thread is on.
     """
 
     def __init__(self, host: Host) -> None:
@@ -49,10 +49,10 @@ class NotingHost(DelegatingHost):
         self._counters: dict[OpenAttempt, int] = {}
 
     def gathered(self, time: str) -> Gathered:
-        """All that the host noted so far.
+        """Return all readings so far.
 
         Args:
-            time: now, in UTC, ISO 8601.
+            time: the present time, in UTC, ISO 8601.
         """
         with self._lock:
             files = {path: os.fsencode(original(text)) for path, text in self._texts.items()}
@@ -127,7 +127,7 @@ class NotingHost(DelegatingHost):
             raise
         with self._lock:
             if offset == 0 and len(data) < size and not _DEVICE.match(path):
-                self._words[path] = {0: data}  # the whole of it: what an earlier reading had behind this is old
+                self._words[path] = {0: data}  # replace all earlier readings, whose rest would be old
             else:
                 self._words[path][offset] = data
         return data
@@ -156,7 +156,7 @@ class NotingHost(DelegatingHost):
 
     def close(self, descriptor: int) -> None:
         """See `Host.close`."""
-        with self._lock:  # before it is closed: another thread may be given the number at once
+        with self._lock:  # before closing, because another thread may get the number at once
             self._paths.pop(descriptor, None)
             self._open_counters.pop(descriptor, None)
         self._host.close(descriptor)
@@ -178,7 +178,7 @@ class NotingHost(DelegatingHost):
 
 
 def _whole(found: dict[int, Answer]) -> bytes | None:
-    """A file's content, where it was read from its start to its end; None for words out of its middle."""
+    """Return a file's content if it was read from start to end; None for words from its middle."""
     content = b""
     for offset, data in sorted(found.items()):
         if isinstance(data, int) or offset != len(content):
