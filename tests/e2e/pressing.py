@@ -2,7 +2,8 @@
 
 Intervals are an hour long, so that a picture that changes has been changed by the key: a shorter one ends between two
 keys sooner or later, and rows are sorted anew. A picture is compared with another one once it stands still, for the
-parts of a screen are not written at one instant.
+parts of a screen are not written at one instant. It stands still when the program sleeps and was not woken between some
+looks: nothing wakes an idle dashboard between two intervals.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ from turbotui.app.actions import ACTIONS, Action, Where
 NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the package tmux is not installed")
 
 _POLL = 0.02
-_STILL = 8  # looks that are the same: the picture stands still
+_ASLEEP = 3  # looks between which the program was not woken: all that it does at once is done
+_STILL = 8  # looks that are the same: the picture of a program that never sleeps, for it samples tasks, stands still
+_DONE = 20  # such looks after which a key was followed, and nothing came of it
 _SOON = 5.0  # seconds, in which a key before the one that is looked at may change the screen
-_BACK = 0.4  # seconds, until a screen that is not as it was is looked at anew
 _NAMES = {"exclamation_mark": "!",
           "question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_sign": ">", "less_than_sign": "<",
           "asterisk": "*", "space": "Space", "enter": "Enter", "ctrl+j": "C-j", "plus": "+", "equals_sign": "=",
@@ -74,6 +76,7 @@ class Terminal:
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self._answer()
         self._ask("set-option", "-s", "escape-time", "0")
+        self._sleep = Sleep(int(self._ask("display-message", "-p", "#{pane_pid}")))
 
     def _ask(self, *words: str) -> str:
         assert self._control.stdin is not None
@@ -103,6 +106,7 @@ class Terminal:
     def press(self, *keys: str) -> None:
         """Type keys by tmux's names, and what has none letter by letter; all of it at once."""
         if keys:
+            self._sleep.begin()
             self._ask("send-keys", "--", *keys)
 
     @property
@@ -120,6 +124,21 @@ class Terminal:
             time.sleep(_POLL)
         return ""
 
+    def soon(self, passes: Callable[[str], object]) -> str:
+        """The first picture that passes; "" if none has once all of the last keys was done."""
+        last, same, over = "", 0, False
+
+        def decided(text: str) -> bool:
+            nonlocal last, same, over
+            same = same + 1 if text == last else 0
+            last = text
+            over = self._sleep.looks() >= _ASLEEP or same >= _DONE
+            return over or bool(passes(text))
+
+        text = self.until(decided, _SOON)
+        text = self.picture if over else text  # what was written before the last look at the program
+        return text if text and passes(text) else ""
+
     def still(self, passes: Callable[[str], object] = bool) -> str:
         """The first picture that passes and stands still; "" if none does before long."""
         last, same = "", 0
@@ -128,7 +147,8 @@ class Terminal:
             nonlocal last, same
             same = same + 1 if text == last else 0
             last = text
-            return same >= _STILL and bool(passes(text))
+            asleep = self._sleep.looks() >= _ASLEEP and same >= 1
+            return (asleep or same >= _STILL) and bool(passes(text))
 
         return self.until(stands)
 
@@ -142,6 +162,48 @@ class Terminal:
         """Leave nothing behind."""
         subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)  # noqa: S603 - tmux
         self._control.communicate()
+
+
+class Sleep:
+    """Whether the program in the foreground of a terminal sleeps, by the context switches of its threads.
+
+    Args:
+        shell: process that leads the terminal's session.
+    """
+
+    def __init__(self, shell: int) -> None:
+        self._shell = shell
+        self._before = self._switches()
+        self._begun: object = None
+        self._asleep = 0
+
+    def begin(self) -> None:
+        """A key is sent: the program has to wake up before it sleeps again."""
+        self._before = self._begun = self._switches()
+        self._asleep = 0
+
+    def looks(self) -> int:
+        """Look once more; gives for how many looks the program has slept since it was woken by the last keys."""
+        now = self._switches()
+        self._asleep = self._asleep + 1 if now and now == self._before and now != self._begun else 0
+        self._before = now
+        return self._asleep
+
+    def _switches(self) -> frozenset[str]:
+        """Each thread with its switches (proc_pid_status(5)); nothing if one of them runs, or waits for a disk."""
+        found = set()
+        try:
+            with open(f"/proc/{self._shell}/stat", encoding="utf-8", errors="replace") as file:
+                leader = file.read().rpartition(") ")[2].split()[5]  # tpgid: who has the terminal
+            for thread in os.listdir(f"/proc/{leader}/task"):
+                with open(f"/proc/{leader}/task/{thread}/status", encoding="utf-8", errors="replace") as file:
+                    text = file.read()
+                if "\nState:\tS" not in text:
+                    return frozenset()
+                found.add(f"{thread} {text[text.index('voluntary_ctxt_switches'):]}")
+        except OSError:  # it has just ended
+            return frozenset()
+        return frozenset(found)
 
 
 @contextmanager
@@ -171,7 +233,7 @@ class Pressing:
         assert self.terminal.until(lambda text: re.search(MARKS[self.place.number], text)), self.terminal.picture
         for _ in range(10):
             self.terminal.press(*self.place.calm)
-            if self.terminal.until(lambda text: self._is_home(text) and re.search(self.place.ready, text), seconds=1.0):
+            if self.terminal.soon(lambda text: self._is_home(text) and re.search(self.place.ready, text)):
                 break
             self.terminal.end_interval()
         self._make_past()
@@ -191,7 +253,7 @@ class Pressing:
         self.terminal.press("z")
         assert self.terminal.until(lambda text: "start anew" in text), self.terminal.picture
         self.terminal.press(*self.place.calm)
-        self._rest = self.terminal.until(self._is_home, _SOON)
+        self._rest = self.terminal.soon(self._is_home)
         if not self._rest:
             self.terminal.end_interval()
             self._rest = self.terminal.until(self._is_home)
@@ -219,7 +281,7 @@ class Pressing:
         for one in promise.first:  # what the last one shows is what the key is compared with, not what one of them does
             was = terminal.still()
             terminal.press(one)
-            terminal.until(partial(operator.ne, was), _SOON)
+            terminal.soon(partial(operator.ne, was))
         before = self._before = terminal.still(
             lambda text: re.search(promise.now or home, text) and not promise.kept(text, text, home))
         terminal.press(key, *promise.typed)
@@ -228,8 +290,8 @@ class Pressing:
     def _come_back(self, promise: Promise) -> None:
         """Take back what the key has done; a frame that came meanwhile, or an error, is where one goes on from."""
         self.terminal.press(*promise.undo, *self.place.calm)
-        there = self.terminal.until(lambda text: text == self._rest or (not self.place.exact and self._is_home(text))
-                                    or (sequence(text) != sequence(self._rest) and self._is_home(text)), _BACK)
+        there = self.terminal.soon(lambda text: text == self._rest or (not self.place.exact and self._is_home(text))
+                                   or (sequence(text) != sequence(self._rest) and self._is_home(text)))
         if there != self._rest and (self.place.exact or not there):
             self._settle()
 

@@ -68,11 +68,11 @@ def test_escape_never_quits_and_swallows_no_key_behind_it(dashboard: Running) ->
 
 
 @pytest.mark.real
-def test_enter_and_usr1_end_a_long_interval() -> None:
-    running = Running("-i", "60")
+def test_ctrl_j_and_usr1_end_a_long_interval() -> None:
+    running = Running("-i", "3600")
     try:
         running.until(rb"#1")
-        running.press(b"\r")
+        running.press(b"\n")
         running.until(rb"#2")
         running.process.send_signal(signal.SIGUSR1)
         running.output = b""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -112,14 +112,21 @@ def test_in_the_past(tmp_path: Path) -> None:
         press_all(terminal, step_back)
 
 
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    """A dashboard in which one window after the other is opened: starting one takes longer than a window's keys."""
+    with dashboard(tmp_path_factory.mktemp("windows"), ("guest",), SIZE) as terminal:
+        yield terminal
+
+
 @pytest.mark.parametrize("window", WINDOWS)
-def test_in_a_window(tmp_path: Path, window: str) -> None:
+def test_in_a_window(guest: Terminal, window: str) -> None:
     keys = [named(key) for action in ACTIONS for key in action.keys
             if action.id not in AWAY and {Where.APP, Where.TABLE} & set(action.where)]
-    with dashboard(tmp_path, ("guest",), SIZE) as terminal:
-        back(terminal, "1")
-        for key in keys:
-            terminal.press(named(window), key)
-        terminal.press("Escape", "Escape")
-        back(terminal, "1")
-        assert not FAILED.search(terminal.picture), terminal.picture
+    back(guest, "1")
+    for key in keys:
+        guest.press(named(window), key)
+    guest.press("Escape", "Escape")
+    back(guest, "1")
+    followed(guest)
+    assert not FAILED.search(guest.picture), guest.picture
