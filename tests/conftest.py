@@ -7,11 +7,10 @@ import gc
 import math
 import os
 import signal
-import statistics
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
@@ -45,35 +44,10 @@ os.environ["TURBOTUI_TOUR"] = "0"
 # a perf of this machine, if there is one, decides no test
 os.environ["TURBOTUI_EVENT_TABLES"] = "none"
 
-_LOOKS, _REST = 5, 0.02
-_EVERY = 20.0  # seconds for which a look holds
-_MOST = 0.006  # of the pilot's 20 ms: more than that is work
-
-
-class _Idle:
-    """How much CPU time a thread needs on this machine to do nothing for 20 ms, looked at now and then."""
-
-    def __init__(self) -> None:
-        self.looked = -_EVERY
-        self.seconds = 0.0
-
-    def look(self) -> float:
-        if time.monotonic() - self.looked >= _EVERY:
-            self.looked = time.monotonic()
-            costs = []
-            for _ in range(_LOOKS):
-                before = time.process_time()
-                time.sleep(_REST)
-                costs.append(time.process_time() - before)
-            self.seconds = statistics.median(costs)
-        return self.seconds
-
-
-@pytest.fixture(scope="session")
-def idle() -> _Idle:
-    return _Idle()
-
-
+_SWITCH = 0.006
+"""Seconds: a thread that waits for the interpreter's lock is woken every 5 ms (sys.getswitchinterval)."""
+_MOST_WAIT = 1.0
+"""Seconds after which the pilot goes on whatever other threads do, as Textual's does."""
 _NEAR = 0.05
 """Seconds: what an event loop does within these follows on what it does now."""
 
@@ -93,6 +67,33 @@ async def _loop_is_idle() -> None:
         await asyncio.sleep(max(0.0, rest))
 
 
+async def _threads_are_idle(others: Iterable[threading.Thread]) -> None:
+    """Wait until the event loop has nothing to do, and no other thread was woken while a lock's wait lasts."""
+    end = time.monotonic() + _MOST_WAIT
+    await _loop_is_idle()
+    switches = _switches(others)
+    while time.monotonic() < end:
+        await asyncio.sleep(_SWITCH)
+        await _loop_is_idle()
+        before, switches = switches, _switches(others)
+        if switches and switches == before:
+            return
+
+
+def _switches(threads: Iterable[threading.Thread]) -> frozenset[str]:
+    """Each thread with its numbers of context switches; nothing if one of them runs (proc_pid_status(5))."""
+    found = set()
+    for thread in threads:
+        try:
+            text = Path(f"/proc/self/task/{thread.native_id}/status").read_text(encoding="utf-8")
+        except OSError:  # it has just ended
+            return frozenset()
+        if "\nState:\tS" not in text:
+            return frozenset()
+        found.add(f"{thread.native_id} {text[text.index('voluntary_ctxt_switches'):]}")
+    return frozenset(found)
+
+
 class _Loop(Protocol):
     """What an event loop of asyncio has to do, and what it will (Lib/asyncio/base_events.py)."""
 
@@ -103,23 +104,19 @@ class _Loop(Protocol):
 
 
 @pytest.fixture(autouse=True)
-def _the_pilot_knows_what_idle_is_here(idle: _Idle, monkeypatch: pytest.MonkeyPatch) -> None:
+def _the_pilot_knows_what_idle_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Textual's pilot goes on when a program uses less than 1 ms of CPU time in 20 ms, or after a second.
 
-    Where all of it runs in one event loop, that loop knows it at once: a key took 60 ms of nothing but waiting, and
-    screens' tests most of their time. Other threads are waited for as before. On a virtual machine whose host is busy,
-    waking up alone costs more than 1 ms, and every key would take two seconds.
+    Where all of it runs in one event loop, that loop knows it at once; of other threads the kernel knows whether they
+    sleep. A key took 60 ms of nothing but waiting, and on a busy machine a second.
     """
-    waiting = sys.modules.get("textual._wait")
-    if waiting is None:
+    if "textual._wait" not in sys.modules:
         return
-    usual = vars(waiting)["SLEEP_IDLE"]
-    monkeypatch.setattr(waiting, "SLEEP_IDLE", min(_MOST, max(usual, 4 * idle.look())))
-    by_cpu_time: Callable[..., Awaitable[None]] = waiting.wait_for_idle
-    others = set(threading.enumerate())  # xdist's
+    known = set(threading.enumerate())  # xdist's
 
-    async def wait(*seconds: float) -> None:
-        await (by_cpu_time(*seconds) if set(threading.enumerate()) - others else _loop_is_idle())
+    async def wait(*_seconds: float) -> None:
+        others = set(threading.enumerate()) - known
+        await (_threads_are_idle(others) if others else _loop_is_idle())
 
     for module in ("textual.app", "textual.pilot"):
         if module in sys.modules:
