@@ -37,6 +37,7 @@ class Generation:
         stacks: how traffic of devices spreads over the PCI Express stacks.
         cxl: whether links to CXL memory are counted.
         nameless: further PMUs, of which neither kernel nor vendor names an event that is read here.
+        free_running: whether the counters of `intel_free_running` are there.
         tiers: of the machine's shape.
     """
 
@@ -59,6 +60,7 @@ class Generation:
     stacks: tuple[float, ...] = _STACKS
     cxl: bool = True
     nameless: tuple[tuple[str, int], ...] = ()
+    free_running: bool = False
     tiers: str = ""
 
 
@@ -69,12 +71,13 @@ def code(event: int, mask: int = 0) -> int:
 
 _ICX: Final = Generation("config:8-15,32-57", 0x00, 1.6e9, code(0x01, 0x0B), code(0x02, 0x0C), "m2m",
                          (code(0x2D, 0x01), code(0x2D, 0x08), code(0x2E, 0x01), code(0x37, 0x704),
-                          code(0x38, 0x1C10)), 1.4e9, early=True, cxl=False)
+                          code(0x38, 0x1C10)), 1.4e9, early=True, cxl=False, free_running=True)
 _SKX: Final = replace(_ICX, mask="config:8-15", memory_hertz=2.933e9 / 2, conflicts=code(0x02, 0x01),
                       mesh_codes=(*_ICX.mesh_codes[:3], code(0x37, 0x04), code(0x38, 0x10)), upi_hertz=1.3e9,
                       filtered=True, channels=6, meshes=2, nameless=(("m2pcie", 4), ("m3upi", 3), ("irp", 6)))
 _SNR: Final = replace(_ICX, memory_hertz=2.933e9 / 2, drd="DRD_OPT", channels=2, meshes=1, slice_cores=4,
-                      stacks=(0.4, 0.3, 0.15, 0.1, 0.05), nameless=(("irp", 5), ("m2pcie", 5), ("pcie3", 1)))
+                      stacks=(0.4, 0.3, 0.15, 0.1, 0.05), free_running=False,
+                      nameless=(("irp", 5), ("m2pcie", 5), ("pcie3", 1)))
 _SPR: Final = Generation("config:8-15,32-63", 0x01, 2.4e9, code(0x02, 0xFF),
                          code(0x03, 0x77), "m2m",
                          (code(0x20, 0x01), code(0x20, 0x08), code(0x21, 0x301), code(0x24, 0x304),

@@ -14,6 +14,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import PerfAttr
+from turbotui.simulated import intel_free_running as always
 from turbotui.simulated import intel_traffic as flow
 from turbotui.simulated import skylake_cha
 from turbotui.simulated.intel_generations import Generation, code, generation_of
@@ -36,7 +37,7 @@ _LEVEL_MISSES: Final = (0.5, 0.3, 0.1)
 class _Box:
     """A kind of PMU: its number per package, its `format` files, and the counts of each instance.
 
-    A `filtered` PMU also has the events of `skylake_cha`.
+    A `filtered` PMU also has the events of `skylake_cha`; every event of a `free` one has a counter of its own.
     """
 
     name: str
@@ -45,6 +46,7 @@ class _Box:
     events: Callable[[Flows, float], Events]
     files: Mapping[str, EventFile] = field(default_factory=dict)
     filtered: bool = False
+    free: bool = False
 
 
 _TOR: Final = {
@@ -68,6 +70,9 @@ _REQUESTS: Final = {"READS_LOCAL": 1, "READS_REMOTE": 2, "WRITES_LOCAL": 4, "WRI
                     "READS": 3, "WRITES": 12}
 _PLAIN: Final = {"event": "config:0-7", "umask": "config:8-15", "edge": "config:18", "inv": "config:23",
                  "thresh": "config:24-31"}
+_THREADS: Final = {early: {"tid_en": f"config:{19 if early else 16}", "filter_tid": "config1:0-9"}
+                   for early in (True, False)}
+"""The filter by core and thread, which only events with tid_en have (uncore_snbep.c, tid_en and tid_en2)."""
 
 
 def intel_names(shape: MachineShape) -> list[str]:
@@ -101,7 +106,7 @@ def intel_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
             formats=box.formats,
             events=box.files,
             readers=readers,
-            counters=_COUNTERS,
+            counters=0 if box.free else _COUNTERS,
             files=_mapping(model.shape, box, number),
         )
         for box in _boxes(model.shape)
@@ -127,7 +132,7 @@ def _resolver(model: Model, box: _Box, share: float,
         if parts is None and box.filtered:
             parts, setting = skylake_cha.count(flows[package], share, attr), skylake_cha.filter_of(attr)
         return errno.EINVAL if parts is None else SimulatedCounter(
-            _value(model, parts), slots=1, filter=f"{setting:#x}" if setting else "")
+            _value(model, parts), slots=0 if box.free else 1, filter=f"{setting:#x}" if setting else "")
 
     return resolve
 
@@ -156,7 +161,7 @@ def _boxes(shape: MachineShape) -> list[_Box]:
     iio = {**_PLAIN, "thresh": "config:24-35",
            **({"ch_mask": "config:36-43", "fc_mask": "config:44-46"} if made.filtered else
               {"ch_mask": "config:36-47", "fc_mask": "config:48-50"})}
-    cha = skylake_cha.FORMAT if made.filtered else {**_PLAIN, "umask": made.mask, "filter_tid": "config1:0-9"}
+    cha = skylake_cha.FORMAT if made.filtered else {**_PLAIN, "umask": made.mask, **_THREADS[made.early]}
     found = [
         _Box("cha", (1 / slices,) * slices, cha, lambda flows, share: _cha(made, flows, share), filtered=made.filtered),
         _Box("imc", (1 / made.channels,) * made.channels, _PLAIN if made.early else wide,
@@ -172,6 +177,15 @@ def _boxes(shape: MachineShape) -> list[_Box]:
         found += [_Box(f"upi_{link}", (1.0,), upi, partial(_link, made, link)) for link in range(len(made.links))]
     if made.cxl:
         found += [_Box("cxlcm", (0.7, 0.3), wide, _cxl_in), _Box("cxldp", (0.7, 0.3), wide, _cxl_out)]
+    if made.free_running:
+        ports = _FEW_PORTS if made.filtered else _PORTS
+        found.append(_Box("iio_free_running", made.stacks, always.FORMATS,
+                          lambda flows, share: always.port_counts(made, flows, share, ports),
+                          always.port_files(made), free=True))
+    if made.free_running and not made.filtered:
+        found.append(_Box("imc_free_running", (1 / always.CONTROLLERS,) * always.CONTROLLERS, always.FORMATS,
+                          lambda flows, share: always.memory_counts(made, flows, share), always.memory_files(),
+                          free=True))
     if made.tiers == "hbm":
         found.append(_Box("hbm", (1 / HBM_CHANNELS,) * HBM_CHANNELS, wide, hbm_counts))
     return found + [_Box(name, (1 / count,) * count, wide, _nothing) for name, count in made.nameless]

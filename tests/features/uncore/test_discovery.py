@@ -183,6 +183,16 @@ def test_io_counters_count_32_bytes_whatever_an_older_kernel_says(
     assert counters.scale(units.units[0], "bw_in_port0") * 2**20 == pytest.approx(bytes_each)
 
 
+def test_free_running_memory_counters_of_sapphire_rapids_move_no_bytes(tmp_path: Path) -> None:
+    """Its driver names cycles of the queues where Ice Lake's names bytes (spr_uncore_imc_freerunning_events)."""
+    box = {**EIGHT, "cpumask": "0", "events/dclk": "event=0xff,umask=0x10",
+           "events/rpq_cycles": "event=0xff,umask=0x20", "events/wpq_cycles": "event=0xff,umask=0x21"}
+    counters = UncoreCounters(machine(tmp_path, {"uncore_imc_free_running_0": box}, INTEL_INFO, TWO))
+    (units,) = counters.kinds
+    assert [metric.id for metric in counters.shown(units)] == ["frequency GHz"]
+    assert {metric.what for metric in units.raw} == {"dclk", "rpq_cycles", "wpq_cycles"}
+
+
 def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
     mesh = {
         "cpumask": "0", "format/type": "config:0-15", "format/eventid": "config:16-26", "events/dtc_cycles": "type=0x3",

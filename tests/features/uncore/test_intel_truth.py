@@ -268,3 +268,32 @@ def test_a_share_of_the_machine_is_of_all_its_units(watched: Watched) -> None:
     machine = watched.watch.counters.reading(watched.frame, units, units.rows[0], used)
     assert machine.value == pytest.approx(sum(shares) / len(shares), rel=5e-3)
     assert machine.inputs["units"] == len(rows)
+
+
+@pytest.mark.parametrize(("shape", "shares"), [("icelake-2s", (0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0)),
+                                               ("cascade-2s", (0.6, 0.0, 0.3, 0.1))])
+def test_counters_that_always_run(shape: str, shares: tuple[float, ...]) -> None:
+    """The kernel's uncore_imc_free_running and uncore_iio_free_running, which nobody has to program."""
+    watched = Watched(shape)
+    kinds = {units.kind.id: units for units in watched.watch.counters.kinds}
+
+    def value(kind: str, metric: str) -> float | None:
+        units = kinds[kind]
+        (column,) = [one for one in units.metrics if one.id == metric]
+        return watched.watch.counters.reading(watched.frame, units, units.rows[0], column).value
+
+    ports = kinds["uncore_iio_free_running"]
+    assert len(ports.units) == len(kinds["uncore_iio"].units)
+    for port, share in enumerate(shares):
+        expected = sum(watched.io_written) * share
+        assert value("uncore_iio_free_running", f"in port {port} GB/s") == pytest.approx(expected, rel=2e-3)
+    assert value("uncore_iio_free_running", "frequency GHz") == pytest.approx(1.0)
+    if shape == "cascade-2s":  # its memory controllers have none
+        assert "uncore_imc_free_running" not in kinds
+        return
+    for name, moved in (("rd", sum(watched.read)), ("wr", sum(watched.written))):
+        assert value("uncore_imc_free_running", f"{name} bandwidth GB/s") == pytest.approx(moved, rel=2e-3)
+        assert value("uncore_imc_free_running", f"pmem {name} bandwidth GB/s") == pytest.approx(0.02 * moved, rel=2e-3)
+    assert value("uncore_imc_free_running", "frequency GHz") == pytest.approx(DCLK[shape])
+    edges = find_edges(watched.watch.machine, watched.watch.counters.kinds)
+    assert not any(edge.units.kind.id == "uncore_imc_free_running" for edge in edges), "uncore_imc counts the same"

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turbotui.events.uncore.discovery import find_units
 from turbotui.events.uncore.root_ports import PortAddress, parse_place, read_root_ports
+from turbotui.features.uncore.ports import PortMap
+from turbotui.machine.machine import read_machine
 from turbotui.machine.pmus import list_pmus
 from turbotui.simulated import ManualClock, simulated_host
 from turbotui.simulated.nvidia_ports import ROOT_PORTS, configuration_space
@@ -30,6 +33,16 @@ def test_the_reference_map() -> None:
         assert set(place.pmus) <= known
     assert ports["000d:40:00.0"].pmus == ("nvidia_pcie_pmu_1_rc_4", "nvidia_pcie_tgt_pmu_1_rc_4")
     assert ports["000d:40:00.0"].mask == 2
+
+
+def test_the_ports_of_a_complex_are_said_in_few_characters() -> None:
+    """In 120 columns: 0005:00:00.0 0005:40:00.0 was cut behind the first address."""
+    host = simulated_host("vera-2s", ManualClock())
+    ports, units = PortMap(host), find_units(read_machine(host))
+    told = {unit.pmu.name: (ports.note(unit), ports.addresses(unit)) for unit in units}
+    assert told["nvidia_pcie_pmu_1_rc_4"] == ("000d:{00,40,c0}:00.0", ("000d:00:00.0", "000d:40:00.0", "000d:c0:00.0"))
+    assert told["nvidia_pcie_pmu_0_rc_0"] == ("0001:00:00.0", ("0001:00:00.0",))
+    assert told["nvidia_ucf_pmu_0"] == ("", ())
 
 
 def test_without_rights_the_place_is_unknown() -> None:

@@ -64,14 +64,14 @@ def check_together(pmu: Pmu, attrs: Sequence[PerfAttr]) -> None:
     Raises:
         SeveralDevicesError, AddressSlotsError: one PMU cannot have these filters at the same time.
     """
-    members = [{name: _value(where, attr) for name, where in pmu.formats.items()} for attr in attrs]
+    members = [{name: field_value(where, attr) for name, where in pmu.formats.items()} for attr in attrs]
     if "src_bdf_en" in pmu.formats:
         check_pcie_group([settings for settings in members if settings.get("event") != _CYCLES])
     if "dst_addr_en" in pmu.formats:
         check_target_group(members)
 
 
-def _value(where: TermFormat, attr: PerfAttr) -> int:
+def field_value(where: TermFormat, attr: PerfAttr) -> int:
     """Extract a field's value from an encoded event."""
     word = (attr.config, attr.config1, attr.config2, attr.config3, attr.config4)[where.word]
     return sum((word >> bit & 1) << index for index, bit in enumerate(where.bits))

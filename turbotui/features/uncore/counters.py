@@ -12,6 +12,7 @@ from turbotui.events.perf_encoder import PerfEncoder
 from turbotui.events.uncore.corrections import right_scale
 from turbotui.events.uncore.discovery import UncoreUnit
 from turbotui.events.uncore.fields import settings_said
+from turbotui.events.uncore.unapplied import unapplied
 from turbotui.features.uncore.kinds import Row, UncoreUnits, find_kinds, raw_metric, typed_metric
 from turbotui.features.uncore.memory_peak import MemoryPeak
 from turbotui.features.uncore.sampled_latency import SampledLatency
@@ -216,6 +217,11 @@ class UncoreCounters:
             return self._encoder.encode(order.written(event))[0]
         except EventError as error:
             return str(error)
+
+    def unapplied(self, unit: UncoreUnit, event: str) -> tuple[str, ...]:
+        """The filters of a unit that the kernel does not apply to an event."""
+        encoded = self.encoded(unit, event) if self.settings(unit.pmu.name) else ""
+        return () if isinstance(encoded, str) else unapplied(unit.pmu, encoded.attr, self.settings(unit.pmu.name))
 
     def scale(self, unit: UncoreUnit, event: str) -> float:
         """Return the factor from counts of an event to its unit."""

@@ -56,7 +56,19 @@ def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: Row, metric: M
     if ports is not None and not row.is_sum:
         units += _ports(ports, row.units[0])
     events = [_event(counters, row, event, reading, metric.vendor.get(event, event)) for event in metric.needs]
-    return CellEvidence(tuple(arithmetic), (*events, *units), tuple(_remarks(kind, row, metric, reading)))
+    remarks = (*unapplied_of(counters, row, metric), *_remarks(kind, row, metric, reading))
+    return CellEvidence(tuple(arithmetic), (*events, *units), remarks)
+
+
+def unapplied_of(counters: UncoreCounters, row: Row, metric: Metric) -> Iterator[str]:
+    """Sentences about the filters of a row that the kernel does not apply to events of a column."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for event in metric.needs:
+        fields = () if metric.is_clock(event) else counters.unapplied(row.units[0], event)
+        if fields:
+            found.setdefault(fields, []).append(metric.vendor.get(event, event))
+    for fields, events in found.items():
+        yield f"the kernel does not apply {', '.join(fields)} to {', '.join(events)}: everything is counted of that"
 
 
 def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> Iterator[str]:

@@ -23,6 +23,8 @@ from turbotui.widgets.table_widget import TableWidget
 
 EdgeWidget: TypeAlias = TableWidget[RowContent[Any], Column[Any], Hashable]
 _EDGES = 6  # least lines for the table: a title and a few edges
+_ROOM = 100
+"""Least columns of the line above the picture for saying what the share of a sum is."""
 _NO_FOLDS = "The map has no sums to fold: t shows the tables"
 NO_FILTERS = "Filters are set for units: t shows their tables"
 
@@ -76,7 +78,8 @@ class MapPanel(Vertical):
         """Draw the picture, the edge under the cursor marked."""
         lines: list[list[TextSegment]] = [[(f"   {NO_EDGES}", StyleRole.PLAIN)]]
         if self._traffic:
-            units = "  GB/s into and out of packages, shares of the peak"
+            units = "  GB/s into and out of packages, shares of the peak (of sums: of the fullest)"
+            units = units if self.size.width >= _ROOM else units.partition(" (")[0]
             chosen = self.table.current
             drawn = draw_map(self._traffic, self.size.width, max(1, self.size.height - 1 - _EDGES),
                              chosen if isinstance(chosen, str) else "")

@@ -8,6 +8,7 @@ by side; a few lines without a box for each package; one line for each package.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -40,10 +41,11 @@ class _Stroke:
     Attributes:
         name: the name of the other end.
         inward, outward, total: GB/s; None if unknown.
-        share: of the peak.
-        peak: GB/s.
+        share: of the peak; of several edges, that of the fullest one.
+        peak: GB/s, of the same edge.
         least: whether a part of the sum is unknown.
         chosen: whether the cursor is on the edge.
+        several: whether the line is a sum of edges.
     """
 
     name: str
@@ -54,6 +56,7 @@ class _Stroke:
     peak: float | None
     least: bool = False
     chosen: bool = False
+    several: bool = False
 
     @property
     def role(self) -> StyleRole:
@@ -65,7 +68,9 @@ class _Stroke:
     @property
     def limit(self) -> str:
         """The share of the peak in words; "" if unknown."""
-        return "" if self.share is None or self.peak is None else f"{100 * self.share:.1f}%{_OF}{self.peak:.0f}"
+        if self.share is None or self.peak is None:
+            return ""
+        return f"{'max ' if self.several else ''}{100 * self.share:.1f}%{_OF}{self.peak:.0f}"
 
 
 def _amount(value: float | None, *, least: bool = False, decimals: int = 2) -> str:
@@ -84,14 +89,14 @@ def _added(name: str, rows: Sequence[Traffic], chosen: str) -> _Stroke:
 
     inward, outward = of(row.inward.value for row in rows), of(row.outward.value for row in rows)
     total = of(row.total.value for row in rows)
-    peak = of(row.peak.value for row in rows) if all(row.peak.value is not None for row in rows) else None
-    shared = any(row.edge.place.kind.shared or row.edge.together for row in rows)
-    most = total if shared else max((value for value in (inward, outward) if value is not None), default=None)
+    # one full link holds work up, however idle the links beside it are
+    fullest = max((row for row in rows if row.share is not None), key=lambda row: row.share or 0.0, default=None)
     # a PMU may count one direction only and leave the other to another PMU, as for CXL links
     least = any((place.inward and row.inward.value is None) or (place.outward and row.outward.value is None)
                 for row in rows for place in (row.edge.place,))
-    share = None if most is None or not peak else most / peak
-    return _Stroke(name, inward, outward, total, share, peak, least, any(row.edge.key == chosen for row in rows))
+    share, peak = (None, None) if fullest is None else (fullest.share, fullest.peak.value)
+    return _Stroke(name, inward, outward, total, share, peak, least, any(row.edge.key == chosen for row in rows),
+                   several=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +260,8 @@ def _memory_word(package: _Package) -> str:
 
 
 def _total(word: str, rows: Sequence[Traffic], chosen: str) -> MapLine:
-    return _told(_added(word, rows, chosen), both=all(row.edge.together for row in rows))
+    alone = replace(_stroke(rows[0], chosen), name=word) if len(rows) == 1 else _added(word, rows, chosen)
+    return _told(alone, both=all(row.edge.together for row in rows))
 
 
 def _told(stroke: _Stroke, *, both: bool = False) -> MapLine:

@@ -60,12 +60,21 @@ class PortMap:
         return ""
 
     def note(self, unit: UncoreUnit) -> str:
-        """Return the addresses of a unit's root ports on one line; "" if it has none."""
+        """Return a unit's root ports in few characters, 0005:{00,40}:00.0; "" if it has none."""
         if "_rc_" not in unit.pmu.name:
             return ""
         if self.untold:
             return UNTOLD
-        return " ".join(
+        groups: dict[tuple[str, str], list[str]] = {}
+        for address in self.addresses(unit):
+            domain, bus, function = address.split(":")
+            groups.setdefault((domain, function), []).append(bus)
+        joined = {place: buses[0] if len(buses) == 1 else f"{{{','.join(buses)}}}" for place, buses in groups.items()}
+        return " ".join(f"{domain}:{buses}:{function}" for (domain, function), buses in joined.items())
+
+    def addresses(self, unit: UncoreUnit) -> tuple[str, ...]:
+        """The addresses of a unit's root ports, by number."""
+        return tuple(
             port.address
             for port in sorted(self._ports, key=lambda port: -1 if port.place is None else port.place.port)
             if port.place is not None and unit.pmu.name in port.place.pmus

@@ -57,7 +57,8 @@ def content_of(table: UncoreTable) -> RowContent[Row]:
 
     def words(row: Row) -> str:
         texts = (str(column.compute(row)) for column in table.columns if column.decimals < 0)
-        return " ".join((table.units.kind.title, *texts, "" if row.is_sum else row.units[0].pmu.name))
+        ports = () if table.ports is None or row.is_sum else table.ports.addresses(row.units[0])
+        return " ".join((table.units.kind.title, *texts, *ports, "" if row.is_sum else row.units[0].pmu.name))
 
     def widened(column: Column[Any]) -> Column[Any]:
         if column.decimals >= 0:

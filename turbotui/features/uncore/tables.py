@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 from turbotui.dataclass import dataclass
 from turbotui.events.uncore.discovery import UNKNOWN
 from turbotui.features.uncore.counters import Reading, UncoreCounters
-from turbotui.features.uncore.explaining import evidence_of
+from turbotui.features.uncore.explaining import evidence_of, unapplied_of
 from turbotui.features.uncore.kinds import Row, UncoreUnits
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.stacks import LINKS, STACKS, StackMap
@@ -125,8 +126,24 @@ class UncoreTable(RowTable[Row]):
         """Return a sentence for each reason of unknown values."""
         if not any(isinstance(column, Metric) for column in self.columns):
             return (no_events(self.units),)
-        cells = (self.cell(column, row) for row in self.rows for column in self.columns)
-        return tuple(dict.fromkeys(cell.why.sentence() for cell in cells if cell.why is not None))
+        found: dict[str, dict[str, None]] = {}
+        for row in self.rows:
+            for why in (self.cell(column, row).why for column in self.columns):
+                if why is not None:
+                    sentence = why.sentence()
+                    alike = re.sub(rf"{re.escape(self.name)}_\d+(?=[/ :])", self.name, sentence)
+                    found.setdefault(alike, {})[sentence] = None
+        return tuple(next(iter(same)) if len(same) == 1 else f"{alike} (of {len(same)} PMUs)"
+                     for alike, same in found.items())
+
+    def unfiltered(self) -> tuple[str, ...]:
+        """Which columns count more than the filters of their rows say, a sentence each."""
+        found: dict[str, dict[str, None]] = {}
+        for column in self._metrics:
+            for row in self.own_rows(column):
+                for sentence in unapplied_of(self.counters, row, column):
+                    found.setdefault(sentence, {})[" ".join(column.heading).strip()] = None
+        return tuple(f"{', '.join(titles)}: {sentence}" for sentence, titles in found.items())
 
 
 @dataclass(frozen=True)  # compared by value, so that the column is the same in successive frames

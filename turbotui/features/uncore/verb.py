@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
@@ -164,7 +165,8 @@ def _map_text(envelope: Envelope, tables: Sequence[TrafficTable]) -> Iterator[st
         yield f"# {envelope.label}"
     width, height = shutil.get_terminal_size((120, 36))
     (table,) = tables
-    yield "GB/s into and out of packages; shares of the peak" if table.rows else NO_EDGES
+    what = "GB/s into and out of packages; shares of the peak, of edges added up the fullest one's"
+    yield what if table.rows else NO_EDGES
     for line in draw_map(table.rows, width, height):
         yield "".join(text for text, _role in line).rstrip()
     yield from (f"  - {reason}" for reason in table.reasons())
@@ -180,6 +182,9 @@ def _print(machine: Machine, counters: UncoreCounters, tell: _Tell, frames: Iter
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                 facts=facts, notes=notes)
             tables = tell.tables(frame)
+            beside = [f"{table.name}: {one}" for table in tables if isinstance(table, UncoreTable)
+                      for one in table.unfiltered()]
+            envelope = replace(envelope, notes=(*notes, *beside)) if beside else envelope
             if writer is None:
                 print_lines(tell.text(envelope, tables))
             else:
@@ -201,7 +206,7 @@ def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
         yield f"{table.units.kind.described} ({len(table.units.units)} x {table.name}){nearest}"
         if table.counts:
             yield from text_lines(envelope, table, indent="  ")
-        yield from (f"  - {reason}" for reason in table.reasons())
+        yield from (f"  - {reason}" for reason in (*table.reasons(), *table.unfiltered()))
         yield ""
 
 
