@@ -183,6 +183,21 @@ def test_io_counters_count_32_bytes_whatever_an_older_kernel_says(
     assert counters.scale(units.units[0], "bw_in_port0") * 2**20 == pytest.approx(bytes_each)
 
 
+def test_io_counters_of_diamond_rapids_are_what_its_kernel_says(tmp_path: Path) -> None:
+    """They have the scale that older kernels had wrongly for others: 4 bytes (dmr_uncore_iio_freerunning_events)."""
+    box = {**EIGHT, "cpumask": "0", "events/clockticks": "event=0xff,umask=0x40"}
+    for name, code in (("inb_data_port0", "0x10"), ("bw_in_port0", "0x20"), ("bw_out_port0", "0x30")):
+        box |= {f"events/{name}": f"event=0xff,umask={code}", f"events/{name}.unit": "MiB",
+                f"events/{name}.scale": "3.814697266e-6"}
+    info = INTEL_INFO.replace("cpu family\t: 6", "cpu family\t: 19").replace("model\t\t: 143", "model\t\t: 1")
+    counters = UncoreCounters(machine(tmp_path, {"uncore_iio_free_running_0": box}, info, TWO))
+    (units,) = counters.kinds
+    assert [metric.id for metric in counters.shown(units)] == ["in port 0 GB/s", "frequency GHz"]
+    assert [metric.id for metric in units.metrics if metric.chosen] == ["out port 0 GB/s", "data in port 0 GB/s"]
+    counters.sources()
+    assert counters.scale(units.units[0], "bw_in_port0") * 2**20 == pytest.approx(4)
+
+
 def test_free_running_memory_counters_of_sapphire_rapids_move_no_bytes(tmp_path: Path) -> None:
     """Its driver names cycles of the queues where Ice Lake's names bytes (spr_uncore_imc_freerunning_events)."""
     box = {**EIGHT, "cpumask": "0", "events/dclk": "event=0xff,umask=0x10",

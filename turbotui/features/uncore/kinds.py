@@ -173,7 +173,7 @@ def _is_count(pmu: Pmu, event: str) -> bool:
 def _is_summable(pmu: Pmu, event: str) -> bool:
     """Tell whether an event is a running count of known scale, whose parameters are given."""
     found = pmu.events[event]
-    return math.isfinite(found.scale) and not is_meaningless(pmu.name, event) and not found.snapshot
+    return math.isfinite(found.scale) and not is_meaningless(pmu, event) and not found.snapshot
 
 
 def can_count(pmu: Pmu, event: str) -> bool:
