@@ -100,3 +100,11 @@ def test_names_in_files_cannot_move_a_cursor() -> None:
     host = tree()
     host.files[f"{DOCKER}/{WEB}/config.v2.json"] = json.dumps({"Name": "/a\x1b[2Jb"})
     assert all("\x1b" not in one.text for one in running_containers(host))
+    host.files[PODMAN] = json.dumps([{"id": BOX, "names": ["a\tb", ["c"], 7]}])
+    assert find_container(host, "a\tb").names == ("a␉b",)
+
+
+def test_a_name_that_is_no_text_is_none() -> None:
+    host = tree()
+    host.files[f"{DOCKER}/{WEB}/config.v2.json"] = json.dumps({"Name": ["web"]})
+    assert find_container(host, WEB).names == ()

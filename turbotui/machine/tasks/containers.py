@@ -93,7 +93,7 @@ def find_container(host: Host, word: str) -> RunningContainer:
     Raises:
         MachineError: there is none, or several; candidates are named.
     """
-    running = running_containers(host)
+    running, word = running_containers(host), one_line(word)  # as their names are
     exact = [one for one in running if word in one.names or word == one.id]
     found = exact or [one for one in running if len(word) >= _LEAST and one.id.startswith(word)]
     if len(found) == 1:
@@ -125,7 +125,8 @@ def _docker(host: Host) -> Iterator[tuple[str, str]]:
     for container in names_in(host, DOCKER):
         config = _json(host, f"{DOCKER}/{container}/config.v2.json")
         if isinstance(config, dict):
-            yield container, str(config.get("Name") or "").removeprefix("/")
+            name = config.get("Name")
+            yield container, name.removeprefix("/") if isinstance(name, str) else ""
 
 
 def _podman(host: Host) -> Iterator[tuple[str, str]]:
@@ -135,7 +136,7 @@ def _podman(host: Host) -> Iterator[tuple[str, str]]:
         for one in listed if isinstance(listed, list) else ():
             names = one.get("names") if isinstance(one, dict) else None
             if isinstance(names, list):
-                yield from ((str(one.get("id")), str(name)) for name in names)
+                yield from ((str(one.get("id")), name) for name in names if isinstance(name, str))
 
 
 def _kubelet(host: Host) -> Iterator[tuple[str, str]]:
