@@ -9,6 +9,7 @@ import pytest
 from addwatch import SYSTEM_ROW, Adding, adding, cell, cpu_row, package
 from countinghost import CountingHost
 
+from turbotui.machine.delegating_host import DelegatingHost
 from turbotui.machine.host import Host
 from turbotui.quantities.added import AddError
 from turbotui.quantities.scope import Scope
@@ -69,6 +70,23 @@ def test_memory_controllers_are_summed_in_their_package_with_unit_and_scale() ->
         found = evidence(frame, read, package(frame, 0))
         assert "uncore_imc_0" in found[0].signal.origin
         assert "the sum of 8 PMUs" in found[0].signal.origin
+
+
+class OlderKernel(DelegatingHost):
+    """A kernel before 6.15, which says 4 bytes of counts of 32 (commit 32c7f1150225)."""
+
+    def read_text(self, path: str) -> str:
+        return "3.814697266e-6\n" if path.endswith("bw_in_port0.scale") else super().read_text(path)
+
+
+def test_the_scale_that_older_kernels_say_wrongly_is_put_right() -> None:
+    with adding("icelake-2s", around=OlderKernel) as here:
+        (column,) = here.add("uncore_iio_free_running/bw_in_port0/")
+        here.start()
+        frame, before, after = here.interval(2.0)
+        written = after.packages[0].io_written_bytes - before.packages[0].io_written_bytes
+        assert cell(frame, column, package(frame, 0)) == pytest.approx(0.6 * written / 2**20, rel=NEAR)
+        assert "this kernel says 3.8147e-06, wrongly" in evidence(frame, column, package(frame, 0))[0].signal.origin
 
 
 def test_a_formula_over_a_signal_of_the_catalog() -> None:

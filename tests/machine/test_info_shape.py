@@ -89,6 +89,8 @@ def test_as_lscpu_prints_it(expected: Path) -> None:
     if "Off-line CPU(s) list" in said:
         assert parse_cpulist(said["Off-line CPU(s) list"]) == frozenset(facts.machine.topology.offline)
     told = words(lines["Topology"])
+    for name, line in (("Virtualization", "Virtualization"), ("Address sizes", "Addresses")):
+        assert lines.get(line) == said.get(name)
     assert told["thread"] == int(said["Thread(s) per core"])
     if "Socket(s)" in said and facts.machine.model.x86:
         assert told["package"] == int(said["Socket(s)"])
@@ -126,6 +128,17 @@ def test_what_no_file_says_is_not_told() -> None:
     lines = lines_of(facts)
     assert lines["Topology"] == "1 package, 2 cores, 1 thread a core"
     assert not {"Memory", "Clock", "Node 0", "L2"} & lines.keys()
+
+
+def test_virtual_machines_and_addresses() -> None:
+    info = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 1\nflags\t\t: fpu lm {}\n{}"
+    for flags, sizes, expected in (
+        ("svm", "address sizes\t: 52 bits physical, 57 bits virtual\n", ("AMD-V", "52 bits physical, 57 bits virtual")),
+        ("vmx hypervisor", "", ("VT-x, inside a virtual machine", None)), ("", "", (None, None)),
+    ):  # fmt: skip
+        host = TreeHost({f"{_BASE}/online": "0", **_cpu(0, 0, 0), "/proc/cpuinfo": info.format(flags, sizes)})
+        lines = lines_of(MachineFacts(read_machine(host)))
+        assert (lines.get("Virtualization"), lines.get("Addresses")) == expected
 
 
 def test_caches_of_a_kernel_that_has_only_masks_and_nodes_with_memory_alone() -> None:

@@ -15,7 +15,9 @@ from turbotui.events.errors import TracepointError, UnknownPmuError, UnknownTerm
 from turbotui.events.leaders import led
 from turbotui.events.libpfm.errors import LibpfmAbsentError, PfmError
 from turbotui.events.names import SOFTWARE
+from turbotui.events.uncore.corrections import corrected
 from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
@@ -95,6 +97,7 @@ class EventSource(PerCpuSource):
         self._coarse = coarse
         self._refused = refused
         self._found: _Found | None = None
+        self._model = CpuModel()
 
     @property
     def definition(self) -> CountedEvents:
@@ -125,7 +128,7 @@ class EventSource(PerCpuSource):
     def probe(self, machine: Machine) -> Probe:
         """Encode every event, and open and close each counter once, on one CPU of each PMU."""
         names = [self.request.signal(event) for event in self.request.events]
-        self._found = _Found(machine.host, machine.topology)
+        self._found, self._model = _Found(machine.host, machine.topology), machine.model
         if self._refused is not None:
             return Probe(dict.fromkeys(names, self._refused))
         facts = circumstances(machine)
@@ -276,7 +279,8 @@ class EventSource(PerCpuSource):
 
     def _signals(self, family: Family, event: str) -> dict[SignalId, Signal | Unavailable]:
         name = self.request.signal(event)
-        encoded = [found for text, found in _members(family) if text == event]
+        kernels = [found for text, found in _members(family) if text == event]
+        encoded = [corrected(found, self._model) for found in kernels]
         if self.request.raw:
             encoded = [replace(found, scale=1.0, unit="") for found in encoded]
         scales = {(found.scale, found.unit, found.snapshot) for found in encoded}
@@ -287,6 +291,9 @@ class EventSource(PerCpuSource):
         readers = () if family.scope is Scope.CPU else (*family.rows, *family.absent)
         times = _times(name)
         pmus = list(dict.fromkeys(found.pmu for found in encoded if found.pmu))
+        wrong = not self.request.raw and one.scale != kernels[0].scale
+        told = f", of {one.table}" if one.table else ""
+        told += f", scale {one.scale:g} (this kernel says {kernels[0].scale:g}, wrongly)" if wrong else ""
         summed = f", the sum of {len(pmus)} PMUs: {', '.join(pmus)}" if len(pmus) > 1 and one.uncore else ""
         found = Signal(
             id=name,
@@ -294,7 +301,7 @@ class EventSource(PerCpuSource):
             unit=unit.si,
             behavior=Behavior.GAUGE if one.snapshot else Behavior.COUNTER,
             reduce=Reduce.NONE if unit.si is Unit.CELSIUS else Reduce.SUM,  # temperatures have no sum
-            origin=f"perf {one.fstr if len(encoded) == 1 else event}{summed}{f', of {one.table}' if one.table else ''}",
+            origin=f"perf {one.fstr if len(encoded) == 1 else event}{summed}{told}",
             document=one.description or "added by hand; perf_event_open(2)",
             scale=one.scale * unit.factor,
             readers=readers,

@@ -8,6 +8,9 @@ counters of its own, and its kernels are newer (dmr_uncore_iio_freerunning_event
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from turbotui.events.encoded import EncodedEvent
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.pmus import Pmu
 
@@ -29,3 +32,9 @@ def right_scale(pmu: str, unit: str, scale: float, model: CpuModel) -> float:
     """Return the right scale of a PMU's event if the kernel's is known to be wrong, else the kernel's."""
     stale = pmu.startswith(_PORTS) and unit == "MiB" and abs(scale / _FOUR - 1) < _CLOSE
     return _THIRTY_TWO if stale and model.family == _FAMILY and model.model != _SKYLAKE else scale
+
+
+def corrected(event: EncodedEvent, model: CpuModel) -> EncodedEvent:
+    """Return an event with its right scale."""
+    right = right_scale(event.pmu, event.unit, event.scale, model)
+    return event if right == event.scale else replace(event, scale=right)

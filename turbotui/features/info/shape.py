@@ -26,6 +26,8 @@ _TOPOLOGY: Final = f"{_CPUS}/cpu*/topology"
 _INDEX: Final = re.compile(r"index\d+\Z", re.ASCII)
 _NODE: Final = re.compile(r"node(\d+)\Z", re.ASCII)
 _KIB: Final = re.compile(r"(MemTotal|MemFree):\s*(\d+) kB", re.ASCII)
+_ADDRESSES: Final = re.compile(r"^address sizes\s*:\s*(\d+) bits physical, (\d+) bits virtual", re.ASCII | re.MULTILINE)
+_VIRTUAL: Final = {"vmx": "VT-x", "svm": "AMD-V"}
 _LETTERS: Final = {"Data": "d", "Instruction": "i"}
 _GIB: Final = 1 << 30
 
@@ -106,6 +108,17 @@ def _model(facts: MachineFacts) -> Iterable[HeaderLine]:
     if name:
         kind = model.architecture or "unknown architecture"
         yield HeaderLine(f"Processor: {one_line(name)} ({kind})", "/proc/cpuinfo")
+
+
+def _virtual(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """Return the extension for virtual machines, whether the machine is one itself, and the sizes of addresses."""
+    parts = [name for flag, name in _VIRTUAL.items() if facts.flag(flag)]
+    parts += ["inside a virtual machine"] if facts.machine.model.hypervisor else []
+    if parts:
+        yield HeaderLine(f"Virtualization: {', '.join(parts)}", "flags of /proc/cpuinfo")
+    sizes = _ADDRESSES.search(facts.text("/proc/cpuinfo") or "")
+    if sizes is not None:
+        yield HeaderLine(f"Addresses: {sizes[1]} bits physical, {sizes[2]} bits virtual", "/proc/cpuinfo")
 
 
 def _online(facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -241,4 +254,4 @@ def binary(size: int) -> str:
     return f"{size} bytes"
 
 
-FACTS = (_model, _online, _levels, _clocks, _caches, _memory, _nodes)
+FACTS = (_model, _virtual, _online, _levels, _clocks, _caches, _memory, _nodes)
