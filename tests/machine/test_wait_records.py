@@ -141,3 +141,10 @@ def test_what_is_cut_or_wrong_is_counted_as_damaged(block: bytes) -> None:
 def test_a_format_that_lacks_a_field_is_refused(text: str, names: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="tracepoint 5"):
         layout(5, text, names)
+
+
+def test_a_wait_is_booked_up_to_the_end_of_its_span_and_no_further() -> None:
+    records = WaitRecords(traced())
+    for until, block, queued in ((500, switch(100, A, 0, B) + switch(900, B, 1, A), 400), (1_000, b"", 400)):
+        records.take(iter([block]), until)
+        assert records.queue.take(until)[A].queued == queued

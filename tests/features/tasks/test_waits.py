@@ -168,7 +168,7 @@ def test_schedstat_of_rows_interval_by_interval(waiting: Waiting) -> None:
     watch = WaitWatch(host, (0,), waiting, beginning=True)
     thread = [Thread(1, 1)]
     host.files |= schedstat(4_000, 12)
-    watch.end_interval("one")
+    watch.end_interval("one", 0)
     first = of_row(watch, thread)
     assert first is not None
     assert (first.delay, first.slices) == (3_000, 2)
@@ -176,9 +176,9 @@ def test_schedstat_of_rows_interval_by_interval(waiting: Waiting) -> None:
     assert "CAP_PERFMON" in first.why_no_records.remedy
     host.files |= schedstat(9_000, 13)
     assert of_row(watch, thread, again=True) == first, "the same interval in another light"
-    watch.end_interval("one")
+    watch.end_interval("one", 0)
     assert of_row(watch, thread) == Waits(None, 5_000, 1, why_no_records=first.why_no_records)
-    watch.end_interval("one")
+    watch.end_interval("one", 0)
     whole = of_row(watch, thread, whole=True)
     assert whole is not None
     assert (whole.delay, whole.slices) == (8_000, 3)
@@ -189,7 +189,7 @@ def test_threads_are_asked_where_they_sleep_once_an_interval(waiting: Waiting) -
     watch = WaitWatch(host, (0,), waiting, beginning=True)
     for again in (False, True):
         if not again:
-            watch.end_interval("one")
+            watch.end_interval("one", 0)
         found = of_row(watch, [Thread(1, 1)], again=again)
         assert found is not None
         assert found.sleeping == "futex"
@@ -199,9 +199,9 @@ def test_threads_are_asked_where_they_sleep_once_an_interval(waiting: Waiting) -
 def test_an_interval_that_began_before_is_left_unknown(waiting: Waiting) -> None:
     host = Tasks(dict(schedstat(1_000, 10)))
     watch = WaitWatch(host, (0,), waiting, beginning=False)
-    watch.end_interval("one")
+    watch.end_interval("one", 0)
     assert of_row(watch, [Thread(1, 1)]) is None
-    watch.end_interval("one")
+    watch.end_interval("one", 0)
     assert of_row(watch, [Thread(1, 1)]) is not None
 
 
@@ -209,10 +209,10 @@ def test_applications_share_an_interval(waiting: Waiting) -> None:
     host = Tasks(dict(schedstat(1_000, 10)))
     watch = WaitWatch(host, (0,), waiting, beginning=False)
     for application in ("one", "two"):
-        watch.end_interval(application)
+        watch.end_interval(application, 0)
         assert of_row(watch, [Thread(1, 1)]) is None
     for application in ("one", "two"):
-        watch.end_interval(application)
+        watch.end_interval(application, 0)
         assert of_row(watch, [Thread(1, 1)]) is not None
 
 
@@ -258,6 +258,7 @@ def test_two_loops_on_one_cpu_push_each_other_off() -> None:
     host, found = LinuxHost(), Waiting()
     loops = [Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"])  # noqa: S603
              for _ in range(2)]
+    before = host.now_ns()
     times = WaitTimes(host, sorted(os.sched_getaffinity(0)), found)
     try:
         total = {loop.pid: Waited() for loop in loops}
@@ -265,9 +266,12 @@ def test_two_loops_on_one_cpu_push_each_other_off() -> None:
         while not all(one.pushed > 3 and one.queued and one.times for one in total.values()):
             assert monotonic() < end, total
             found.wait(0.1)
-            for tid, waited in times.take().items():
+            until = host.now_ns()
+            for tid, waited in times.take(until).items():
+                assert waited.queued + waited.storage + waited.asleep <= until - before, "a thread waits once at a time"
                 if tid in total:
                     total[tid].add(waited)
+            before = until
         assert all(one.pusher is not None for one in total.values())
     finally:
         times.close()

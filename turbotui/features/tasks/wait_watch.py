@@ -74,23 +74,28 @@ class WaitWatch:
         """Records of switches that found no room."""
         return 0 if self._times is None else self._times.lost
 
-    def drain(self) -> None:
-        """Book what the kernel has written; often enough that no ring overflows."""
+    def drain(self, until_ns: int) -> None:
+        """Book what has happened up to a time that has come; often enough that no ring overflows."""
         if self._times is not None:
-            self._times.drain()
+            self._times.drain(until_ns)
+
+    def forget(self, until_ns: int) -> None:
+        """Leave out what has happened up to a time: what is watched was opened then."""
+        if self._times is not None:
+            self._times.take(until_ns)
 
     def close(self) -> None:
         """Give every descriptor back."""
         if self._times is not None:
             self._times.close()
 
-    def end_interval(self, who: Hashable) -> None:
-        """End the interval of one application; of several ones each ends the same interval once."""
+    def end_interval(self, who: Hashable, until_ns: int) -> None:
+        """End the interval of one application, at a time; of several ones each ends the same interval once."""
         if self._intervals.end(who):
-            self._cut()
+            self._cut(until_ns)
 
-    def _cut(self) -> None:
-        self._interval = {} if self._times is None else self._times.take()
+    def _cut(self, until_ns: int) -> None:
+        self._interval = {} if self._times is None else self._times.take(until_ns)
         for tid, waited in self._interval.items():
             if tid in self._everything or len(self._everything) < _MOST_KEPT:
                 self._everything.setdefault(tid, Waited()).add(waited)

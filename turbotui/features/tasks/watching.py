@@ -101,7 +101,7 @@ class Watching:
         if self._waits is None:
             return [replace(row, waits=SIMULATED) for row in rows] if self._waits_wanted else rows
         if not again:
-            self._waits.end_interval(id(one))
+            self._waits.end_interval(id(one), one.taken_ns)
         return self._waits.rows(rows, one.aggregate.threads(), whole=whole, again=again)
 
     def add(self, application: Application, *, child: int | None = None) -> Watched:
@@ -128,6 +128,8 @@ class Watching:
                 raise
             # fewer numbers are better than none where descriptors or memory do not suffice for every set
             one = self._opened(application, chosen.first_only(self._machine), pids, on_exec=child is not None)
+        if self._waits is not None and not self.watched:
+            self._waits.forget(one.opened_ns)
         self.watched.append(one)
         return one
 
@@ -190,7 +192,7 @@ class Watching:
         now = self._host.now_ns()
         ran = None if self._switches is None else self._switches.take()
         if self._waits is not None:
-            self._waits.drain()
+            self._waits.drain(now)
         if self._loads is not None:
             self._loads.drain()
         for one in self.watched:

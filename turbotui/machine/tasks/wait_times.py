@@ -175,7 +175,7 @@ class WaitRecords:
 
         Args:
             blocks: whole records of one ring each.
-            began: when the first of them was emptied.
+            began: a time before the first of them was emptied.
         """
         events = self._pending
         for block in blocks:
@@ -269,15 +269,18 @@ class WaitTimes:
         else:
             self._records = WaitRecords(TracepointReader(points[0], tuple(points[1:])))
 
-    def drain(self) -> None:
-        """Book what has been written since the last call."""
-        began = self._host.now_ns()
-        self._records.take((ring.take() for ring in self._rings), began)
+    def drain(self, until: int) -> None:
+        """Book what has happened since the last call, up to a time that has come."""
+        self._records.take((ring.take() for ring in self._rings), until)
 
-    def take(self) -> Mapping[int, Waited]:
-        """Waits of each thread since the last call, up to now."""
-        self.drain()
-        return self._records.queue.take(self._host.now_ns())
+    def take(self, until: int) -> Mapping[int, Waited]:
+        """Waits of each thread since the last call, up to a time that has come.
+
+        What happens while the rings are emptied belongs to the next span. Nothing else is booked up to the end of that:
+        a thread that waited when it began may run meanwhile.
+        """
+        self.drain(until)
+        return self._records.queue.take(until)
 
     @property
     def lost(self) -> int:
