@@ -142,6 +142,19 @@ async def test_the_past_beside_a_bar_ends_with_the_interval_that_is_shown(server
         assert grid(app).text == shown
 
 
+async def test_room_below_the_panels_has_charts_of_the_row_under_the_cursor(server: Recording) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, (200, 60), ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=4)
+        assert re.search(r"(?m)^ whole machine over \d+ s\n *SysWatt ", grid(app).text)
+        await go(pilot, session, "down", ticks=2)
+        assert re.search(r"(?m)^ package 0 over \d+ s\n *PkgWatt ", grid(app).text)
+        assert grid(app).max_scroll_y == 0
+        await pilot.resize_terminal(120, 36)
+        await go(pilot, session, ticks=1)
+        assert " over " not in grid(app).text
+
+
 async def test_each_package_has_a_panel_and_the_headline_is_of_the_one_held_back(server: Recording) -> None:
     session = ReplayedSession(server)
     async with dashboard(session, ticks=1) as (app, pilot):
@@ -311,9 +324,10 @@ async def test_panels_fit_any_size(server: Recording, size: tuple[int, int]) -> 
     session = ReplayedSession(server)
     async with dashboard(session, size=size, ticks=1) as (app, pilot):
         await go(pilot, session, "4", ticks=3)
-        lines = grid(app).text.splitlines()
-        assert max(len(line) for line in lines) <= size[0]
-        assert all(line[0] in "┌│└" for line in lines if line)
+        panels, _blank, charts = grid(app).text.partition("\n\n")
+        assert max(len(line) for line in grid(app).text.splitlines()) <= size[0]
+        assert all(line[0] in "┌│└" for line in panels.splitlines())
+        assert bool(charts) == (size >= (200, 60))
 
 
 async def test_what_matters_can_be_read_at_80_by_24_without_scrolling(on_battery: Recording) -> None:

@@ -600,3 +600,21 @@ async def test_a_unit_that_takes_clearly_more_traffic_than_the_others_stands_out
         assert shared["pkg 0 Σ"] is StyleRole.SUMMARY
         assert {role for label, role in latency.items() if "Σ" not in label} == {StyleRole.PLAIN}
         assert {role for label, role in alike.items() if "Σ" not in label} == {StyleRole.PLAIN}
+
+
+async def test_tables_that_leave_room_have_charts_of_the_row_under_the_cursor() -> None:
+    async with uncore("laptop") as (session, screen, pilot):
+        below = screen.query_one("#below", SegmentLines)
+        session.tick()
+        await pilot.pause()
+        table = screen.table
+        assert table.current is not None
+        assert table.content is not None
+        assert table.selected is not None
+        name = table.content.name(table.selected[0], table.current)
+        assert f"{name} over " in below.text
+        assert screen.query_one("#stack").max_scroll_y == 0
+        await pilot.resize_terminal(120, 14)
+        session.tick()
+        await pilot.pause()
+        assert below.text == ""

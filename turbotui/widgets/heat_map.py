@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
-from typing import TypeAlias
 
 from textual import events
 from textual.geometry import Region
@@ -22,14 +21,11 @@ from turbotui.widgets.levels import LEVELS, MARKS, step_of
 from turbotui.widgets.map_plan import CELLS, MapPlan, plan_map
 from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.role_styles import Palette, role_css
+from turbotui.widgets.row_charts import DrawBelow
 
 UNKNOWN_MARK = "?"
 CURSOR_MARK = "●"
 LIT_MARK = "◆"
-
-
-DrawBelow: TypeAlias = Callable[[int, int], Sequence[list[TextSegment]]]
-"""Draws lines of a width into so many lines that the map leaves empty."""
 
 
 class HeatMap(Widget):

@@ -13,6 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Panel, PanelPosition, Target, panel_line, plan, target_at
+from turbotui.widgets.row_charts import DrawBelow
 from turbotui.widgets.styled_scroll import StyledScroll
 
 
@@ -63,9 +64,11 @@ class PanelGrid(StyledScroll):
 
         grid: PanelGrid
 
-    def __init__(self, least: int, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
+    def __init__(self, least: int, below: DrawBelow | None = None, *,
+                 id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
         self._least = least
+        self._below = below
         self.panels: tuple[Panel, ...] = ()
         self.at = 0
         self._chosen: dict[int, int] = {}  # panel -> which of its targets
@@ -127,6 +130,9 @@ class PanelGrid(StyledScroll):
                 if line:
                     line.append((" ", StyleRole.PLAIN))
                 line += panel_line(panel, position, y, target, here=number == self.at)
+        if self._below is not None:
+            lines += self._below(self.room, self.size.height - height)
+            height = len(lines)
         old, self._lines = self._lines, lines
         if len(old) != len(lines):
             self.virtual_size = Size(self.size.width, height)

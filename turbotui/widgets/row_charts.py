@@ -33,6 +33,8 @@ _VARIES: Final = 0.01
 
 Past: TypeAlias = Callable[[C, K, int], Sequence[float]]
 """The last values of a cell, so many at most, the newest last; NaN is a gap."""
+DrawBelow: TypeAlias = Callable[[int, int], Sequence[list[TextSegment]]]
+"""Draws lines of a width into so many lines that a widget leaves empty."""
 
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.earlier import EarlierCells
+from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import FrameCell, cell_said
 from turbotui.app.searching import SearchScreen, next_match
@@ -19,11 +19,9 @@ from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import said
-from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.heat_map import HeatMap
 from turbotui.widgets.painter import TextSegment, nice_top
-from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
-from turbotui.widgets.table_view import TableView
+from turbotui.widgets.row_charts import LEAST
 
 _CHARTED = 64
 """CPUs up to which the past of each is kept, so that it is there when the cursor comes."""
@@ -44,10 +42,7 @@ class MapScreen(SearchScreen):
         super().__init__(watch)
         self._map = HeatMap(self._below, id="map")
         self._column: CounterColumn | None = watch.busy
-        self._charts: RowCharts[FrameContent, CounterColumn, RowId] = RowCharts(watch.recent)
-        self._view: TableView[CounterColumn, RowId] = TableView()
-        self._content: FrameContent | None = None
-        self._earlier = EarlierCells(watch)
+        self._charts = FrameCharts(watch)
 
     def body(self) -> Iterable[Widget]:
         """Lay out the map."""
@@ -72,25 +67,19 @@ class MapScreen(SearchScreen):
 
     def _below(self, width: int, height: int) -> Sequence[list[TextSegment]]:
         """Charts of the CPU under the cursor."""
-        watch, cpu, column = self.watch_state, self._map.cpu, self._column
-        if (height < LEAST or watch.frame is None or cpu is None or column is None
-                or len(watch.frame.topology.cpus) > _CHARTED):
+        cpu, column, (columns, rows) = self._map.cpu, self._column, self.shown
+        if height < LEAST or cpu is None or column is None or not rows:
             return ()
-        if self._content is None or self._content.frame is not watch.frame:
-            self._content = FrameContent(watch.frame)
-        self._earlier.want(*self.shown)
-        if self._view.columns != self._charted:
-            self._view = TableView(self._charted, tops=scales.tops(watch))
-        return self._charts.lines(ChartedRow(self._content, self._view, self._view.columns, column, cpu_row(cpu),
-                                             watch.interval, width, height))
+        self._charts.read_earlier(columns, rows)
+        return self._charts.lines((column, cpu_row(cpu)), self._charted, width, height)
 
     def on_screen_suspend(self) -> None:
         """Read no past for a screen that was left."""
-        self._earlier.stop()
+        self._charts.stop()
 
     def on_unmount(self) -> None:
         """Read nothing any more."""
-        self._earlier.stop()
+        self._charts.stop()
 
     def _choices(self) -> list[CounterColumn]:
         return [

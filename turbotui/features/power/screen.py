@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
+from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import FrameCell, cell_said
 from turbotui.app.searching import SearchScreen, next_match
@@ -23,7 +24,7 @@ from turbotui.features.power.machine_panel import machine_panel
 from turbotui.features.power.panel import package_panel
 from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.sentences import as_sentence
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
@@ -31,6 +32,7 @@ from turbotui.widgets.cells import StyleRole, said
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Panel, inner_width, plan
 from turbotui.widgets.panel_grid import PanelGrid
+from turbotui.widgets.row_charts import LEAST
 from turbotui.widgets.segment_lines import SegmentLines
 
 _LEAST = 58
@@ -53,7 +55,9 @@ class PowerScreen(SearchScreen):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._headline = SegmentLines(id="headline")
-        self._grid = PanelGrid(_LEAST, id="panels")
+        self._grid = PanelGrid(_LEAST, self._below, id="panels")
+        self._charts = FrameCharts(watch)
+        self._charted: tuple[tuple[CounterColumn, ...], tuple[RowId, ...]] = (), ()
         self._limits = LimitHistory(watch.session.catalog)
         model = watch.session.machine.model
         self._model = model.family, model.model
@@ -91,6 +95,7 @@ class PowerScreen(SearchScreen):
         drawn = (target for panel in self._grid.panels for target in panel.targets)
         for column, row in (one for one in drawn if watch.session.catalog.get(one[0].id) is None):
             watch.record_shown(frame, (column,), (row,))
+        watch.record_shown(frame, *self._charted)
 
     def show_frame(self) -> None:
         """Show the newest verdicts."""
@@ -117,6 +122,26 @@ class PowerScreen(SearchScreen):
         packages = [package_panel(source, verdict, width, alone=alone) for verdict in verdicts]
         self._grid.show(packages if flat is None else [self._with_past(source, balance, flat, packages), *packages])
         self._headline.show(self._sentence(verdicts))
+
+    def _below(self, width: int, height: int) -> Sequence[list[TextSegment]]:
+        """Charts of the row under the cursor: of all numbers that its panel has of it."""
+        target = self._grid.target
+        if height < LEAST or target is None or target[0].decimals < 0:
+            self._charted = (), ()
+            return ()
+        columns = {column.id: column for column, row in self._grid.panels[self._grid.at].targets
+                   if row == target[1] and column.decimals >= 0}
+        self._charted = tuple(columns.values()), (target[1],)
+        self._charts.read_earlier(*self._charted)
+        return self._charts.lines(target, self._charted[0], width, height)
+
+    def on_screen_suspend(self) -> None:
+        """Read no past for a screen that was left."""
+        self._charts.stop()
+
+    def on_unmount(self) -> None:
+        """Read nothing any more."""
+        self._charts.stop()
 
     def _width(self, panels: int) -> int:
         return inner_width(panels, self._grid.room, _LEAST)

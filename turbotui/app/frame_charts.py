@@ -1,0 +1,58 @@
+"""Charts of a row of frames, for screens without a table that leave room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turbotui.app import scales
+from turbotui.app.earlier import EarlierCells
+from turbotui.app.watch import Watch
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import RowId
+from turbotui.widgets.frame_rows import FrameContent
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
+from turbotui.widgets.table_view import TableView
+
+
+class FrameCharts:
+    """Draws the past of a row's cells, and reads what was before they were kept.
+
+    Args:
+        watch: has the frame that is shown, and histories.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._charts: RowCharts[FrameContent, CounterColumn, RowId] = RowCharts(watch.recent)
+        self._earlier = EarlierCells(watch)
+        self._content: FrameContent | None = None
+        self._view: TableView[CounterColumn, RowId] = TableView()
+
+    def lines(self, chosen: tuple[CounterColumn, RowId], columns: tuple[CounterColumn, ...], width: int,
+              height: int) -> Sequence[list[TextSegment]]:
+        """The charts; none where there is no room, or no frame.
+
+        Args:
+            chosen: the cell under the cursor.
+            columns: of the charts.
+            width: of a line.
+            height: the lines that are empty.
+        """
+        frame = self._watch.frame
+        if height < LEAST or frame is None:
+            return ()
+        if self._content is None or self._content.frame is not frame:
+            self._content = FrameContent(frame)
+        if self._view.columns != columns:
+            self._view = TableView(columns, tops=scales.tops(self._watch))
+        return self._charts.lines(ChartedRow(self._content, self._view, columns, *chosen, self._watch.interval, width,
+                                             height))
+
+    def read_earlier(self, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> None:
+        """Have the past of these cells read, unless it was."""
+        self._earlier.want(columns, rows)
+
+    def stop(self) -> None:
+        """Read no past for a screen that was left."""
+        self._earlier.stop()
