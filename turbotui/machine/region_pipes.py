@@ -212,11 +212,11 @@ class OpenRegions(Protocol):
 
 
 class RegionProcesses:
-    """The processes that mark regions in a pipe: which of them are new, and which have ended.
+    """Tracks the processes that mark regions in a FIFO: which are new, and which have ended.
 
     Args:
         host: this machine.
-        pipe: that the marks come through.
+        pipe: the FIFO of the marks.
     """
 
     def __init__(self, host: Host, pipe: MarkPipe) -> None:
@@ -226,9 +226,9 @@ class RegionProcesses:
         self._looked = 0.0
 
     def take(self) -> tuple[Sequence[RegionMark], Sequence[int]]:
-        """The new marks of what is counted, and processes of a named FIFO whose first ones are among these."""
+        """Return the new marks of counted processes, and processes of a named FIFO that mark for the first time."""
         marks = self._pipe.take()
-        if not isinstance(self._pipe, GivenPipe):  # a command, which is counted with all that it starts
+        if not isinstance(self._pipe, GivenPipe):  # a command, which is counted with its descendants
             return marks, ()
         fresh = [pid for pid in dict.fromkeys(mark.thread[0] for mark in marks) if pid not in self._counted]
         fresh = fresh[: MOST_PROCESSES - len(self._counted)]
@@ -236,7 +236,7 @@ class RegionProcesses:
         return [mark for mark in marks if mark.thread[0] in self._counted], fresh
 
     def close_ended(self, regions: OpenRegions) -> None:
-        """End the regions that processes left open which have ended meanwhile; looks twice a second."""
+        """End the open regions of processes that have ended, checking twice a second."""
         now = time.monotonic()
         if now - self._looked >= _GONE:
             self._looked = now
@@ -246,17 +246,17 @@ class RegionProcesses:
 
     @property
     def counted(self) -> Sequence[int]:
-        """The processes of a named FIFO that are counted."""
+        """The counted processes of a named FIFO."""
         return sorted(self._counted)
 
     @property
     def over(self) -> bool:
-        """Whether there were processes in a named FIFO, and all have ended."""
+        """Tell whether a named FIFO had processes, and all have ended."""
         return bool(self._counted) and all(has_ended(self._host, pid) for pid in self._counted)
 
 
 def running_threads(host: Host, pid: int) -> frozenset[int]:
-    """The threads of a process; empty where it has ended, or may not be looked at."""
+    """Return the threads of a process; empty if it has ended, or may not be inspected."""
     try:
         return threads_of(host, pid)
     except HostError:
@@ -264,11 +264,11 @@ def running_threads(host: Host, pid: int) -> frozenset[int]:
 
 
 def _opened(path: str) -> int:
-    """Open a FIFO that a person names."""
+    """Open a FIFO named by the user."""
     file, word = original(path), visible(shlex.quote(original(path)))
     descriptor = -1
     try:
-        if stat.S_ISFIFO(os.stat(file).st_mode):  # before it is opened: to open a device may do something
+        if stat.S_ISFIFO(os.stat(file).st_mode):  # checked before opening, because opening a device may do something
             descriptor = os.open(file, _FLAGS)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError as error:

@@ -1,10 +1,10 @@
-"""Regions of a program as it marks them itself (`region_marks`, share/turbotui): their lines, and times.
+"""Regions that a program marks itself (`region_marks`, share/turbotui): the lines of marks, and the regions' times.
 
-A program is counted as a whole, so that what is counted between two readings is shared out by time: a region has the
-share of it in which it was open in at least one thread. Whoever counts reads at the marks too, and most of the time of
-a region of some milliseconds then lies between readings of its own.
+A program is counted as a whole, so counts between two readings are apportioned by time: a region gets the share of the
+time in which it was open in at least one thread. Counters are also read at the marks, so that most of the time of a
+region of some milliseconds lies between readings of its own.
 
-Any verb that counts a command does so:
+Verbs that count a command use regions like this:
 
     with RegionPipe() as pipe, observe(words, prepare=pipe.announce) as seen:
         counters = open_counters(seen.commands[0].pid)
@@ -30,26 +30,26 @@ from turbotui.untrusted import decoded, one_line
 _T = TypeVar("_T")
 _LINE: Final = re.compile(rb"([BE]) ([0-9]{1,19}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([^\n]+)\Z")
 LONGEST_LINE: Final = 256
-"""Bytes of a mark: C's buffer; POSIX' PIPE_BUF is 512 or more."""
+"""The most bytes of a mark: the buffer of C's header; POSIX's PIPE_BUF is 512 or more."""
 MOST_NAMES: Final = 200
-"""Regions with rows of their own: those with the most time."""
-_MOST_KEPT: Final = 4_000  # regions that are counted apart, so that one which begins late can still have the most time
-_MOST_SEEN: Final = 50_000  # names that are remembered
+"""The most regions with rows of their own: those with the most time."""
+_MOST_KEPT: Final = 4_000  # most regions that are counted separately, so that late ones can still have the most time
+_MOST_SEEN: Final = 50_000  # most names that are kept
 _MOST_OPEN: Final = 10_000
 OTHERS: Final = "(other regions)"
-_WHOLE: Final = 0.95  # of the time between two readings: the rest is the way from the mark to the reading
+_WHOLE: Final = 0.95  # share of the time between two readings; the rest is the delay from mark to reading
 
 
 @dataclass(frozen=True, slots=True)
 class RegionMark:
-    """One mark as it came.
+    """One mark as received.
 
     Attributes:
         begins: whether it begins a region, or ends one.
         ns: CLOCK_MONOTONIC, by the program.
         thread: process and thread.
-        lost: marks that did not go into the FIFO before this one.
-        name: of the region, made visible.
+        lost: marks before this one for which the FIFO had no room.
+        name: the region's name, with control characters made visible.
     """
 
     begins: bool
@@ -60,7 +60,7 @@ class RegionMark:
 
 
 def parse_mark(line: bytes) -> RegionMark | None:
-    """One line of the FIFO, without its end; None for what is no mark."""
+    """Parse a line of the FIFO, without its end; None if it is no mark."""
     found = _LINE.match(line) if len(line) <= LONGEST_LINE else None
     if found is None:
         return None
@@ -74,10 +74,10 @@ class RegionShare:
     """A region's part of the time between two readings.
 
     Attributes:
-        name: of the region.
-        seconds: in which it was open in at least one thread.
-        share: of the time between the readings, at most 1.
-        apportioned: whether its counts are its share by time of what was read together with other work.
+        name: the region's name.
+        seconds: time for which it was open in at least one thread.
+        share: the share of the time between the readings, at most 1.
+        apportioned: whether its counts are apportioned by time, because the readings cover other work as well.
     """
 
     name: str
@@ -88,13 +88,13 @@ class RegionShare:
 
 @dataclass(frozen=True, slots=True)
 class RegionExtent:
-    """How much of its program a region is, or the others are together.
+    """The extent of a region, or of all other regions together, within its program.
 
     Attributes:
-        name: of its row.
-        entries: how often a thread entered it.
-        seconds: in which it was open in at least one thread; of the others the sum.
-        apportioned: seconds of these whose counts are its share by time of what was read together with other work.
+        name: the name of the row.
+        entries: how often threads entered it.
+        seconds: time for which it was open in at least one thread; for the others, the sum.
+        apportioned: the part of these seconds whose counts were apportioned by time.
     """
 
     name: str
@@ -104,33 +104,33 @@ class RegionExtent:
 
 
 class RegionNames:
-    """Which regions have rows of their own: those with the most time. All others are added up in one row, `OTHERS`.
+    """Assigns rows to regions: those with the most time have their own, all others share the row `OTHERS`.
 
-    A region that was put to the others stays there, so that no row ever lacks a part of its region.
+    A region that was moved to the others stays there, so that no row lacks a part of its region.
     """
 
     def __init__(self) -> None:
         self._folded: set[str] = set()
 
     def counted_as(self, name: str, known: Container[str]) -> str:
-        """The name that a mark counts for: its own as long as names can be remembered."""
+        """Return the name that a mark counts for: its own, as long as names can be kept."""
         if name in known or name in self._folded or len(self._folded) < _MOST_SEEN:
             return name
         return OTHERS
 
     def rows(self, known: Collection[str], seconds: Mapping[str, float]) -> Mapping[str, str]:
-        """The row of each region.
+        """Return the row of each region.
 
         Args:
             known: every region.
-            seconds: of each so far; one that is not there has none.
+            seconds: the seconds of each so far; 0 for missing ones.
         """
         own = sorted(set(known) - self._folded - {OTHERS}, key=lambda name: (-seconds.get(name, 0.0), name))
         return dict.fromkeys(known, OTHERS) | {name: name for name in own[:MOST_NAMES]}
 
     def fold(self, known: Collection[str], seconds: Mapping[str, float], still_open: Container[str]) -> Mapping[
             str, str]:
-        """Regions that are put to the others now, where there are too many to be counted apart; see `by_rows`."""
+        """Return regions to move to the others now, because too many are counted separately; see `by_rows`."""
         if len(known) <= _MOST_KEPT:
             return {}
         ended = [name for name in known if name != OTHERS and name not in still_open]
@@ -141,12 +141,12 @@ class RegionNames:
 
 
 def by_rows(mine: Mapping[str, _T], rows: Mapping[str, str], add: Callable[[_T, _T], _T]) -> dict[str, _T]:
-    """What is known of regions, by their rows.
+    """Combine values of regions by their rows.
 
     Args:
-        mine: by region.
-        rows: the row of each; a region that is not there keeps its own.
-        add: makes one of two, and changes neither.
+        mine: the values by region.
+        rows: the row of each region; missing regions keep their own.
+        add: combines two values, without changing them.
     """
     found: dict[str, _T] = {}
     for name, one in mine.items():
@@ -156,20 +156,20 @@ def by_rows(mine: Mapping[str, _T], rows: Mapping[str, str], add: Callable[[_T, 
 
 
 class RegionTimes:
-    """Which regions are open, by the marks of all threads.
+    """Tracks open regions by the marks of all threads.
 
-    A region includes what lies in it. Marks that come later than the reading after them count from that reading on.
+    A region includes nested ones. Marks that arrive after the reading that follows them count from that reading on.
 
     Args:
         start_ns: CLOCK_MONOTONIC of the first reading.
 
     Attributes:
-        entries: of each region, by name.
-        seconds: in which each was open in at least one thread.
-        apportioned: seconds of these whose counts are the region's share by time of what was read together with other
-            work; from the first lost mark on all of them, for what was lost may be an end.
-        folded: regions that the last call of `until` put to the others: who counts more of them does so, too.
-        lost: marks that the FIFO had no room for.
+        entries: the entries of each region, by name.
+        seconds: time for which each was open in at least one thread.
+        apportioned: the part of these seconds whose counts were apportioned by time; all of them from the first lost
+            mark on, which may have been an end.
+        folded: regions that the last call of `until` moved to the others; other counts of them must follow.
+        lost: marks for which the FIFO had no room.
         unmatched: ends of regions that were not open.
         left_open: regions that ended only with their process.
     """
@@ -190,16 +190,16 @@ class RegionTimes:
 
     @property
     def still_open(self) -> int:
-        """Regions that have begun and not ended, in all threads."""
+        """The regions that have begun and not ended, in all threads."""
         return self._open.total()
 
     @property
     def rows(self) -> Mapping[str, str]:
-        """The row of each region; see `by_rows`."""
+        """Return the row of each region; see `by_rows`."""
         return self._names.rows(self.entries, self.seconds)
 
     def extents(self) -> tuple[RegionExtent, ...]:
-        """How much of its program each row of regions is, longest first and the others last."""
+        """Return the extent of each row of regions, longest first and the others last."""
         rows = self.rows
         entries, seconds, apportioned = (
             by_rows(self.entries, rows, int.__add__),
@@ -208,7 +208,7 @@ class RegionTimes:
                      for name in sorted(entries, key=lambda name: (name == OTHERS, -seconds.get(name, 0.0), name)))
 
     def take(self, mark: RegionMark) -> None:
-        """Note a mark; marks of several threads may come in any order."""
+        """Take a mark; marks of several threads may arrive in any order."""
         self._waiting.append(mark)
 
     def processes(self) -> frozenset[int]:
@@ -216,13 +216,13 @@ class RegionTimes:
         return frozenset(thread[0] for thread, _name in self._open)
 
     def end_process(self, pid: int, ns: int) -> None:
-        """Close what a process that is gone has left open."""
+        """Close the open regions of an ended process."""
         gone = [thread_and_name for thread_and_name in self._open.elements() if thread_and_name[0][0] == pid]
         self.left_open += len(gone)
         self._waiting += [RegionMark(False, ns, thread, 0, name) for thread, name in gone]
 
     def until(self, now_ns: int) -> tuple[RegionShare, ...]:
-        """The regions that were open since the last call, each with its time; in the order of their names."""
+        """Return the regions that were open since the last call with their times, by name."""
         due = sorted((mark for mark in self._waiting if mark.ns <= now_ns), key=_stamp)
         self._waiting = [mark for mark in self._waiting if mark.ns > now_ns]
         begin = at = min(self._last, now_ns)
@@ -246,7 +246,7 @@ class RegionTimes:
         return found
 
     def _fold(self) -> None:
-        """Put regions to the others where there are very many."""
+        """Move regions to the others if there are very many."""
         self.folded = self._names.fold(self.entries, self.seconds, self._threads)
         if self.folded:
             self.entries = by_rows(self.entries, self.folded, int.__add__)
@@ -283,19 +283,19 @@ def _stamp(mark: RegionMark) -> int:
 
 SHARED_BY_TIME: Final = ("~ of a region: its marks came faster than counters are read, and it gets its share by time "
                          "of what was read together with other work")
-"""The note on regions some of whose counts are shares of a reading."""
+"""The note on regions with apportioned counts."""
 
 
 def region_notes(
     *, marked: Collection[str], estimate: str, lost: int, unmatched: int, still_open: int, unread: int,
     strangers: int = 0,
 ) -> tuple[str, ...]:
-    """What the counts of regions mean, and what went wrong with marks.
+    """Return notes on the meaning of regions' counts, and on errors of marks.
 
     Args:
         marked: names of the regions; empty for none.
-        estimate: what ~ means; "" where nothing was estimated.
-        lost: marks that the FIFO had no room for.
+        estimate: the meaning of ~; "" if nothing was estimated.
+        lost: marks for which the FIFO had no room.
         unmatched: ends of regions that were not open.
         still_open: regions that had not ended.
         unread: lines that were no marks.

@@ -1,10 +1,9 @@
 """Model-specific registers that become signals: address, field, and on which platforms, from `data/registers.toml`.
 
-Registers are only ever read. One whose conditions hold is still tried before it is believed.
-
-KVM does so with its parameter ignore_msrs (kernel Documentation/admin-guide/kernel-parameters.txt, kvm.ignore_msrs). A
-driver then finds every register of the processor it takes the guest for, and all of them stand at 0. What gives such a
-hypervisor away is a register that no processor has: it must not be readable.
+Registers are only ever read. A register whose conditions hold is still tested before it is used: a hypervisor may
+answer reads of registers that it does not have with 0, as KVM does with its parameter ignore_msrs
+(kernel Documentation/admin-guide/kernel-parameters.txt, kvm.ignore_msrs). Such a hypervisor is recognised by a register
+that no processor has, and that must not be readable.
 """
 
 from __future__ import annotations
@@ -53,16 +52,16 @@ class Scaling(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """One register field that is a signal.
+    """A register field that is a signal.
 
     Attributes:
-        name: in the vendor's words.
-        scope: PACKAGE rows are per die where a package has several (kernel rapl.c, cstate.c, coretemp.c).
-        when: conditions, all of which a platform that has it meets; one that is not known is decided by flags alone.
+        name: the vendor's name.
+        scope: the scope; PACKAGE rows are per die if a package has several (kernel rapl.c, cstate.c, coretemp.c).
+        when: conditions that a platform with the register meets; for unknown platforms only flags count.
         bits: highest and lowest bit of the field.
         limit: the package C-state limit that the firmware must allow at least.
-        valid_bit: bit that must be set for the reading to mean anything; -1: none.
-        zero_is_unset: a field of 0 says that nothing was set, not a quantity of 0.
+        valid_bit: the bit that must be set for a valid reading; -1 for none.
+        zero_is_unset: whether 0 means "not set" and not a quantity of 0.
     """
 
     address: int
@@ -82,7 +81,7 @@ class Register:
 
     @property
     def title(self) -> str:
-        """The register as an operator would give it to rdmsr: "MSR 0x611"."""
+        """The register's title with its address, as for rdmsr: "MSR 0x611"."""
         return f"MSR {self.address:#x}"
 
     @property
@@ -92,7 +91,7 @@ class Register:
 
     @property
     def width_bits(self) -> int:
-        """How many bits the field has."""
+        """The number of bits of the field."""
         return self.bits[0] - self.bits[1] + 1
 
     @property
@@ -106,12 +105,12 @@ class Register:
         return self.is_energy or self.scaling in (Scaling.RAPL_TIME, Scaling.RAPL_POWER)
 
     def present(self, features: FeatureSet, model: CpuModel) -> bool:
-        """Whether a platform should have the register."""
+        """Tell whether a platform should have the register."""
         return all(_CONDITIONS[word](rest.split(), features, model)
                    for word, _, rest in (condition.partition(" ") for condition in self.when))
 
     def field(self, raw: int) -> int:
-        """The register's field, unscaled."""
+        """Extract the register's field, unscaled."""
         return raw >> self.low_bit & ((1 << self.width_bits) - 1)
 
 
@@ -133,7 +132,7 @@ _CONDITIONS: Final[Mapping[str, _Condition]] = {
     "rapl": lambda names, features, _model: RaplRegister[names[0]] in features.rapl,
     "limit_reasons": lambda names, features, _model: LimitReasons[names[0]] in features.limit_reasons,
 }
-"""The words that conditions begin with, as the tables explain them."""
+"""The first words of conditions, which the tables explain."""
 
 
 def _when(value: object) -> tuple[str, ...]:
@@ -152,7 +151,7 @@ def _bits(value: object) -> tuple[int, int]:
 
 @functools.cache
 def registers_of(file: FactFile) -> tuple[Register, ...]:
-    """The rows of a table of registers, in its order, in which they are read."""
+    """Return the rows of a table of registers, in its order, which is the order of reading."""
     readers = {
         "scope": valued(Scope), "unit": valued(Unit), "behavior": valued(Behavior), "reduce": valued(Reduce),
         "signal": text, "when": _when, "bits": _bits, "scaling": named(Scaling), "limit": valued(PackageLimit),
@@ -161,20 +160,20 @@ def registers_of(file: FactFile) -> tuple[Register, ...]:
 
 
 def present_registers(platform: Platform, model: CpuModel, registers: tuple[Register, ...]) -> tuple[Register, ...]:
-    """The registers of a table that a platform should have, in table order."""
+    """Return the registers of a table that a platform should have, in table order."""
     return tuple(register for register in registers if register.present(platform.features, model))
 
 
 def decode(data: bytes) -> int:
-    """A register's 64 bits as the msr driver gives them: little endian (kernel arch/x86/kernel/msr.c)."""
+    """Decode a register's 64 bits from the msr driver: little endian (kernel arch/x86/kernel/msr.c)."""
     return int.from_bytes(data, "little")
 
 
 def read_once(host: Host, cpu: int, address: int) -> int:
-    """Open the MSR device of a CPU, read one register, close.
+    """Open the MSR device of a CPU, read one register, and close the device.
 
     Raises:
-        HostError: as `Host.open_msr`, and EIO for a register that is not there.
+        HostError: as `Host.open_msr`, and EIO for a register that does not exist.
     """
     with closing(host, host.open_msr(cpu)) as descriptor:
         return decode(host.read_at(descriptor, 8, address))
@@ -191,7 +190,7 @@ NOTE = (
 
 
 def invents_zeros(host: Host, cpu: int) -> bool:
-    """Whether the reserved registers read 0 on a CPU; False where the MSR device does not open."""
+    """Tell whether the reserved registers read 0 on a CPU; False if the MSR device does not open."""
     try:
         return all(read_once(host, cpu, address) == 0 for address in RESERVED)
     except HostError:
@@ -199,7 +198,7 @@ def invents_zeros(host: Host, cpu: int) -> bool:
 
 
 def invented(title: str) -> Unavailable:
-    """Why a register that reads 0 is not known on such a machine.
+    """Return why a register that reads 0 is unknown on such a machine.
 
     Args:
         title: the register, "MSR 0x3FD".

@@ -1,7 +1,7 @@
-"""The kernel's resource control file system (resctrl): its groups, their domains, and what can be monitored.
+"""The kernel's resource control file system (resctrl): groups, domains, and monitored events.
 
-Intel's RDT, AMD's PQoS and Arm's MPAM show the same files: kernel Documentation/filesystems/resctrl.rst;
-docs/specs/groups.md 2.1. Nothing here writes.
+Intel's RDT, AMD's PQoS and Arm's MPAM have the same files: kernel Documentation/filesystems/resctrl.rst;
+docs/specs/groups.md 2.1. This module only reads.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ResctrlGroup:
 
     Attributes:
         path: below the mount: "/", "/batch", "/batch/mon_groups/one".
-        directory: of the group.
+        directory: the group's directory.
     """
 
     path: str
@@ -39,12 +39,12 @@ class ResctrlGroup:
 
     @property
     def is_monitor(self) -> bool:
-        """Whether the group is a MON group: a part of a CTRL_MON group, which counts for both."""
+        """Whether the group is a MON group, a part of a CTRL_MON group whose counts include it."""
         return f"/{_MON_GROUPS}/" in self.path
 
     @property
     def outer(self) -> str | None:
-        """The path of the CTRL_MON group that a MON group is in; None for a CTRL_MON group."""
+        """The path of the CTRL_MON group that contains a MON group; None for a CTRL_MON group."""
         return self.path.rpartition(f"/{_MON_GROUPS}/")[0] or "/" if self.is_monitor else None
 
     @property
@@ -58,11 +58,11 @@ class ResctrlInfo:
     """A mounted resctrl filesystem and its options.
 
     Attributes:
-        top: where it is mounted.
-        events: what can be monitored, by resource: {"L3": ("llc_occupancy",)}.
-        rmids: how many groups can be monitored at most; None where it does not say.
-        mode: how counters of bandwidth are given to groups, "mbm_event"; "" where hardware has one for each.
-        counters: such counters of each domain that are free, as "0=30;1=30"; "" likewise.
+        top: the mount point.
+        events: monitored events by resource: {"L3": ("llc_occupancy",)}.
+        rmids: the most groups that can be monitored; None if unknown.
+        mode: how bandwidth counters are assigned to groups, "mbm_event"; "" if hardware has one for each group.
+        counters: free bandwidth counters of each domain, as "0=30;1=30"; "" if hardware has one for each group.
     """
 
     top: str
@@ -73,7 +73,7 @@ class ResctrlInfo:
 
 
 def resctrl_mount(host: Host) -> str:
-    """Where resctrl is mounted (proc_pid_mountinfo(5)); "" where it is not."""
+    """Return the mount point of resctrl (proc_pid_mountinfo(5)); "" if it is not mounted."""
     for line in text_of(host, MOUNTS).splitlines():
         place, separator, kind = line.partition(" - ")
         words = place.split(" ")
@@ -83,7 +83,7 @@ def resctrl_mount(host: Host) -> str:
 
 
 def why_no_resctrl(host: Host) -> Unavailable:
-    """Why there is no resctrl to read: not built, no hardware, or not mounted."""
+    """Return why there is no resctrl: not built, no hardware, or not mounted."""
     if "resctrl" in text_of(host, "/proc/filesystems"):
         return Unavailable(Reason.NOT_SET, "resctrl is not mounted", f"mount -t resctrl resctrl {USUAL}")
     return Unavailable(Reason.NO_HARDWARE, "/proc/filesystems has no resctrl: the processor monitors no caches and "
@@ -91,7 +91,7 @@ def why_no_resctrl(host: Host) -> Unavailable:
 
 
 def resctrl_info(host: Host, top: str) -> ResctrlInfo:
-    """Monitoring features and the number of groups: the least number of RMIDs of all resources."""
+    """Read monitoring features, and the number of groups: the least number of RMIDs of all resources."""
     events: dict[str, tuple[str, ...]] = {}
     rmids: list[int] = []
     for name in names_in(host, f"{top}/info"):
@@ -108,7 +108,7 @@ def resctrl_info(host: Host, top: str) -> ResctrlInfo:
 
 
 def resctrl_groups(host: Host, top: str) -> tuple[ResctrlGroup, ...]:
-    """Every group: the default one first, and each CTRL_MON group before the MON groups in it."""
+    """Return every group: the default one first, and each CTRL_MON group before its MON groups."""
     found: list[ResctrlGroup] = []
     for path in ("", *(f"/{name}" for name in names_in(host, top) if name not in _NO_GROUPS)):
         directory = f"{top}{path}"
@@ -121,7 +121,7 @@ def resctrl_groups(host: Host, top: str) -> tuple[ResctrlGroup, ...]:
 
 
 def domains_of(host: Host, directory: str) -> Mapping[str, str]:
-    """The domains in which a group is monitored, "L3 00": by name, their directories."""
+    """Return the directories of the domains in which a group is monitored, by name ("L3 00")."""
     names = names_in(host, f"{directory}/mon_data")
     found = ((name, _DOMAIN.match(name)) for name in names)
     return {f"{match['resource']} {match['number']}": f"{directory}/mon_data/{name}"
@@ -129,11 +129,11 @@ def domains_of(host: Host, directory: str) -> Mapping[str, str]:
 
 
 def nodes_of(host: Host, domain: str) -> Mapping[str, str]:
-    """The sub-NUMA nodes of a domain, "01": by number, their directories; none where each cache is one node."""
+    """Return the directories of a domain's sub-NUMA nodes, by number ("01"); none if each cache is one node."""
     found = ((name, _NODE.match(name)) for name in names_in(host, domain))
     return {match["number"]: f"{domain}/{name}" for name, match in found if match is not None}
 
 
 def events_of(host: Host, domain: str) -> tuple[str, ...]:
-    """The files of a domain: an event each. Directories of sub-NUMA nodes, whose sum a file is, are none."""
+    """Return the events of a domain, one for each file; directories of sub-NUMA nodes are left out."""
     return tuple(name for name in names_in(host, domain) if not name.startswith("mon_"))

@@ -12,9 +12,9 @@ _MSR_DEVICE = re.compile(r"/dev/(?:cpu/\d+/msr|msr\d+)\Z", re.ASCII)
 
 
 class RestrictedHost(DelegatingHost):
-    """Another host, whose MSR devices or perf events are never opened.
+    """A host that delegates to another one, but never opens MSR devices or perf events.
 
-    Refusals are ECANCELED, which no device answers by itself, so that a reason never names a wrong remedy.
+    Refusals are ECANCELED, which no device returns by itself, so that no reason names a wrong remedy.
     """
 
     def __init__(self, host: Host, *, msr: bool, perf: bool) -> None:
@@ -36,7 +36,7 @@ class RestrictedHost(DelegatingHost):
         """See `Host.open_msr`.
 
         Raises:
-            HostError: also ECANCELED where registers are to be left alone.
+            HostError: also ECANCELED with --no-msr.
         """
         if not self._msr:
             raise HostError(errno.ECANCELED, f"/dev/cpu/{cpu}/msr (--no-msr)")
@@ -46,7 +46,7 @@ class RestrictedHost(DelegatingHost):
         """See `Host.perf_event_open`.
 
         Raises:
-            HostError: also ECANCELED where perf is to be left alone.
+            HostError: also ECANCELED with --no-perf.
         """
         if not self._perf:
             raise HostError(errno.ECANCELED, "perf_event_open (--no-perf)")

@@ -1,4 +1,4 @@
-"""Signals that the process gets while something runs: caught, handed on, and put back as they were."""
+"""Catches signals while a block runs, passes them on, and restores the handlers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from types import FrameType
 
 @contextlib.contextmanager
 def guarded_signals(calls: Mapping[signal.Signals, Callable[[int], None]]) -> Iterator[None]:
-    """Call what is given for a signal instead of dying of it, while the block runs.
+    """Call functions for signals instead of ending, while the block runs.
 
-    On any other than the first thread nothing is caught: Python hands signals to the first one only.
+    On threads other than the first one nothing is caught, because Python delivers signals to the first thread only.
 
-    Signals are caught, not ignored: what is ignored would be ignored by a command too, across its exec. A SIGHUP that
-    is ignored stays so: that is how nohup(1) asks for it.
+    Signals are caught and not ignored, because a command would inherit ignored ones across its exec. A SIGHUP that is
+    already ignored stays so, as nohup(1) requires.
 
     Args:
-        calls: by signal; each is given the number.
+        calls: functions by signal, each called with the signal's number.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""Files and directories of a machine that may not be there, or not for this user: what is absent is empty."""
+"""Reads files and directories that may be missing or unreadable, which count as empty."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from turbotui.untrusted import one_line
 
 
 def text_of(host: Host, path: str) -> str:
-    """The text of a file now, made visible; "" if it cannot be read."""
+    """Read the text of a file, made visible; "" if it cannot be read."""
     try:
         return host.read_text(path)
     except HostError:
@@ -15,12 +15,12 @@ def text_of(host: Host, path: str) -> str:
 
 
 def line_of(host: Host, path: str) -> str:
-    """The text of a file of one line now, without blanks around it; "" if it cannot be read."""
+    """Read a file of one line, without surrounding blanks; "" if it cannot be read."""
     return one_line(text_of(host, path))
 
 
 def names_in(host: Host, path: str) -> tuple[str, ...]:
-    """Names in a directory, sorted and made visible; none if it cannot be listed."""
+    """Return the visible names in a directory, sorted; none if it cannot be listed."""
     try:
         return host.list_dir(path)
     except HostError:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import Final
 
-_LOOKS: Final = 3  # this thread may lose its CPU between two looks at a clock
+_LOOKS: Final = 3  # this thread may lose its CPU between two readings of a clock
 _CLOSE_NS: Final = 100_000
 
 
 def suspended_ns() -> int:
-    """Time in suspend since the machine was started: CLOCK_BOOTTIME counts it, CLOCK_MONOTONIC does not."""
+    """Return the time in suspend since boot, which CLOCK_BOOTTIME counts and CLOCK_MONOTONIC does not."""
     found: list[tuple[int, int]] = []
     for _ in range(_LOOKS):
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)

@@ -1,8 +1,8 @@
-"""Topology: which CPUs there are, which of them are measured, and which core, die, node, package each belongs to.
+"""The topology: all CPUs, the measured ones, and the core, die, node and package of each.
 
 Row keys by scope: CPU (cpu,), CORE (package, die, core_id), MODULE (package, die, cluster_id), L3 (package, die,
-cache id), DIE (package, die), NODE (node,), PACKAGE (package,), SYSTEM (). On a machine that gives two different things
-of a scope the same ids, one more number, the lowest CPU, is appended to every key of that scope.
+cache id), DIE (package, die), NODE (node,), PACKAGE (package,), SYSTEM (). On a machine that gives two instances of a
+scope the same ids, one more number, the lowest CPU, is appended to every key of that scope.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ Key: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class CpuPlace:
-    """Where one CPU sits, in sysfs' own ids; -1 where the machine does not say.
+    """The position of one CPU, in sysfs's ids; -1 for unknown ones.
 
     Attributes:
         cpu: Linux logical CPU number.
         package: topology/physical_package_id.
         die: topology/die_id; AMD numbers dies over the whole machine, Intel per package.
-        l3: cache/indexN/id of the level 3 cache, or its lowest online CPU where caches have no id.
+        l3: cache/indexN/id of the level 3 cache, or its lowest online CPU if caches have no id.
         node: NUMA node.
         module: topology/cluster_id.
         core: topology/core_id; repeats in every package and may be sparse.
-        core_type: "P", "E", "LP", an Arm capacity class, or None on machines with one kind of core.
+        core_type: "P", "E", "LP", an Arm capacity class, or None on machines with one core type.
         smt: index among the online CPUs of its core, from 0.
     """
 
@@ -54,7 +54,7 @@ class CpuPlace:
     smt: int = 0
 
     def label(self, scope: Scope) -> int:
-        """The id that sysfs gives the instance of `scope` around this CPU; -1 if none, and for SYSTEM."""
+        """Return sysfs's id of the instance of `scope` that contains this CPU; -1 if none, and for SYSTEM."""
         match scope:
             case Scope.CPU:
                 return self.cpu
@@ -74,7 +74,7 @@ class CpuPlace:
                 return -1
 
     def key(self, scope: Scope) -> Key:
-        """The row key that the ids alone give; see the module for the layout of each scope."""
+        """Return the row key by ids alone; the module's docstring has the layout of each scope."""
         match scope:
             case Scope.CPU:
                 return (self.cpu,)
@@ -96,7 +96,7 @@ class CpuPlace:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One core, die, package ...: its row, the id sysfs gives it, and the measured CPUs in it in topology order."""
+    """One core, die, package ...: its row, its id in sysfs, and its measured CPUs in topology order."""
 
     row: RowId
     label: int
@@ -115,22 +115,22 @@ class _Level:
 
 @dataclass(frozen=True)
 class Topology:
-    """The machine's CPUs as far as they are measured. Two topologies are equal when their facts are.
+    """The machine's measured CPUs; two topologies are equal if their facts are.
 
     Attributes:
         cpus: measured CPUs in print order: ascending, SMT siblings directly after their first sibling
             (docs/specs/turbostat.md 6.3).
-        places: where each measured CPU sits.
-        keys: for each scope the row key of each measured CPU.
+        places: the position of each measured CPU.
+        keys: for each scope, the row key of each measured CPU.
         offline: present CPUs that are not online, ascending.
         present: CPUs that are plugged in, ascending.
         possible: CPUs that the kernel could ever bring up, ascending.
-        core_types: the kinds of core among the measured CPUs, strongest first; empty when no kinds are known.
-        kinds: whether the machine has several kinds of core, whatever is measured, and by what evidence.
-        ids: for each scope the ids that the machine gives its online CPUs, measured or not.
-        nodes_together: the most NUMA nodes that one package has, measured or not.
-        notes: sentences about what the machine did not say, and what was taken instead.
-        chiplets: what L3 caches are called by their row keys, where that is more than "L3": "CCD 3".
+        core_types: the core types of the measured CPUs, strongest first; empty if none are known.
+        kinds: whether the machine has several core types, measured or not, and the evidence.
+        ids: for each scope, the ids of the machine's online CPUs, measured or not.
+        nodes_together: the most NUMA nodes of one package, measured or not.
+        notes: sentences about unknown facts, and what was assumed instead.
+        chiplets: names of L3 caches by row key, "CCD 3", if they have names.
     """
 
     cpus: tuple[int, ...]
@@ -150,7 +150,7 @@ class Topology:
     _readers: dict[tuple[Scope, tuple[int, ...]], tuple[int, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Index every scope once, so that all later questions are dictionary lookups."""
+        """Index every scope once, so that all later queries are dictionary lookups."""
         object.__setattr__(self, "_levels", {scope: self._level(scope) for scope in Scope})
         object.__setattr__(self, "_parts", {})
         object.__setattr__(self, "_readers", {})
@@ -168,19 +168,19 @@ class Topology:
         return _Level(instances, rows, {cpu: by_key[keys[cpu]] for cpu in self.cpus}, by_key)
 
     def instances(self, scope: Scope) -> tuple[Instance, ...]:
-        """All instances of a scope, in the order of their first CPU.
+        """Return all instances of a scope, in the order of their first CPU.
 
-        A level that the machine does not have is filled so that every CPU has a row at every scope: a module is then
-        a core, an L3 a die, a die a package; see `varies` for whether a level is real and worth a column.
+        Every CPU has a row at every scope: missing modules are cores, missing L3s dies, missing dies packages; see
+        `varies` for whether a level is real and worth a column.
         """
         return self._levels[scope].instances
 
     def rows(self, scope: Scope) -> tuple[RowId, ...]:
-        """The rows of all instances of a scope, in the same order; the same tuple whenever it is asked for."""
+        """Return the rows of all instances of a scope, in the same order; always the same tuple."""
         return self._levels[scope].rows
 
     def index(self, scope: Scope, cpu: int) -> int:
-        """Position in `instances(scope)` of the instance that holds a measured CPU.
+        """Return the position in `instances(scope)` of the instance that contains a measured CPU.
 
         Raises:
             KeyError: the CPU is not measured.
@@ -188,7 +188,7 @@ class Topology:
         return self._levels[scope].positions[cpu]
 
     def row(self, scope: Scope, cpu: int) -> RowId:
-        """The row of the instance of `scope` that holds a measured CPU.
+        """Return the row of the instance of `scope` that contains a measured CPU.
 
         Raises:
             KeyError: the CPU is not measured.
@@ -197,18 +197,18 @@ class Topology:
         return level.instances[level.positions[cpu]].row
 
     def instance(self, row: RowId) -> Instance | None:
-        """The instance with this row id, None if it is not (or no longer) there."""
+        """Return the instance with this row id; None if it does not exist (any more)."""
         level = self._levels[row.scope]
         position = level.by_key.get(row.key)
         return None if position is None else level.instances[position]
 
     def parts(self, outer: RowId, scope: Scope) -> tuple[int, ...]:
-        """Positions of the instances of `scope` inside `outer`, ascending; empty when `outer` is not there.
+        """Return the positions of the instances of `scope` inside `outer`, ascending; empty without `outer`.
 
-        An instance belongs where its first CPU does, so nothing is counted twice where levels do not nest.
+        An instance belongs where its first CPU does, so that nothing is counted twice if levels do not nest.
         """
         cached = self._parts.get((outer.scope, scope))
-        if cached is None:  # of all at once: to look through all parts for each of a thousand cores takes seconds
+        if cached is None:  # for all rows at once: a search for each of a thousand cores takes seconds
             keys = self.keys[outer.scope]
             inside: dict[Key, list[int]] = {}
             for position, part in enumerate(self._levels[scope].instances):
@@ -217,13 +217,13 @@ class Topology:
         return cached.get(outer.key, ())
 
     def places_in(self, scope: Scope) -> tuple[int, ...]:
-        """The position in `instances(scope)` of the instance around each CPU, in the order of `cpus`."""
+        """Return the position in `instances(scope)` of each CPU's instance, in the order of `cpus`."""
         return tuple(self._levels[scope].positions.values())
 
     def readers(self, scope: Scope, named: tuple[int, ...]) -> tuple[int, ...]:
-        """The CPU that reads for each instance of a scope: one of those named, else the instance's first CPU.
+        """Return the CPU that reads for each instance of a scope: one of those named, else the first.
 
-        Found once and kept: it is asked for cell by cell.
+        The result is cached, because it is needed for each cell.
         """
         cached = self._readers.get((scope, named))
         if cached is None:
@@ -235,11 +235,11 @@ class Topology:
         return cached
 
     def varies(self, scope: Scope) -> bool:
-        """Whether the measured CPUs have more than one id of this kind."""
+        """Tell whether the measured CPUs have more than one id of this kind."""
         return len({instance.label for instance in self.instances(scope) if instance.label >= 0}) > 1
 
     def has_several(self, scope: Scope) -> bool:
-        """Whether the machine gives more than one id of this kind, whatever is measured: a column is worth showing."""
+        """Tell whether the machine has more than one id of this kind, measured or not, and so is worth a column."""
         return len(self.ids.get(scope, ())) > 1
 
 
@@ -259,12 +259,12 @@ def topology_of(
 
     Args:
         places: one for each measured CPU.
-        keys: row keys where the ids alone do not tell instances apart; None: `CpuPlace.key`.
+        keys: row keys if the ids alone do not identify instances; None for `CpuPlace.key`.
         offline: present CPUs that are not online.
-        present: None: the measured and the offline ones.
-        possible: None: the present ones.
-        kinds: None: those that `places` have.
-        everywhere: the places of all online CPUs; None: `places`.
+        present: the present CPUs; None for the measured and the offline ones.
+        possible: the possible CPUs; None for the present ones.
+        kinds: the core types; None for those of `places`.
+        everywhere: the positions of all online CPUs; None for `places`.
         notes: see `Topology.notes`.
         chiplets: see `Topology.chiplets`.
     """
@@ -300,16 +300,16 @@ def topology_of(
 
 
 def read_topology(host: Host, cpus: frozenset[int] | None, model: CpuModel | None = None) -> Topology:
-    """Find out where the CPUs of a machine are. A missing or odd file never fails; `Topology.notes` tells of it.
+    """Read the topology of a machine; missing or odd files do not fail, but are noted in `Topology.notes`.
 
     Args:
         host: the machine.
-        cpus: measure only these; None: every online CPU that this process may use.
-        model: what the processor says it is; None: /proc/cpuinfo is asked.
+        cpus: the CPUs to measure; None for every online CPU that this process may use.
+        model: the processor's model; None to read /proc/cpuinfo.
 
     Raises:
-        MachineError: not one CPU can be found.
-        UsageError: a CPU of `cpus` is not there, is offline or may not be used by this process.
+        MachineError: no CPU can be found.
+        UsageError: a CPU of `cpus` does not exist, is offline or may not be used by this process.
     """
     facts = read_facts(host)
     if not facts.cpus:
@@ -341,7 +341,7 @@ def read_topology(host: Host, cpus: frozenset[int] | None, model: CpuModel | Non
 
 
 def _measured(host: Host, facts: OnlineCpus, wanted: frozenset[int] | None) -> list[int]:
-    """CPUs to measure: online, usable by this process, and wanted (docs/specs/turbostat.md 6.2)."""
+    """Return the CPUs to measure: online, usable by this process, and wanted (docs/specs/turbostat.md 6.2)."""
     online = facts.cpus.keys()
     usable = host.usable_cpus()
     allowed = online if usable is None else online & usable

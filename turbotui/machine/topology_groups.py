@@ -1,7 +1,7 @@
-"""From what CPUs say of themselves to sets of CPUs: which share a core, module, L3, die, package.
+"""Groups CPUs by shared core, module, L3, die and package, from the ids and masks of each CPU.
 
-Masks are physical facts and beat ids where both speak: ids repeat, are missing, or mean something else on some machine
-(s390 numbers sockets per book and gives no package id; old Arm kernels give dies a mask but no id).
+Masks are physical facts and take precedence over ids, which repeat, are missing, or mean something else on some
+machines (s390 numbers sockets per book and has no package id; old Arm kernels have masks but no ids of dies).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from turbotui.quantities.scope import Scope
 
 Group = tuple[int, ...]
 Groups = Mapping[int, Group]
-"""For every CPU the ascending CPUs it shares something with, itself included; one tuple a group, however large.
+"""For every CPU, the ascending CPUs that it shares something with, itself included; one tuple for each group.
 
-Groups are told apart by their first CPU: a tuple of thousands is hashed anew each time it is a key.
+Groups are identified by their first CPU, because a tuple of thousands is hashed again each time it is a key.
 """
 
 Key = tuple[int, ...]
 
 
 class _Union:
-    """Disjoint sets of CPUs, merged as facts come in."""
+    """Disjoint sets of CPUs, merged by facts."""
 
     def __init__(self, cpus: Iterable[int]) -> None:
         self._parent = {cpu: cpu for cpu in cpus}
@@ -48,7 +48,7 @@ class _Union:
 
 
 def distinct(groups: Groups) -> Iterable[Group]:
-    """The groups without repetitions."""
+    """Return the groups without repetitions."""
     return {group[0]: group for group in groups.values()}.values()
 
 
@@ -58,14 +58,14 @@ def share(
     *,
     within: Callable[[int, int], bool] | None = None,
 ) -> Groups:
-    """Sets of CPUs that share one thing.
+    """Return the sets of CPUs that share one thing.
 
-    CPUs of one mask share it if `within` does not object. A CPU without a mask, or whose mask leaves itself out, shares
-    it with the first CPU of its id that has a mask, else with all of its id; without an id too, it is alone.
+    CPUs of one mask share it if `within` allows. A CPU without a mask, or outside its own mask, shares it with the
+    first CPU of its id that has a mask, else with all of its id; without an id, it is alone.
 
     Args:
-        masks: what each CPU's mask file says; CPUs that are no key (offline) are left out.
-        ids: what identifies the thing over the whole machine, None where unknown.
+        masks: the mask of each CPU; CPUs without a key (offline) are left out.
+        ids: the id of the thing on the whole machine; None if unknown.
         within: whether the second CPU may be joined to the first.
     """
     masks = {cpu: mask if mask is not None and cpu in mask else None for cpu, mask in masks.items()}
@@ -79,7 +79,7 @@ def share(
         if label is not None:
             first_of_id.setdefault(label, cpu)
         if (mask, label) in seen:
-            continue  # said before by another CPU of the same set
+            continue  # already known from another CPU of the same set
         seen.add((mask, label))
         for other in mask:
             if other in masks and (within is None or within(cpu, other)):
@@ -92,10 +92,10 @@ def share(
 
 
 def package_groups(facts: Mapping[int, CpuFacts]) -> Groups:
-    """Packages: masks inside equal ids (a mask may span chips, as POWER's node does); no ids and no masks: all one."""
+    """Group packages: masks inside equal ids (a mask may span chips, as POWER's node does); else all are one."""
     ids = {cpu: (fact.drawer, fact.book, fact.package) for cpu, fact in facts.items()}
     said = {label for label in ids.values() if label[-1] != UNSAID}
-    if len(said) == 1:  # a CPU that says nothing can only be in the one package there is
+    if len(said) == 1:  # a CPU without facts can only be in the only package
         ids = {cpu: min(said) if label[-1] == UNSAID else label for cpu, label in ids.items()}
 
     def same_or_unsaid(first: int, second: int) -> bool:
@@ -106,20 +106,20 @@ def package_groups(facts: Mapping[int, CpuFacts]) -> Groups:
 
 
 def die_groups(facts: Mapping[int, CpuFacts], packages: Groups) -> Groups:
-    """Dies: only where there is an id. A kernel without dies says -1 and gives each CPU a mask of itself (arm64)."""
+    """Group dies, only by ids: kernels without dies have -1 and a mask of each CPU alone (arm64)."""
     ids = {cpu: (packages[cpu][0], fact.die) for cpu, fact in facts.items()}
     masks = {cpu: fact.die_mask if fact.die != UNSAID else None for cpu, fact in facts.items()}
     return share(masks, ids, within=lambda first, second: ids[first] == ids[second])
 
 
 def core_groups(facts: Mapping[int, CpuFacts], dies: Groups) -> Groups:
-    """Cores: SMT siblings by mask, else by id within the die; a CPU that says neither is a core of its own."""
+    """Group cores: SMT siblings by mask, else by id within the die; a CPU without both is a core of its own."""
     ids = {cpu: None if fact.core == UNSAID else (dies[cpu][0], fact.core) for cpu, fact in facts.items()}
     return share({cpu: fact.core_mask for cpu, fact in facts.items()}, ids)
 
 
 def module_groups(facts: Mapping[int, CpuFacts], dies: Groups, cores: Groups) -> Groups:
-    """Modules (clusters): only where there is an id; elsewhere a module is a core."""
+    """Group modules (clusters), only by ids; otherwise a module is a core."""
     ids: dict[int, Hashable | None] = {}
     masks: dict[int, Mask] = {}
     for cpu, fact in facts.items():
@@ -130,7 +130,7 @@ def module_groups(facts: Mapping[int, CpuFacts], dies: Groups, cores: Groups) ->
 
 
 def l3_groups(facts: Mapping[int, CpuFacts], packages: Groups, dies: Groups) -> Groups:
-    """L3 caches by mask, else by id within the package; CPUs without one are put together by die."""
+    """Group L3 caches by mask, else by id within the package; CPUs without one are grouped by die."""
     ids: dict[int, Hashable | None] = {}
     for cpu, fact in facts.items():
         if not fact.has_l3:
@@ -144,23 +144,23 @@ def l3_groups(facts: Mapping[int, CpuFacts], packages: Groups, dies: Groups) -> 
 
 
 def node_groups(facts: Mapping[int, CpuFacts]) -> Groups:
-    """NUMA nodes by number; CPUs of no node are together."""
+    """Group NUMA nodes by number; CPUs without a node are one group."""
     return share(dict.fromkeys(facts), {cpu: fact.node for cpu, fact in facts.items()})
 
 
 def unique_keys(groups: Groups, base: Mapping[int, Key], *, alone: bool) -> dict[int, Key]:
-    """One key for each group: the ids of its first CPU, and its lowest CPU too on a machine whose ids are not unique.
+    """Return one key for each group: its first CPU's ids, with its lowest CPU if ids are not unique.
 
     Args:
         groups: sets of CPUs.
-        base: the key that the ids of each CPU give.
-        alone: a CPU without an id is a group of its own (cores), so its key has the CPU from the start and stays when
-            another one comes online.
+        base: the key by the ids of each CPU.
+        alone: whether a CPU without an id is a group of its own (cores), whose key then has the CPU from the start, and
+            stays when another one comes online.
     """
     holders: dict[Key, list[Group]] = {}
     for group in distinct(groups):
         holders.setdefault(base[group[0]], []).append(group)
-    # All keys or none are made longer: otherwise the last of two equals would be renamed when the other goes offline.
+    # All keys or none are extended; otherwise one of two equals would be renamed when the other goes offline.
     collide = any(len(same) > 1 for same in holders.values())
     keys: dict[int, Key] = {}
     for key, same in holders.items():
@@ -171,7 +171,7 @@ def unique_keys(groups: Groups, base: Mapping[int, Key], *, alone: bool) -> dict
 
 
 def all_groups(facts: Mapping[int, CpuFacts]) -> dict[Scope, Groups]:
-    """The sets of CPUs of every scope."""
+    """Return the sets of CPUs of every scope."""
     packages = package_groups(facts)
     dies = die_groups(facts, packages)
     cores = core_groups(facts, dies)
@@ -188,7 +188,7 @@ def all_groups(facts: Mapping[int, CpuFacts]) -> dict[Scope, Groups]:
 
 
 def grouping_notes(facts: Mapping[int, CpuFacts], groups: Mapping[Scope, Groups]) -> list[str]:
-    """Notes on topology files that were missing or contradictory, and what was taken instead."""
+    """Return notes on missing or contradictory topology files, and what was assumed instead."""
     notes = []
     silent = [cpu for cpu, fact in facts.items() if fact.package == UNSAID]
     if silent:

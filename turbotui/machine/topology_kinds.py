@@ -1,10 +1,11 @@
-"""Kinds of core: P, E and LP on x86, capacity classes elsewhere. One resolver for all who ask, and what it goes by.
+"""Determines core types: P, E and LP on x86, capacity classes elsewhere, with the evidence.
 
-Each witness in `_WITNESSES` looks at one sort of evidence and says "several kinds", "one kind", or nothing. The
-strongest one that speaks is believed, and named. Where none speaks, the answer is unknown.
+Each witness in `_WITNESSES` evaluates one sort of evidence and returns "several types", "one type", or nothing. The
+strongest witness with an answer is used, and named. Without an answer, the core types are unknown.
 
-What is no evidence: cores of one kind differ in highest_perf (AMD's preferred cores) and in their top clock (Intel's
-Turbo Boost Max 3.0) by steps of some percent, and in base_frequency where an operator chose so (Intel Speed Select).
+Some differences are not evidence, because cores of one type have them, too: of highest_perf (AMD's preferred cores), of
+the top clock by some percent (Intel's Turbo Boost Max 3.0), and of base_frequency as set by an operator (Intel Speed
+Select).
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from turbotui.machine.topology_sysfs import CPUS, CpuFacts, SysfsReader
 
 _P6, _LAKEFIELD = 6, 0x8A
 _OPEN: Final = frozenset({18, 19})
-"""Intel families that new models join; of family 6, numbers below Lakefield's are closed, as are older families."""
+"""Intel families that still get new models; of family 6, numbers below Lakefield's are closed."""
 
 _FIRST_ZEN: Final = 0x17
 _ARCHITECTURES: Final = frozenset({"s390x", "ppc64", "loongarch64"})
 
 
 def one_kind(model: CpuModel) -> str:
-    """The model or architecture that has one kind of core, in words; "" where it may have several, or is not known."""
+    """Name a model or architecture with one core type; "" if it may have several, or is unknown."""
     if model.architecture in _ARCHITECTURES:
         return f"the architecture ({model.architecture})"
     if model.family is None or model.model is None:
@@ -52,7 +53,7 @@ _PMU_KINDS: Final = {"cpu_core": "P", "cpu_atom": "E", "cpu_lowpower": "LP"}
 _PMU_FOLDERS: Final = ("/sys/devices", "/sys/bus/event_source/devices")
 
 _STEP: Final = 1.2
-"""A step between neighbours in a sorted list that is larger than favoured cores of one kind make.
+"""A ratio between neighbours in a sorted list that is larger than between favoured cores of one type.
 
 Favoured cores differ from their neighbours by 3 to 14 % (Turbo Boost Max 3.0, rankings of amd-pstate), E cores from P
 cores by 24 % (Arrow Lake) to 70 %.
@@ -61,7 +62,7 @@ cores by 24 % (Arrow Lake) to 70 %.
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A machine as witnesses see it."""
+    """The facts of a machine for witnesses."""
 
     host: Host
     read: SysfsReader
@@ -74,10 +75,10 @@ class Testimony:
     """The core types that one kind of evidence gives.
 
     Attributes:
-        by: the evidence, in words that a person can check.
-        classes: what kind each CPU's core is of, by any word; one word for all: there is one kind.
-        strength: that orders the kinds, by CPU.
-        names: the kind of each CPU, where the evidence itself has names; there are several kinds then.
+        by: the evidence, in words that the user can check.
+        classes: the class of each CPU's core, by any word; one word for all means one type.
+        strength: the strength by CPU, which orders the types.
+        names: the core type of each CPU, if the evidence itself has names; then there are several types.
     """
 
     by: str
@@ -90,7 +91,7 @@ Witness: TypeAlias = Callable[[Scene], Testimony | None]
 
 
 def core_pmus(scene: Scene) -> Testimony | None:
-    """Two PMU folders make a hybrid machine, even while all CPUs of one kind are offline and its list is empty."""
+    """Judge by core PMUs: two PMUs mean a hybrid, even if all CPUs of one type are offline."""
     lists = {
         pmu: path for pmu in _PMU_KINDS for folder in reversed(_PMU_FOLDERS)
         if scene.read.text(path := f"{folder}/{pmu}/cpus") is not None
@@ -108,7 +109,7 @@ _AMD_TYPES: Final = {0: "P", 1: "E"}  # EBX[31:28] (kernel arch/x86/kernel/cpu/t
 
 
 def cpuid(scene: Scene) -> Testimony | None:
-    """CPUID 7 and 0x1A of Intel, 0x80000026 of AMD, by the cpuid device of each CPU."""
+    """Judge by CPUID 7 and 0x1A of Intel, 0x80000026 of AMD, by the cpuid device of each CPU."""
     ask = {"GenuineIntel": _intel_type, "AuthenticAMD": _amd_type}.get(scene.model.vendor)
     if ask is None:
         return None
@@ -126,7 +127,7 @@ def cpuid(scene: Scene) -> Testimony | None:
 
 
 def _intel_type(host: Host, cpu: int) -> tuple[str, str] | None:
-    """The leaf that says it, and the kind of a CPU's core; "" where the leaf says that there is one kind."""
+    """Return the leaf that tells, and the type of a CPU's core; "" if the leaf tells that there is one type."""
     leaves = _leaves(host, cpu, (0, _LEAF_FEATURES, _LEAF_HYBRID))
     if leaves is None or leaves[0][0] < _LEAF_FEATURES:
         return None
@@ -137,7 +138,7 @@ def _intel_type(host: Host, cpu: int) -> tuple[str, str] | None:
 
 
 def _amd_type(host: Host, cpu: int) -> tuple[str, str] | None:
-    """The type of an AMD core by CPUID; EAX[30] announces several kinds (AMD APM vol. 3, appendix E)."""
+    """Return an AMD core's type by CPUID; EAX[30] announces several types (AMD APM vol. 3, appendix E)."""
     leaves = _leaves(host, cpu, (_EXTENDED, _LEAF_TOPOLOGY))
     if leaves is None or leaves[_EXTENDED][0] < _LEAF_TOPOLOGY:
         return None
@@ -149,7 +150,7 @@ def _amd_type(host: Host, cpu: int) -> tuple[str, str] | None:
 
 
 def _leaves(host: Host, cpu: int, numbers: tuple[int, ...]) -> dict[int, Leaf] | None:
-    """Leaves of one CPU; None where its device cannot be opened or read."""
+    """Return leaves of one CPU; None if its device cannot be opened or read."""
     try:
         with cpuid_of(host, cpu) as ask:
             return {number: ask(number) for number in numbers}
@@ -158,15 +159,15 @@ def _leaves(host: Host, cpu: int, numbers: tuple[int, ...]) -> dict[int, Leaf] |
 
 
 def model(scene: Scene) -> Testimony | None:
-    """A processor model, or an architecture, that was only ever made with one kind of core."""
+    """Judge by a processor model or architecture that exists with one core type only."""
     known = one_kind(scene.model)
     return Testimony(known, dict.fromkeys(scene.facts, known)) if known else None
 
 
 def identity(scene: Scene) -> Testimony | None:
-    """Identity registers of each core: MIDR_EL1 on Arm, mvendorid and marchid on RISC-V.
+    """Judge by identity registers of each core: MIDR_EL1 on Arm, mvendorid and marchid on RISC-V.
 
-    More than three of them are revisions and islands as well as kinds; capacities then tell better, if they can.
+    More than three values include revisions and islands; then capacities are better evidence, if available.
     """
     if scene.model.x86:
         return None
@@ -185,7 +186,7 @@ _MOST_KINDS: Final = 3
 
 
 def _identity(read: SysfsReader, cpu: int, fact: CpuFacts) -> str:
-    """Implementer and part number without variant and revision, which differ between cores of one kind."""
+    """Return implementer and part number, without variant and revision, which may differ within a type."""
     if fact.part:
         return fact.part
     text = read.text(f"{CPUS}/cpu{cpu}/regs/identification/midr_el1") or ""
@@ -197,7 +198,7 @@ def _identity(read: SysfsReader, cpu: int, fact: CpuFacts) -> str:
 
 
 def _strength(scene: Scene) -> dict[int, float]:
-    """Capacities, else top clocks, else nothing: the kinds then stand in the order of their first CPU."""
+    """Return capacities, else top clocks, else nothing, which orders types by their first CPU."""
     capacities = {cpu: float(fact.capacity) for cpu, fact in scene.facts.items()}
     if min(capacities.values()) > 0:
         return capacities
@@ -205,7 +206,7 @@ def _strength(scene: Scene) -> dict[int, float]:
 
 
 def capacity(scene: Scene) -> Testimony | None:
-    """Classes of cpu_capacity (kernel Documentation/scheduler/sched-capacity.rst)."""
+    """Judge by classes of cpu_capacity (kernel Documentation/scheduler/sched-capacity.rst)."""
     capacities = {cpu: fact.capacity for cpu, fact in scene.facts.items() if fact.capacity > 0}
     if not capacities:
         return None
@@ -213,7 +214,7 @@ def capacity(scene: Scene) -> Testimony | None:
 
 
 def caches(scene: Scene) -> Testimony | None:
-    """Sizes of L1d, L1i and L2, which Intel's P and E cores differ in. AMD's dense cores have those of the others."""
+    """Judge by sizes of L1d, L1i and L2, in which Intel's P and E cores differ, and AMD's dense cores do not."""
     if scene.model.vendor != "GenuineIntel" or scene.model.hypervisor:
         return None
     sizes = {cpu: _cache_sizes(scene.read, cpu) for cpu in scene.facts}
@@ -223,7 +224,7 @@ def caches(scene: Scene) -> Testimony | None:
 
 
 def _cache_sizes(read: SysfsReader, cpu: int) -> tuple[int, ...]:
-    """KiB of L1d, L1i and L2; () where the machine does not say one of them."""
+    """Return the KiB of L1d, L1i and L2; () if one is unknown."""
     found: dict[str, int] = {}
     for index in range(3):  # L1d, L1i, L2 come first (Documentation/ABI/testing/sysfs-devices-system-cpu)
         folder = f"{CPUS}/cpu{cpu}/cache/index{index}"
@@ -235,7 +236,7 @@ def _cache_sizes(read: SysfsReader, cpu: int) -> tuple[int, ...]:
 
 
 def cppc(scene: Scene) -> Testimony | None:
-    """highest_perf of ACPI CPPC, where it has a step, or classes that nominal_perf has too."""
+    """Judge by highest_perf of ACPI CPPC, if it has a step, or classes that nominal_perf confirms."""
     if scene.model.hypervisor:
         return None
     highest, nominal = _each(scene, "acpi_cppc/highest_perf"), _each(scene, "acpi_cppc/nominal_perf")
@@ -243,14 +244,14 @@ def cppc(scene: Scene) -> Testimony | None:
         return None
     classes = _by_step(highest, nominal)
     if classes is None and nominal is not None and len(set(nominal.values())) == 1 and _steps(highest) == 0:
-        classes = dict.fromkeys(scene.facts, 0)  # preferred cores at most
+        classes = dict.fromkeys(scene.facts, 0)  # at most preferred cores
     if classes is None:
         return None
     return Testimony("highest_perf and nominal_perf in acpi_cppc", classes, dict(highest))
 
 
 def cpufreq(scene: Scene) -> Testimony | None:
-    """Top clocks of cpufreq, where they have a step, or classes that base clocks have too. Equal ones prove nothing."""
+    """Judge by cpufreq's top clocks, if they have a step or base clocks confirm them; equal clocks prove nothing."""
     if scene.model.hypervisor:
         return None
     top, base = _each(scene, "cpufreq/cpuinfo_max_freq"), _each(scene, "cpufreq/base_frequency")
@@ -264,7 +265,7 @@ def cpufreq(scene: Scene) -> Testimony | None:
 
 
 def _each(scene: Scene, name: str) -> dict[int, int] | None:
-    """A number of every CPU; None where one does not have it, or says 0."""
+    """Return a number of every CPU; None if one CPU lacks it, or has 0."""
     found: dict[int, int] = {}
     for cpu in scene.facts:
         value = scene.read.number(f"{CPUS}/cpu{cpu}/{name}")
@@ -275,9 +276,9 @@ def _each(scene: Scene, name: str) -> dict[int, int] | None:
 
 
 def _by_step(values: Mapping[int, int], base: Mapping[int, int] | None) -> dict[int, int] | None:
-    """Classes of values with a step between them, else those of `base` where the values follow it; None for neither.
+    """Return classes of values separated by steps, else those of `base` if the values follow it; else None.
 
-    More steps than there can be kinds are no evidence.
+    More steps than possible types are no evidence.
     """
     if not _steps(values):
         return None if base is None else _both(base, values)
@@ -295,7 +296,7 @@ def _steps(values: Mapping[int, int]) -> int:
 
 
 def _both(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int, int] | None:
-    """Classes of the first values, where the second ones lie apart in the same order; else None."""
+    """Return classes of the first values if the second ones differ in the same order; else None."""
     spans: dict[int, tuple[int, int]] = {}
     for cpu, value in first.items():
         least, most = spans.get(value, (second[cpu], second[cpu]))
@@ -306,18 +307,18 @@ def _both(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int, int]
 
 
 WITNESSES: Final[tuple[Witness, ...]] = (core_pmus, cpuid, model, identity, capacity, caches, cppc, cpufreq)
-"""Strongest first: what the kernel found, what the processor says, what is known of it, its make, its clocks."""
+"""The witnesses, strongest first: kernel, processor, known models, caches, clocks."""
 
 
 TYPE_ORDER = ("P", "E", "LP", "big", "mid", "little")
-"""Kinds, strongest first; classes c1, c2 ... come after them by number."""
+"""Core types, strongest first; classes c1, c2 ... follow by number."""
 
 _X86_NAMES: Final = {2: ("P", "E"), 3: ("P", "E", "LP")}
 _OTHER_NAMES: Final = {2: ("big", "little"), 3: ("big", "mid", "little")}
 
 
 class KindsAnswer(Enum):
-    """Whether a machine has more than one kind of core."""
+    """Whether a machine has more than one core type."""
 
     SEVERAL = "several kinds"
     ONE = "one kind"
@@ -330,8 +331,8 @@ class CoreKinds:
 
     Attributes:
         answer: whether there are several.
-        of: the kind of each CPU; empty unless there are several.
-        by: the evidence that was believed, in words that a person can check; "" where there was none.
+        of: the type of each CPU; empty unless there are several.
+        by: the evidence, in words that the user can check; "" without evidence.
     """
 
     answer: KindsAnswer = KindsAnswer.UNKNOWN
@@ -340,11 +341,11 @@ class CoreKinds:
 
     @property
     def several(self) -> bool:
-        """Whether the machine is known to have more than one kind."""
+        """Whether the machine is known to have several core types."""
         return self.answer is KindsAnswer.SEVERAL
 
     def sentence(self) -> str:
-        """The kinds of core in a sentence: "cores of 2 kinds: P (CPUs 0-11), E (CPUs 12-19), by CPUID 0x1a"."""
+        """Describe the core types: "cores of 2 kinds: P (CPUs 0-11), E (CPUs 12-19), by CPUID 0x1a"."""
         match self.answer:
             case KindsAnswer.ONE:
                 return "all cores are of one kind" + (f", by {self.by}" if self.by else "")
@@ -356,19 +357,19 @@ class CoreKinds:
 
 
 def type_rank(core_type: str) -> tuple[int, int]:
-    """A key that sorts kinds of core, strongest first."""
+    """Return a key that sorts core types, strongest first."""
     if core_type in TYPE_ORDER:
         return (TYPE_ORDER.index(core_type), 0)
     return (len(TYPE_ORDER), int(core_type[1:]) if core_type[1:].isdecimal() else 0)
 
 
 def core_kinds(host: Host, facts: Mapping[int, CpuFacts], model: CpuModel) -> CoreKinds:
-    """The kinds of core of a machine by the strongest evidence there is.
+    """Determine the core types of a machine by the strongest evidence.
 
     Args:
         host: the machine.
         facts: its online CPUs.
-        model: what its processor says it is.
+        model: its processor's model.
     """
     scene = Scene(host, SysfsReader(host), facts, model)
     for witness in WITNESSES:
@@ -384,7 +385,7 @@ def core_kinds(host: Host, facts: Mapping[int, CpuFacts], model: CpuModel) -> Co
 
 
 def _named(classes: Mapping[int, Hashable], strength: Mapping[int, float], *, x86: bool) -> dict[int, str]:
-    """The names of classes in the order of their strongest cores; of their first CPUs where no strength is known."""
+    """Name classes in the order of their strongest cores, or of their first CPUs if strengths are unknown."""
     strongest: dict[Hashable, float] = {}
     for cpu, own in classes.items():
         strongest[own] = max(strength.get(cpu, 0.0), strongest.get(own, 0.0))

@@ -1,4 +1,4 @@
-"""Each CPU's ids and masks of /sys/devices/system and /proc, unresolved: as printed, -1 or None if silent.
+"""Reads each CPU's ids and masks from /sys/devices/system and /proc, unresolved; -1 or None if missing.
 
 Files: kernel Documentation/ABI/stable/sysfs-devices-system-cpu and .../testing/sysfs-devices-system-cpu,
 Documentation/admin-guide/cputopology.rst.
@@ -35,9 +35,9 @@ _PACKAGE_MASKS = ("package_cpus_list", "core_siblings_list", "package_cpus", "co
 
 @dataclass(frozen=True, slots=True)
 class CpuFacts:
-    """One online CPU. Ids are -1 and masks None where there is no (sensible) file.
+    """One online CPU; ids are -1 and masks None without a (valid) file.
 
-    Masks hold what the file says, offline CPUs included.
+    Masks are as in the file, including offline CPUs.
     """
 
     cpu: int
@@ -56,7 +56,7 @@ class CpuFacts:
     l3_mask: Mask = None
     node: int = UNSAID
     capacity: int = UNSAID
-    part: str = ""  # what the core says it is in /proc/cpuinfo, whole: implementer and part, or RISC-V's ids
+    part: str = ""  # the core's identity in /proc/cpuinfo: implementer and part, or RISC-V's ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +70,25 @@ class OnlineCpus:
 
 
 class SysfsReader:
-    """Small files of one host; equal CPU lists are parsed once, which is what makes 1,024 CPUs cheap."""
+    """Reads small files of one host; equal CPU lists are parsed once, which makes 1,024 CPUs cheap."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._parsed: dict[tuple[bool, str], Mask] = {}
 
     def text(self, path: str) -> str | None:
-        """A file without its surrounding blanks, None if it cannot be read."""
+        """Return a file without its surrounding blanks; None if it cannot be read."""
         try:
             return self._host.read_text(path).strip(" \t\n␀")  # a string of a device tree ends with NUL
         except HostError:
             return None
 
     def names(self, path: str) -> tuple[str, ...]:
-        """Names in a directory, none if it cannot be read."""
+        """Return the names in a directory; none if it cannot be read."""
         return names_in(self._host, path)
 
     def number(self, path: str) -> int:
-        """A decimal id, -1 if the file is missing, odd or holds one of the kernel's "no id" values."""
+        """Return a decimal id; -1 if the file is missing, invalid or has one of the kernel's "no id" values."""
         text = self.text(path)
         if text is None:
             return UNSAID
@@ -99,7 +99,7 @@ class SysfsReader:
         return UNSAID if value < 0 or value in _NO_IDS else value
 
     def cpus(self, path: str) -> Mask:
-        """A CPU list (name ends in "list", or a list file such as online) or mask; None if missing, odd or empty."""
+        """Return a CPU list (name ends in "list", or such as online) or mask; None if missing, invalid or empty."""
         text = self.text(path)
         if not text:
             return None
@@ -110,7 +110,7 @@ class SysfsReader:
         return self._parsed[key]
 
     def first_mask(self, directory: str, names: Iterable[str]) -> Mask:
-        """The first of several files that says something."""
+        """Return the first of several masks that exists."""
         for name in names:
             mask = self.cpus(f"{directory}/{name}")
             if mask is not None:
@@ -126,7 +126,7 @@ def _parsed(parse: Callable[[str], frozenset[int]], text: str) -> Mask:
 
 
 def read_facts(host: Host) -> OnlineCpus:
-    """Everything the machine says about where its CPUs are; `cpus` is empty if it names none."""
+    """Read the facts of all online CPUs; `cpus` is empty if the machine names none."""
     read = SysfsReader(host)
     blocks = cpuinfo_blocks(read.text("/proc/cpuinfo") or "")
     listed = _numbered(read.names(CPUS), "cpu")
@@ -145,10 +145,10 @@ def read_facts(host: Host) -> OnlineCpus:
 def _clusters_in_packages(
     read: SysfsReader, facts: Mapping[int, CpuFacts], notes: list[str]
 ) -> Mapping[int, CpuFacts]:
-    """Facts in which the clusters of an Arm chip are modules, and not the packages that kernels before 6.0 call them.
+    """Correct facts of Arm chips, whose clusters are modules, and not packages as kernels before 6.0 call them.
 
     drivers/base/arch_topology.c since Linux 6.0: a package is a socket of the device tree's cpu-map, and without one
-    there is one package. Where no cpu-map can be read, "packages" of one L3 or of unlike cores are of one chip.
+    there is one package. If no cpu-map can be read, "packages" with a common L3 or with unlike cores are one chip.
     """
     ids = {fact.package for fact in facts.values()}
     if len(ids) < 2 or any(not fact.part or fact.module != UNSAID or fact.package < 0 for fact in facts.values()):
@@ -169,13 +169,13 @@ def _clusters_in_packages(
 def _online(
     read: SysfsReader, listed: frozenset[int], blocks: Mapping[int, Mapping[str, str]], notes: list[str]
 ) -> frozenset[int]:
-    """Online CPUs: the kernel's list, else each CPU's own files, else the rows of /proc/stat, else /proc/cpuinfo.
+    """Find online CPUs by the kernel's list, else each CPU's files, else /proc/stat, else /proc/cpuinfo.
 
     Args:
         read: the machine's files.
         listed: CPUs with a directory of their own.
         blocks: /proc/cpuinfo by CPU.
-        notes: is told what of the kernel's list was not believed.
+        notes: gets notes about parts of the kernel's list that were rejected.
 
     Raises:
         MachineError: more CPUs are named than any kernel can have.
@@ -184,8 +184,8 @@ def _online(
     online = read.cpus(path)
     counted = _numbered((line.split(" ", 1)[0] for line in (read.text("/proc/stat") or "").splitlines()), "cpu")
     if online:
-        # Every online CPU has a directory and is in each of these lists: who is in none of them is not there. Where
-        # there is no list beside this one, a directory may be missing from a recording, but not most of them.
+        # Every online CPU has a directory and is in each of these lists, so a CPU in none of them does not exist.
+        # Without another list, a directory may be missing from a recording, but not most of them.
         lists = counted | frozenset(blocks) | (read.cpus(f"{CPUS}/present") or frozenset())
         made_up = online - listed - lists
         if not made_up or made_up == online or (not lists and 2 * len(made_up) <= len(online)):
@@ -195,7 +195,7 @@ def _online(
     said = read.text(path)
     if said:
         notes.append(f"{path} is no list of CPUs up to {MOST_CPUS - 1} ({said[:40]!r}); other files were asked instead")
-    # cpu0 often has no file of its own: it cannot be taken offline, and a CPU without the file is online.
+    # cpu0 often has no such file, because it cannot be taken offline; a CPU without the file is online.
     own = frozenset(cpu for cpu in listed if read.text(f"{CPUS}/cpu{cpu}/online") != "0")
     found = own or counted or frozenset(blocks)
     if said and not found:
@@ -215,24 +215,24 @@ _PARTS = (("CPU implementer", "CPU part"), ("mvendorid", "marchid"))
 
 
 def _part(block: Mapping[str, str]) -> str:
-    """A core's identity without variant and revision: Arm's MIDR_EL1, RISC-V's mvendorid and marchid."""
+    """Return a core's identity without variant and revision: Arm's MIDR_EL1, RISC-V's mvendorid and marchid."""
     return next((f"{block[maker]} {block[part]}" for maker, part in _PARTS if maker in block and part in block), "")
 
 
 def _without_files(cpu: int, node: int, block: Mapping[str, str]) -> CpuFacts:
-    """A CPU that has no directory: what /proc/cpuinfo says of it."""
+    """Make the facts of a CPU without a directory from /proc/cpuinfo."""
     return CpuFacts(cpu, package=_decimal(block.get("physical id")), core=_decimal(block.get("core id")), node=node,
                     part=_part(block))
 
 
 def _numbered(names: Iterable[str], prefix: str) -> frozenset[int]:
-    """N of every name that is exactly prefix and N."""
+    """Return N of every name that is exactly prefix and N."""
     return frozenset(number for name in names if name.startswith(prefix)
                      and (number := whole_number(name[len(prefix) :])) is not None)
 
 
 def _nodes(read: SysfsReader, online: frozenset[int], listed: frozenset[int]) -> dict[int, int]:
-    """The NUMA node of each online CPU, from the nodes' lists or masks, else from the nodeM entry beside each CPU."""
+    """Return the NUMA node of each online CPU, by the nodes' lists or masks, else by each CPU's nodeM entry."""
     found: dict[int, int] = {}
     for node in sorted(_numbered(read.names(NODES), "node")):
         for cpu in read.first_mask(f"{NODES}/node{node}", ("cpulist", "cpumap")) or ():
@@ -272,7 +272,7 @@ def _cpu_facts(read: SysfsReader, cpu: int, node: int, block: Mapping[str, str])
 
 
 def _l3(read: SysfsReader, cache: str) -> tuple[bool, int, Mask]:
-    """Whether there is a level 3 cache that holds data, its id and its CPUs; its index depends on the levels below."""
+    """Find a level 3 data cache, its id and its CPUs; its index depends on the levels below."""
     index = "index3"
     if read.text(f"{cache}/index3/level") != "3":
         candidates = [name for name in read.names(cache) if name.startswith("index") and name != "index3"]
@@ -287,7 +287,7 @@ _BLOCK_START = re.compile(r"(?:processor|cpu number)\s*:\s*(\d+)\s*$", re.IGNORE
 
 
 def cpuinfo_blocks(text: str) -> dict[int, dict[str, str]]:
-    """/proc/cpuinfo by CPU: the keys and values of each block that begins with "processor : N" or "cpu number : N"."""
+    """Parse /proc/cpuinfo by CPU: the blocks that begin with "processor : N" or "cpu number : N"."""
     blocks: dict[int, dict[str, str]] = {}
     current: dict[str, str] | None = None
     for line in text.splitlines():

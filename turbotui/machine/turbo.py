@@ -1,4 +1,4 @@
-"""The turbo clocks that a processor was made with: for one active core, and for all of them (Intel SDM vol. 4)."""
+"""A processor's turbo clocks for one active core, and for all of them (Intel SDM vol. 4)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _BYTES = 8
 
 
 def turbo_hz(machine: Machine, facts: Circumstances) -> tuple[Constant, Constant]:
-    """The highest clock with one active core, and with all cores of a package active, by MSR 0x1AD to 0x1AF.
+    """Read the highest clock with one active core, and with all of a package, from MSR 0x1AD to 0x1AF.
 
-    They are those of the P cores on hybrid parts (the others' are in MSR 0x650). A ratio of 0 says nothing
+    On hybrids they are those of the P cores (the others' are in MSR 0x650). A ratio of 0 is no limit
     (docs/specs/turbostat.md 3.5).
 
     Args:
-        machine: the one to ask.
-        facts: why a register may not be readable here.
+        machine: the machine.
+        facts: the circumstances, for reasons of unreadable registers.
 
     Returns:
-        Hz for one core and for all, each with its registers, or why it is not known.
+        Hz for one core and for all, each with its registers, or why it is unknown.
     """
     features = machine.platform.features
     bus = None if features.bclk is None else features.bclk.value
@@ -54,7 +54,7 @@ def turbo_hz(machine: Machine, facts: Circumstances) -> tuple[Constant, Constant
 
 
 def _grouped(machine: Machine, word: int, facts: Circumstances) -> dict[int, int] | Unavailable:
-    """Ratio by number of active cores, where MSR 0x1AE has the numbers."""
+    """Return the ratio by number of active cores, if MSR 0x1AE has the numbers."""
     counts = read_msr(machine, _RATIOS_1, facts)
     if isinstance(counts, Unavailable):
         return counts
@@ -63,7 +63,7 @@ def _grouped(machine: Machine, word: int, facts: Circumstances) -> dict[int, int
 
 
 def _single(machine: Machine, word: int, facts: Circumstances) -> dict[int, int]:
-    """Ratio by number of active cores, one byte for each number."""
+    """Return the ratio by number of active cores, one byte for each number."""
     ratios = {index + 1: word >> 8 * index & 0xFF for index in range(_BYTES)}
     first = _BYTES + 1
     for layout, address, used in _FURTHER:
@@ -75,7 +75,7 @@ def _single(machine: Machine, word: int, facts: Circumstances) -> dict[int, int]
 
 
 def _cores(machine: Machine) -> int:
-    """Cores of the first package that share its turbo ratios: those of the strongest kind."""
+    """Return the number of the first package's cores that share its turbo ratios: those of the strongest type."""
     topology = machine.topology
     package = topology.instances(Scope.PACKAGE)[0]
     kinds = topology.core_types

@@ -13,7 +13,7 @@ from turbotui.untrusted import decoded, original
 
 _CHUNK = 1 << 16
 _ONLINE = "/sys/devices/system/cpu/online"
-_CPUSET_SECONDS = 5.0  # between two looks at the files of our cgroup while neither CPUs nor affinity change
+_CPUSET_SECONDS = 5.0  # seconds between two readings of the cgroup's files while neither CPUs nor affinity change
 _CGROUP_ROOTS = (
     # (controller in /proc/self/cgroup, mount point, file): v2 has an empty controller list (cgroups(7)).
     ("", "/sys/fs/cgroup", "cpuset.cpus.effective"),
@@ -24,13 +24,13 @@ _CGROUP_ROOTS = (
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A kept answer, and the state that it holds for.
+    """A cached answer, and the state for which it is valid.
 
     Attributes:
         online: the text of the online CPUs.
-        affinity: of the first thread; None where nobody may ask.
+        affinity: the first thread's affinity; None if it may not be read.
         until: the monotonic time in s after which the cgroup's files are read again.
-        cpus: None where nothing restricts the process.
+        cpus: the CPUs; None if nothing restricts the process.
     """
 
     online: str
@@ -40,14 +40,14 @@ class _Found:
 
 
 class UsableCpus:
-    """The CPUs that this process may run on, asked for again and again.
+    """The CPUs that this process may run on, read periodically.
 
     The kernel narrows and widens the affinity of every task with the cpuset that it is in (cpuset(7), "Warnings"), so
     the files of the cgroup are read when the affinity or the online CPUs have changed, and every few seconds.
 
     Args:
-        read: gives a file's text, "" for one that cannot be read.
-        clock: seconds that only grow.
+        read: returns a file's text; "" if it cannot be read.
+        clock: returns monotonic seconds.
     """
 
     def __init__(self, read: Callable[[str], str] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -56,7 +56,7 @@ class UsableCpus:
         self._found: _Found | None = None
 
     def now(self) -> frozenset[int] | None:
-        """The CPUs that this process may use; None when neither affinity nor cpuset leaves out an online one."""
+        """Return the CPUs that this process may use; None if neither affinity nor cpuset excludes an online one."""
         online, affinity, now = self._read(_ONLINE), _affinity(), self._clock()
         found = self._found
         if found is None or (found.online, found.affinity) != (online, affinity) or now >= found.until:
@@ -75,16 +75,16 @@ def _affinity() -> frozenset[int] | None:
     """
     try:
         return frozenset(os.sched_getaffinity(os.getpid()))  # a process's number is that of its first thread
-    except OSError:  # a sandbox may forbid the question; sysfs and the cpuset then decide alone
+    except OSError:  # a sandbox may forbid the call; then only sysfs and the cpuset decide
         return None
 
 
 def effective_cpuset(memberships: str, read: Callable[[str], str]) -> frozenset[int] | None:
-    """The CPUs of the nearest cgroup, from our own upwards, whose cpuset says so; None when none does.
+    """Return the CPUs of the nearest cgroup with a cpuset, from this process's upwards; None if there is none.
 
     Args:
         memberships: the text of /proc/self/cgroup, "hierarchy:controllers:path" lines (cgroups(7)).
-        read: gives a file's text, "" for one that cannot be read.
+        read: returns a file's text; "" if it cannot be read.
     """
     for line in memberships.splitlines():
         _, _, rest = line.partition(":")
@@ -112,9 +112,9 @@ def _cpus_or_none(text: str) -> frozenset[int] | None:
 
 
 def read_or_empty(path: str) -> str:
-    """A file of the process's own machine, "" when it cannot be read: absence and emptiness mean the same here."""
+    """Read a file of this machine; "" if it cannot be read, which means the same as an empty file here."""
     try:
-        # not open(), which asks the kernel five things more and costs twice as much
+        # not open(), which makes five more system calls and costs twice as much
         descriptor = os.open(original(path), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return ""

@@ -1,9 +1,9 @@
-"""Finds a container or pod by name or id: by the control groups of what runs, and by the files of the runtimes.
+"""Finds a container or pod by name or id, from control groups of processes and from the runtimes' files.
 
-Groups tell ids and need no rights; names are in the runtimes' own files:
+Control groups have the ids, and need no rights; names are in the runtimes' own files:
 
     docker      /var/lib/docker/containers/ID/config.v2.json: "Name"                    (root)
-    podman      /var/lib/containers/storage/overlay-containers/containers.json, and a person's own: "names"
+    podman      /var/lib/containers/storage/overlay-containers/containers.json, and the user's own: "names"
     kubelet     /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log, links that are named so
     kubelet     /var/log/pods/NAMESPACE_POD_UID/CONTAINER
 
@@ -33,19 +33,19 @@ _PEOPLE: Final = "/home"
 _OWN_PODMAN: Final = ".local/share/containers/storage/overlay-containers/containers.json"
 _LOG: Final = re.compile(r"(?P<pod>[^_]+)_(?P<space>[^_]+)_(?P<container>.+)-(?P<id>[0-9a-f]{64})\.log")
 _POD_LOG: Final = re.compile(r"(?P<space>[^_]+)_(?P<pod>[^_]+)_(?P<uid>[0-9a-f-]{32,36})")
-_LEAST: Final = 4  # characters of an id that name a container
-_LISTED: Final = 8  # candidates that an error names
+_LEAST: Final = 4  # least characters of an id that name a container
+_LISTED: Final = 8  # most candidates that an error names
 
 
 @dataclass(frozen=True, slots=True)
 class RunningContainer:
-    """A container, or a whole pod, that has processes.
+    """A container, or a whole pod, with processes.
 
     Attributes:
-        kind: which runtime.
-        id: of the container; of a pod its uid.
-        names: by which people know it: of a pod's container "pod/container", too.
-        path: of its control group.
+        kind: the runtime.
+        id: the id of the container, or the uid of the pod.
+        names: the names for people; for a pod's container also "pod/container".
+        path: the path of its control group.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class RunningContainer:
 
 
 def running_containers(host: Host) -> list[RunningContainer]:
-    """Every container and pod that has a process this user can see."""
+    """Return every container and pod with a process that this user can see."""
     names = _names(host)
     pods = _pod_names(host)
     found: dict[str, RunningContainer] = {}
@@ -69,7 +69,7 @@ def running_containers(host: Host) -> list[RunningContainer]:
         try:
             group = group_name(group_paths(host.read_text(f"/proc/{pid}/cgroup")))
         except HostError:
-            continue  # it has ended
+            continue  # the process has ended
         if group is None or group.kind == "conmon":
             continue
         if group.container and group.path not in found:
@@ -84,11 +84,11 @@ def running_containers(host: Host) -> list[RunningContainer]:
 
 
 def find_container(host: Host, word: str) -> RunningContainer:
-    """The container or pod of a name, or of the beginning of an id.
+    """Find the container or pod by name, or by the beginning of its id.
 
     Args:
         host: the machine.
-        word: as a person knows it.
+        word: the user's word.
 
     Raises:
         MachineError: there is none, or several; candidates are named.
@@ -113,7 +113,7 @@ def _listed(found: Sequence[RunningContainer]) -> str:
 
 
 def _names(host: Host) -> Mapping[str, tuple[str, ...]]:
-    """Names by the id of a container, from every file that can be read."""
+    """Return names by container id, from every readable file."""
     found: dict[str, dict[str, None]] = {}
     for container, name in (*_docker(host), *_podman(host), *_kubelet(host)):
         if name:
@@ -148,7 +148,7 @@ def _kubelet(host: Host) -> Iterator[tuple[str, str]]:
 
 
 def _pod_names(host: Host) -> Mapping[str, tuple[str, ...]]:
-    """Names by the uid of a pod."""
+    """Return names by pod uid."""
     found = (_POD_LOG.fullmatch(name) for name in names_in(host, POD_LOGS))
     return {one["uid"]: (one["pod"], f"{one['space']}/{one['pod']}") for one in found if one is not None}
 

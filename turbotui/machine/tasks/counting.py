@@ -1,4 +1,4 @@
-"""Counts events over a command and all that it starts, in multiplexed sets where they do not fit together."""
+"""Counts events over a command and its descendants, in multiplexed sets if they do not fit together."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _INHERIT_THREAD: Final = 1 << 35  # Linux 5.13: not to children
 _EXCLUDE_KERNEL: Final = 1 << 5
 _EXCLUDE_HV: Final = 1 << 6
 _ENABLE_ON_EXEC: Final = 1 << 12
-_FORMAT: Final = 0b011  # TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING: groups that are inherited are read one by one
+_FORMAT: Final = 0b011  # TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING; members of inherited groups are read one by one
 _LAYOUT: Final = struct.Struct("=3Q")
 
 
 @dataclass(frozen=True, slots=True)
 class CommandCount:
-    """One counter as read, over the command and everything that it started.
+    """One counter as read, over the command and its descendants.
 
     Attributes:
-        value: events counted.
-        enabled: ns in which it was to count.
-        running: ns in which it did.
+        value: counted events.
+        enabled: ns for which it was enabled.
+        running: ns for which it ran.
     """
 
     value: int
@@ -44,18 +44,17 @@ class CommandCounters:
 
     Args:
         host: this machine.
-        sets: events that are counted together, each set a group of its own.
-        pid: of a process that waits before its exec.
-        later: positions of the sets that do not count before `rotate` lets them.
-        waits: whether none counts before `enable` lets it, instead of from the exec on.
-        threads: whether `pid` is a thread that runs already, and is counted with the threads that it starts, without
-            children.
+        sets: the events of each set, which is a group of its own.
+        pid: a process that waits before its exec.
+        later: positions of the sets that do not count before `rotate` enables them.
+        waits: whether no set counts before `enable`, instead of from the exec on.
+        threads: whether `pid` is a running thread, which is counted with the threads that it starts, without children.
 
     Attributes:
-        user_only: whether the kernel's part is left out, for want of rights (kernel.perf_event_paranoid).
+        user_only: whether the kernel's part is excluded, for lack of permission (kernel.perf_event_paranoid).
 
     Raises:
-        HostError: a counter cannot be opened; none stays open.
+        HostError: a counter cannot be opened; then none stays open.
     """
 
     def __init__(self, host: Host, sets: Sequence[Sequence[PerfAttr]], pid: int,
@@ -79,7 +78,7 @@ class CommandCounters:
                 raise
 
     def read(self) -> list[list[CommandCount]]:
-        """Every counter, by sets, in the order given.
+        """Read every counter, by sets, in the order given.
 
         Raises:
             HostError: a counter cannot be read.
@@ -87,7 +86,7 @@ class CommandCounters:
         return [self.read_set(position) for position in range(len(self._open))]
 
     def read_set(self, position: int) -> list[CommandCount]:
-        """The counters of one set.
+        """Read the counters of one set.
 
         Raises:
             HostError: a counter cannot be read.
@@ -96,21 +95,21 @@ class CommandCounters:
                 for descriptor in self._open[position]]
 
     def rotate(self, off: int, on: int) -> None:
-        """Let one set count instead of another, in all threads and children there are and will be.
+        """Enable one set instead of another, in all present and future threads and children.
 
-        A set that a leader heads counts while its leader is enabled; ioctl(2) reaches every inherited copy.
+        A set counts while its leader is enabled; ioctl(2) reaches every inherited copy.
 
         Raises:
-            HostError: as the kernel answers.
+            HostError: as ioctl(2).
         """
         control(self._open[off][0], DISABLE, 0, "a set of counters whose time slice is over")
         control(self._open[on][0], ENABLE, 0, "a set of counters whose time slice begins")
 
     def enable(self, position: int) -> None:
-        """Let a set count, in all threads and children there are and will be.
+        """Enable a set in all present and future threads and children.
 
         Raises:
-            HostError: as the kernel answers.
+            HostError: as ioctl(2).
         """
         control(self._open[position][0], ENABLE, 0, "a set of counters that begins")
 
@@ -127,18 +126,18 @@ class CommandCounters:
             for attr in events:
                 leader = group[0] if group else -1
                 first = _DISABLED if position in self._later else _DISABLED | _ENABLE_ON_EXEC
-                start = 0 if group else first  # siblings count when their leader does
+                start = 0 if group else first  # siblings count while their leader does
                 asked = replace(attr, flags=attr.flags | self._heirs | start | flags, read_format=_FORMAT)
                 group.append(self._host.perf_event_open(asked, pid, -1, leader))
 
 
 def estimate(count: CommandCount, expected: int | None = None) -> float | None:
-    """Events that the counter would have seen, had it counted all the time; None where it never ran.
+    """Estimate the events that a counter would have counted without pauses; None if it never ran.
 
     Args:
-        count: as read, or a difference of two readings.
-        expected: ns in which it should have counted; None: those in which it was enabled. On machines with several
-            kinds of core a counter of one kind stands while the command runs on the other.
+        count: a count as read, or a difference of two readings.
+        expected: ns for which it should have counted; None for those in which it was enabled. On machines with several
+            core types a counter of one type pauses while the command runs on another.
     """
     if not count.running:
         return 0.0 if not (count.enabled if expected is None else expected) else None
@@ -146,5 +145,5 @@ def estimate(count: CommandCount, expected: int | None = None) -> float | None:
 
 
 def difference(newer: CommandCount, older: CommandCount) -> CommandCount:
-    """The difference of two readings."""
+    """Return the difference of two readings."""
     return CommandCount(newer.value - older.value, newer.enabled - older.enabled, newer.running - older.running)

@@ -1,7 +1,7 @@
-"""Takes what lies in many rings piece by piece, in the order of time, in memory that does not grow with the rings.
+"""Reads many rings piece by piece in order of time, in memory that does not grow with the rings.
 
-A ring of some megabytes is ten times as large once it is decoded. So each is decoded by pieces; as long as a ring has
-more, no other is handed out beyond the time that this one has reached.
+A ring of some megabytes is ten times as large when decoded. So rings are decoded in pieces; while a ring has more
+records, other rings' records are only returned up to the time that this ring has reached.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from turbotui.machine.perf_blocks import Decoder
 from turbotui.machine.perf_records import Record
 from turbotui.machine.perf_ring import Ring
 
-_TOGETHER: Final = 1 << 19  # bytes of all rings that are decoded at a time; as records they are ten times as many
-_LARGEST: Final = 1 << 17  # of one of few rings
-_LEAST: Final = 1 << 13  # of one of very many: longer than any record of ours
+_TOGETHER: Final = 1 << 19  # bytes of all rings that are decoded at a time, which become ten times as many as records
+_LARGEST: Final = 1 << 17  # bytes of one ring among few
+_LEAST: Final = 1 << 13  # bytes of one ring among very many, longer than any record
 _TIME: Final = attrgetter("time")
 
 
@@ -51,18 +51,18 @@ class Draining:
         """Bytes that there are at first."""
 
     def parse(self, piece: int) -> int | None:
-        """Have records ready; returns the time of the last one where the ring has more behind it, else None."""
+        """Decode a piece; return the time of its last record if the ring has more, else None."""
         while self._left and not self._records:
             data = self._ring.look(min(self._left, piece))
             more = len(data) < self._left
             self._records, used = self._decoder.part(data, more=more)
-            used = used or self._left  # not even one record: the end of what is there is the next sure beginning
+            used = used or self._left  # not even one record: the end of the content is the next certain beginning
             self._ring.give_back(used)
             self._left -= used
         return self._records[-1].time if self._left else None
 
     def until(self, time: int | None) -> Taken | None:
-        """The records that are ready, up to a time; None where there are none."""
+        """Return the decoded records up to a time; None if there are none."""
         if not self._records:
             return None
         if time is None or self._records[-1].time <= time:
@@ -74,9 +74,9 @@ class Draining:
 
 
 def in_order(rings: Sequence[Draining]) -> Iterator[list[Taken]]:
-    """All that the rings hold now, in batches.
+    """Yield the rings' present records in batches.
 
-    No record is older than those of the batches before, but for rings that the kernel itself fills out of order.
+    No record is older than those of earlier batches, except in rings that the kernel itself fills out of order.
     """
     full = [one for one in rings if one.size]
     piece = max(_LEAST, min(_LARGEST, _TOGETHER // max(1, len(full))))

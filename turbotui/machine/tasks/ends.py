@@ -1,8 +1,8 @@
-"""Whether the kernel reports the counts of a thread when it ends.
+"""Tests whether the kernel reports the counts of a thread at its end.
 
 Events with attr.inherit_stat do so (PERF_RECORD_READ), but from Linux 5.12 to 6.18 the kernel forgot to ("perf/core:
 Fix missing read event generation on task exit", c418d8b4d7a4, in Linux 6.19 and in stable kernels from December 2025).
-So it is tried, on a thread that does nothing.
+So it is tested with a thread that does nothing.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _TRIED: Final = PerfAttr(
     # nothing is reported (perf_event_context_sched_out(), kernel/events/core.c)
     read_format=_FORMAT, sample_type=int(SAMPLE_TYPE),
 )
-_PATIENCE: Final = 0.1  # seconds in which a thread that does nothing is gone, on a busy machine too
-_LOOK: Final = 0.0002  # seconds; short, for the start of `tasks` waits for it
+_PATIENCE: Final = 0.1  # seconds in which a thread that does nothing ends, even on a busy machine
+_LOOK: Final = 0.0002  # seconds; short, because the start of `tasks` waits for it
 
 
 def last_counts_come(host: Host, cpu: int) -> bool:
-    """Find out with a thread of our own whether an ending thread's last counts come.
+    """Test with a thread of this process whether an ending thread's last counts arrive.
 
     Args:
         host: this machine.
@@ -49,7 +49,7 @@ def last_counts_come(host: Host, cpu: int) -> bool:
         thread.start()
         number = thread.native_id
         until = time.monotonic() + _PATIENCE
-        # the record is there before the thread leaves /proc: perf_event_exit_task() comes before release_task()
+        # the record is written before the thread leaves /proc: perf_event_exit_task() precedes release_task()
         while host.exists(f"/proc/self/task/{number}") and time.monotonic() < until:
             time.sleep(_LOOK)
         records = Decoder(_FORMAT, 1).records(ring.take())
@@ -60,4 +60,4 @@ def last_counts_come(host: Host, cpu: int) -> bool:
 
 
 def _nothing() -> None:
-    """Body of a thread that ends at once."""
+    """The body of a thread that ends at once."""

@@ -1,4 +1,4 @@
-"""Names of control groups for people: container, pod, job or unit, by the paths their managers make.
+"""Names of control groups for people: container, pod, job or unit, by the paths that their managers create.
 
 One table of patterns, tried from the finest to the coarsest over every path that /proc/PID/cgroup names
 (cgroups(7): one line in version 2, one for each hierarchy in version 1).
@@ -22,14 +22,14 @@ _SHORT: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class GroupName:
-    """Kinds of control groups.
+    """The kind and name of a control group.
 
     Attributes:
-        kind: "docker", "podman", "slurm", "unit"; "cgroup" where nothing is known of it.
-        name: of a unit, a job or a machine; "" where an id is all there is.
-        container: the id, 64 digits; "" where it is no container.
-        pod: uid of a Kubernetes pod, with hyphens; "" where it is in none.
-        path: of the group, from its hierarchy's root on; what lies below it is a part of it.
+        kind: "docker", "podman", "slurm", "unit"; "cgroup" if unknown.
+        name: the name of a unit, a job or a machine; "" if there is only an id.
+        container: the id, 64 digits; "" for other groups.
+        pod: the uid of a Kubernetes pod, with hyphens; "" outside of pods.
+        path: the group's path from the root of its hierarchy; groups below it are parts of it.
     """
 
     kind: str
@@ -53,12 +53,12 @@ CGROUP: Final = "cgroup"
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """One way in which a manager writes paths.
+    """The form of a manager's paths.
 
     Attributes:
-        kind: see `GroupName.kind`; "" where the group `kind` of the expression says it.
-        expression: searched in the path; its end is the end of the group's path.
-        document: where the manager's way is written down.
+        kind: see `GroupName.kind`; "" if the group `kind` of the expression tells it.
+        expression: is searched in the path; the match's end is the end of the group's path.
+        document: the source document.
     """
 
     kind: str
@@ -99,14 +99,14 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = (
     _pattern(UNIT, rf"(?:.*)/(?P<name>[^/]+\.(?:service|scope|socket|mount|swap)){_END}", "systemd.unit(5)"),
     _pattern(UNIT, rf"(?:.*)/(?P<name>[^/]+\.slice){_END}", "systemd.slice(5)"),
 )
-"""The finest first: what a container's group lies in is a unit, too."""
+"""The patterns, finest first, because a container's group lies in a unit, too."""
 
 
 def group_paths(text: str) -> tuple[str, ...]:
-    """The paths that /proc/PID/cgroup names, those of the hierarchy that manages processes first.
+    """Return the paths in /proc/PID/cgroup, first that of the hierarchy that manages processes.
 
     Args:
-        text: of the file: lines `number:controllers:path`.
+        text: the file's text: lines `number:controllers:path`.
     """
     found: list[tuple[int, str]] = []
     for line in text.splitlines():
@@ -119,7 +119,7 @@ def group_paths(text: str) -> tuple[str, ...]:
 
 
 def group_name(paths: Iterable[str]) -> GroupName | None:
-    """The group of a process, by the finest pattern that fits one of its paths; None without any path."""
+    """Return a process's group by the finest pattern that fits one of its paths; None without any path."""
     paths = tuple(paths)
     for pattern in _PATTERNS:
         for path in paths:

@@ -1,4 +1,4 @@
-"""Records of sampled loads: how long each took, and what served it. Everything here is pure.
+"""Records of sampled loads: the latency of each, and the level that served it; without input or output.
 
 Layouts are those of uapi linux/perf_event.h (Linux 7.2): enum perf_event_type, union perf_mem_data_src.
 """
@@ -15,21 +15,21 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.perf_records import HEADER, SAMPLE_KIND, WORD, RecordType
 
 SAMPLE_TYPE: Final = 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
-"""TID, TIME, WEIGHT, DATA_SRC: the one choice that loads are sampled with.
+"""TID, TIME, WEIGHT, DATA_SRC: the fields of sampled loads.
 
-WEIGHT is understood by every kernel that measures loads, and has the cycles of the load alone. TIME, with a clock that
-was asked for, makes each sample come at once: without it Intel's cores collect samples in a buffer that is emptied when
-it is full, and an interval would have those of the one before (intel_pmu_large_pebs_flags, events/intel/core.c).
+Every kernel that measures loads knows WEIGHT, which has the cycles of the load alone. TIME, with a chosen clock, makes
+each sample arrive at once: without it Intel's cores collect samples in a buffer that is emptied when full, and an
+interval would have those of the one before (intel_pmu_large_pebs_flags, events/intel/core.c).
 """
 SAMPLE: Final = struct.Struct("=IHHIIQQQ")
-"""A whole record: type, misc, size, pid, tid, time, cycles, where from."""
+"""A whole record: type, misc, size, pid, tid, time, cycles, data source."""
 _LOST: Final = int(RecordType.LOST)
 _LOST_SAMPLES: Final = int(RecordType.LOST_SAMPLES)
 _THROTTLE: Final = int(RecordType.THROTTLE)
 
 
 class Served(IntEnum):
-    """What a load was served by."""
+    """The level that served a load."""
 
     L1 = 0
     BUFFER = 1
@@ -78,20 +78,20 @@ def _bits(source: int, place: tuple[int, int]) -> int:
 
 
 def is_load(source: int) -> bool:
-    """Whether a sample is of a load; those of AMD are of any instruction."""
+    """Tell whether a sample is of a load; AMD samples any instruction."""
     return source & _OP == _LOAD
 
 
 def is_told(source: int) -> bool:
-    """Whether the kernel says at all what the instruction did."""
+    """Tell whether the kernel tells what the instruction did."""
     return source & _OP not in (0, _NA)
 
 
 def served_by(source: int) -> Served:
-    """What served a load, by the kernel's union perf_mem_data_src."""
+    """Return the level that served a load, by the kernel's union perf_mem_data_src."""
     level, number = _bits(source, _LEVEL), _bits(source, _NUMBER)
     if level & _MISS and not level & _HIT:
-        return Served.ELSE  # it missed the level that is named, and nothing says what served it
+        return Served.ELSE  # the load missed the named level, and nothing tells what served it
     if _bits(source, _REGION) == _MMIO:
         return Served.ELSE
     if source >> _REMOTE & 1:
@@ -110,10 +110,10 @@ class LoadCounts:
     """Sampled loads of a thread.
 
     Attributes:
-        served: how many, by `Served`.
-        timed: those beyond L1 that have a latency.
-        cycles: of these together.
-        squares: of the cycles of each of these, added up.
+        served: the number of loads by `Served`.
+        timed: the number of loads beyond L1 with a latency.
+        cycles: the sum of their cycles.
+        squares: the sum of the squares of their cycles.
     """
 
     served: list[int] = field(default_factory=lambda: [0] * len(Served))
@@ -122,7 +122,7 @@ class LoadCounts:
     squares: int = 0
 
     def add(self, other: LoadCounts) -> None:
-        """Add what another thread loaded, or the same one at another time."""
+        """Add loads of another thread or time."""
         self.served = [one + more for one, more in zip(self.served, other.served, strict=True)]
         self.timed += other.timed
         self.cycles += other.cycles
@@ -130,29 +130,29 @@ class LoadCounts:
 
     @property
     def number(self) -> int:
-        """How many loads were sampled."""
+        """The number of sampled loads."""
         return sum(self.served)
 
     def share(self, *which: Served) -> float | None:
-        """The share of the loads that these served; None where no load was sampled."""
+        """Return the share of loads that these levels served; None without sampled loads."""
         number = self.number
         return sum(self.served[one] for one in which) / number if number else None
 
     @property
     def mean(self) -> float | None:
-        """Mean cycles of loads that L1 did not serve; None where none was sampled."""
+        """The mean cycles of loads that L1 did not serve; None without such samples."""
         return self.cycles / self.timed if self.timed else None
 
     @property
     def mean_error(self) -> float | None:
-        """Standard error of `mean`; None with fewer than two loads."""
+        """The standard error of `mean`; None with fewer than two loads."""
         if self.timed < 2:
             return None
         spread = max(0.0, self.squares - self.cycles * self.cycles / self.timed) / (self.timed - 1)
         return float((spread / self.timed) ** 0.5)
 
     def share_error(self, *which: Served) -> float | None:
-        """Standard error of `share` by Agresti and Coull: of a few loads, 0 and 1 are not certain either."""
+        """Return the standard error of `share` by Agresti and Coull, which is not 0 for shares of 0 and 1."""
         number = self.number
         if not number:
             return None
@@ -161,7 +161,7 @@ class LoadCounts:
 
 
 def loads_of_all(parts: Iterable[LoadCounts]) -> LoadCounts:
-    """The loads of several threads together."""
+    """Add up the loads of several threads."""
     found = LoadCounts()
     for part in parts:
         found.add(part)
@@ -173,11 +173,11 @@ class LoadRecords:
 
     Attributes:
         threads: loads since the last `take`, by the number of the thread.
-        samples: taken in all, loads or not.
-        told: those of which the kernel says what the instruction did.
-        lost: records that found no room.
-        throttled: times that the kernel held samples back.
-        damaged: blocks that could not be understood.
+        samples: all samples, loads or not.
+        told: samples for which the kernel tells what the instruction did.
+        lost: records for which the ring had no room.
+        throttled: how often the kernel throttled sampling.
+        damaged: blocks that could not be parsed.
     """
 
     def __init__(self) -> None:
@@ -190,7 +190,7 @@ class LoadRecords:
         self._known: dict[int, Served | None] = {}
 
     def take(self) -> dict[int, LoadCounts]:
-        """What was added since the last time."""
+        """Return the loads since the last call."""
         found, self.threads = self.threads, {}
         return found
 
@@ -234,9 +234,9 @@ class LoadRecords:
         return served_by(source) if is_load(source) else None
 
 
-_MOST_SOURCES: Final = 10_000  # words of which the meaning is remembered: a machine has a few dozen
+_MOST_SOURCES: Final = 10_000  # cached meanings of words, of which a machine has a few dozen
 
 
 def sample(pid: int, tid: int, time: int, cycles: int, source: int) -> bytes:
-    """A record as the kernel writes it."""
+    """Make a record as the kernel writes it."""
     return SAMPLE.pack(SAMPLE_KIND, 2, SAMPLE.size, pid, tid, time, cycles, source)  # 2: PERF_RECORD_MISC_USER

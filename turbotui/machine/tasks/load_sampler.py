@@ -1,7 +1,6 @@
-"""Samples of loads of all CPUs, from rings of their own, and only while somebody wants to know.
+"""Samples the loads of all CPUs with rings of their own, only while a column of them is shown.
 
-Each sample is an interrupt of its CPU; how many come is chosen with the events
-(features/tasks/load_watch.py).
+Each sample interrupts its CPU; the rate is chosen with the events (features/tasks/load_watch.py).
 """
 
 from __future__ import annotations
@@ -14,25 +13,25 @@ from turbotui.machine.perf_groups import open_group
 from turbotui.machine.perf_ring import Ring
 from turbotui.machine.tasks.load_records import LoadCounts, LoadRecords
 
-_PAGES: Final = 16  # 64 KiB: 1,638 samples, of which there are some hundreds between two looks
+_PAGES: Final = 16  # 64 KiB: 1,638 samples, of which some hundreds arrive between two polls
 
 
 class LoadRing(Protocol):
-    """What a sampling event has written."""
+    """The interface to the ring of a sampling event."""
 
     def take(self) -> bytes:
-        """All that is there now, whole records; their room is given back."""
+        """Consume and return all whole records."""
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
 
 
 @runtime_checkable
 class SamplingHost(Protocol):
-    """A host whose sampling events write no ring of the kernel's."""
+    """A host whose sampling events do not use rings of the kernel."""
 
     def open_records(self, descriptor: int) -> LoadRing:
-        """What an opened event that samples writes.
+        """Open the records of an opened sampling event.
 
         Raises:
             HostError: EBADF, EINVAL for an event that does not sample.
@@ -40,17 +39,17 @@ class SamplingHost(Protocol):
 
 
 class LoadSampler:
-    """Loads of all threads of CPUs.
+    """Samples the loads of all threads on CPUs.
 
     Args:
         host: this machine.
-        groups: by CPU the group that samples there, the event that samples last.
+        groups: by CPU, the group that samples there, with the sampling event last.
 
     Attributes:
-        records: what was read.
+        records: the records read.
 
     Raises:
-        HostError: EACCES where whole CPUs may not be watched, EMFILE, EINVAL or ENODATA for what the PMU refuses.
+        HostError: EACCES if whole CPUs may not be watched, EMFILE, or EINVAL or ENODATA if the PMU refuses.
     """
 
     def __init__(self, host: Host, groups: Iterable[tuple[int, Sequence[PerfAttr]]]) -> None:
@@ -69,19 +68,19 @@ class LoadSampler:
             raise
 
     def drain(self) -> None:
-        """Add up what has been written since the last call."""
+        """Read the records since the last call."""
         for ring in self._rings:
             block = ring.take()
             if block:
                 self.records.read(block)
 
     def take(self) -> dict[int, LoadCounts]:
-        """Loads of each thread since the last call."""
+        """Return the loads of each thread since the last call."""
         self.drain()
         return self.records.take()
 
     def close(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
         for ring in self._rings:
             ring.close()
         for descriptor in reversed(self._descriptors):

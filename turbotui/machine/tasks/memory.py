@@ -1,4 +1,4 @@
-"""How large rings of samples are: large enough for storms, within what this user may lock."""
+"""Sizes of sample rings: large enough for storms, within what this user may lock."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ _PAGES_CPU: Final = 4_096  # 16 MiB: 700 ms of 200,000 switches a second at abou
 _PAGES_ALL: Final = 16_384  # 64 MiB of the kernel's memory for the rings of all CPUs together
 _PAGES_LEAST: Final = 32  # 128 KiB: 50 ms of 25,000 switches a second on one CPU
 SHARE_OF_ENDS: Final = 4
-"""How much larger the ring of a CPU is than the one of the last counts there, where 4 MiB hold 32,000 threads."""
+"""The ratio of a CPU's ring to its ring of last counts, where 4 MiB hold 32,000 threads."""
 _MLOCK: Final = "/proc/sys/kernel/perf_event_mlock_kb"
 _IPC_LOCK: Final = 14  # CAP_IPC_LOCK
 
 
 def pages_for(cpus: int) -> int:
-    """Pages of each CPU's ring: fewer where there are many CPUs; a power of two."""
+    """Return the pages of each CPU's ring, a power of two, fewer for many CPUs."""
     share = max(_PAGES_LEAST, min(_PAGES_CPU, _PAGES_ALL // max(1, cpus)))
     return 1 << (share.bit_length() - 1)
 
 
 def pages_of_ends(pages: int, rings: int) -> int:
-    """Pages of each ring of last counts, beside rings of samples of so many pages, where there are so many of them."""
+    """Return the pages of each ring of last counts, beside that many rings of samples with `pages` pages."""
     share = max(1, min(pages // SHARE_OF_ENDS, _PAGES_ALL // max(1, rings)))
     return 1 << (share.bit_length() - 1)
 
 
 def locks_freely(host: Host) -> bool:
-    """Whether this user may lock as much memory as there is."""
+    """Tell whether this user may lock unlimited memory."""
     return host.privileges().has(_IPC_LOCK) or resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
 
 
 def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
-    """As many of these pages, a power of two, as this user may lock in the rings of all CPUs.
+    """Return at most `pages`, a power of two, that this user may lock in the rings of all CPUs.
 
     perf takes kernel.perf_event_mlock_kb for each CPU, then RLIMIT_MEMLOCK (perf_mmap(), kernel/events/core.c); each
-    ring has a page more than its data. Rings that find no room all the same are made smaller (`TaskTracer`).
+    ring has a page more than its data. Rings that are refused all the same are made smaller (`TaskTracer`).
 
     Args:
         host: this machine.
         pages: wanted for each CPU.
-        cpus: how many.
+        cpus: the number of CPUs.
         ends: whether each has a ring of last counts as well.
     """
     if locks_freely(host):

@@ -1,6 +1,6 @@
 """Facts of /proc on threads and processes beside their counters: user, arguments, state and group.
 
-Read for rows that somebody looks at, and kept with the interval: a task that has ended has what was seen of it.
+They are read for visible rows, and kept with the interval, so that ended tasks keep theirs.
 Files as proc(5) describes them: /proc/PID/stat, cmdline, status, cgroup.
 """
 
@@ -19,17 +19,17 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
 
 READS: Final = 300
-"""Tasks whose files are read for one interval, at most: some 10 ms."""
+"""The most tasks whose files are read for one interval, some 10 ms."""
 _KEPT: Final = 4_096
-"""Processes that are remembered."""
+"""The most processes that are cached."""
 _WORDS: Final = 4_096
-"""Bytes of a command line that are read."""
+"""The most bytes of a command line."""
 _KERNEL_THREAD: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _POLICIES: Final = {0: "OTHER", 1: "FIFO", 2: "RR", 3: "BATCH", 5: "IDLE", 6: "DEADLINE", 7: "EXT"}
 """SCHED_ of uapi linux/sched.h."""
 
 TaskKey: TypeAlias = tuple[int, int | None]
-"""A thread, or with None a process."""
+"""A thread, or a process with None."""
 
 ENDED: Final = Unavailable(Reason.NOT_READ, "the task had ended before /proc was asked about it")
 NOT_THEN: Final = Unavailable(Reason.NOT_READ, "nobody looked at this task when the interval was the newest one")
@@ -42,10 +42,10 @@ class Stat:
     """Fields of /proc/PID/stat.
 
     Attributes:
-        name: of the thread, at most 15 characters.
+        name: the thread's name, at most 15 characters.
         state: a letter: R runs, S sleeps, D waits for a device, Z is dead and not waited for, T is stopped, I idles.
-        parent: the process that made it, or took it over.
-        started: when, in clock ticks since boot: with the number, names a process for good.
+        parent: the process that created or adopted it.
+        started: the start in clock ticks since boot, which with the number identifies a process uniquely.
         kernel: whether it is a thread of the kernel.
         priority: the kernel's; below 0 for real-time policies.
         nice: -20 to 19.
@@ -67,11 +67,11 @@ class TaskFacts:
     """Facts on one thread or process.
 
     Attributes:
-        stat: of the thread, or the process.
+        stat: the stat of the thread or process.
         process: name of the process.
-        arguments: its command line; a thread of the kernel has its name in brackets.
-        user: who runs it, by name; the number where it has none.
-        group: its control group; None where the kernel has none.
+        arguments: the command line; kernel threads have their name in brackets.
+        user: the user's name, or number if there is no name.
+        group: the control group; None if the kernel has none.
     """
 
     stat: Stat
@@ -82,7 +82,7 @@ class TaskFacts:
 
 
 def parse_stat(text: str) -> Stat | None:
-    """The words of /proc/PID/stat (proc(5)); None where there are not enough of them."""
+    """Parse /proc/PID/stat (proc(5)); None if there are too few words."""
     before, found, rest = text.rpartition(") ")
     words = rest.split()
     if not found or len(words) < 39:
@@ -103,7 +103,7 @@ def parse_stat(text: str) -> Stat | None:
 
 
 def command_words(host: Host, pid: int) -> list[str] | None:
-    """The words of a process's command line, fit for a terminal; none of a kernel thread. None: it may not be read."""
+    """Return a process's command line, fit for a terminal; empty for kernel threads, None if unreadable."""
     try:
         descriptor = host.open_file(f"/proc/{pid}/cmdline")
     except HostError:
@@ -118,10 +118,10 @@ def command_words(host: Host, pid: int) -> list[str] | None:
 
 
 class ProcFacts:
-    """Reads facts, and remembers what seldom changes of a process as long as it is the same one with the same name.
+    """Reads facts, and caches those that seldom change while a process and its name are the same.
 
     Args:
-        host: whose tasks.
+        host: the machine of the tasks.
     """
 
     def __init__(self, host: Host) -> None:
@@ -130,7 +130,7 @@ class ProcFacts:
         self._users: dict[str, str] = {}
 
     def stat(self, pid: int, tid: int | None = None) -> Stat | None:
-        """The state of a process, or of one of its threads; None where it has ended, or may not be seen."""
+        """Return the stat of a process or thread; None if it has ended, or may not be seen."""
         part = "" if tid is None or tid == pid else f"/task/{tid}"
         try:
             return parse_stat(self._host.read_text(f"/proc/{pid}{part}/stat"))
@@ -138,7 +138,7 @@ class ProcFacts:
             return None
 
     def facts(self, pid: int, tid: int | None = None) -> TaskFacts | None:
-        """Facts known now; None where nothing ever was."""
+        """Return the present facts; None if nothing was ever known."""
         process = self.stat(pid)
         known = self._known.get(pid)
         if process is None:
@@ -152,7 +152,7 @@ class ProcFacts:
         return known if stat is None else replace(known, stat=stat)
 
     def group(self, pid: int) -> GroupName | None:
-        """The control group of a process; None where it has ended or the kernel has none."""
+        """Return the control group of a process; None if it has ended or the kernel has none."""
         try:
             return group_name(group_paths(self._host.read_text(f"/proc/{pid}/cgroup")))
         except HostError:
@@ -175,7 +175,7 @@ class ProcFacts:
         return self._users[uid]
 
     def _name(self, uid: str) -> str:
-        """The name of a user: by the machine's own file, and on this machine by whatever its C library asks, too."""
+        """Return a user's name by the machine's own file, and on this machine also by the C library."""
         try:
             lines = self._host.read_text("/etc/passwd").splitlines()
         except HostError:
@@ -193,13 +193,13 @@ class ProcFacts:
 
 
 class TaskLooks:
-    """Facts on the tasks of one interval, read on first use while the interval is the newest.
+    """Facts about the tasks of one interval, read on first use while the interval is the newest.
 
     Args:
-        reader: reads; None for an interval of which nothing will be read any more.
-        most: tasks that may be read for the interval.
-        seen: what was seen already.
-        unseen: why nothing is known of a task where nothing is read any more.
+        reader: the reader; None for an interval that is not read any more.
+        most: the most tasks to read for the interval.
+        seen: facts read already.
+        unseen: why a task's facts are unknown if nothing is read any more.
     """
 
     def __init__(self, reader: ProcFacts | None, most: int = READS, *, seen: Mapping[TaskKey, TaskFacts] | None = None,
@@ -210,11 +210,11 @@ class TaskLooks:
         self._seen: dict[TaskKey, TaskFacts | None] = dict(seen or {})
 
     def close(self) -> None:
-        """Read nothing any more: a newer interval has begun."""
+        """Stop reading, because a newer interval has begun."""
         self._reader = None
 
     def at(self, pid: int, tid: int | None = None) -> TaskFacts | Unavailable:
-        """Facts seen of a thread, or of a process."""
+        """Return the facts of a thread or process."""
         key = pid, tid
         if key not in self._seen:
             if self._reader is None:

@@ -1,7 +1,7 @@
-"""Counts of every process by a file of each (proc_pid_stat(5)): kept open, parsed where it says something new.
+"""Reads the counts of every process (proc_pid_stat(5)) from files that stay open and are parsed if changed.
 
-Of 190 processes on two CPUs, most of which sleep, one reading takes 0.6 ms; 1.3 where each file of counts is read, and
-3 where it is opened anew and all of it parsed.
+One reading of 190 processes on two CPUs, most of which sleep, takes 0.6 ms; 1.3 ms if each file of counts is
+read, and 3 ms if all are opened and parsed again.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from turbotui.machine.tasks.processes import processes
 from turbotui.untrusted import decoded
 
 TICKS: Final = os.sysconf("SC_CLK_TCK")
-"""Of a second, in which the kernel tells times to programs (proc(5))."""
+"""Clock ticks per second in the kernel's files (proc(5))."""
 _PIECE: Final = 2048
-"""Bytes of one read: the name has 64 at most, the fifty numbers 20 each."""
+"""Bytes of one read: at most 64 for the name, and 20 for each of fifty numbers."""
 _KEPT: Final = 512
-"""Files that are kept open at most: the kernel keeps a page for each."""
+"""The most open files, for each of which the kernel keeps a page."""
 _SHARE: Final = 64
-"""The part of the descriptors there are that these files may take: counters have all but 64 (sampling/plan.py)."""
+"""These files may take one in this many of all descriptors; counters have all but 64 (sampling/plan.py)."""
 _WORDS: Final = 40
 """Words after the name, up to the delays."""
 _NEVER_RAN: Final = b"0 0 0\n"
-"""The schedstat of a process that never ran, and of each where the kernel keeps none (fs/proc/base.c)."""
+"""The schedstat of a process that never ran, and of all if the kernel keeps none (fs/proc/base.c)."""
 
 
 class ProcessStat(NamedTuple):
@@ -37,12 +37,12 @@ class ProcessStat(NamedTuple):
         name: visible, at most 64 characters; it may contain anything.
         state: a letter, at the instant of reading: R runs, S sleeps, D waits for a device.
         faults: major page faults.
-        ran: clock ticks of CPU time, of itself and of the kernel for it.
-        threads: how many it has.
-        started: when, in clock ticks since boot: with the number, names a process for good.
-        pages: of memory that it holds.
-        cpu: on which its first thread ran last.
-        delayed: clock ticks for which it waited for block devices, where delays are accounted for.
+        ran: clock ticks of CPU time in user and kernel mode.
+        threads: the number of threads.
+        started: the start in clock ticks since boot, which with the number identifies a process uniquely.
+        pages: resident pages of memory.
+        cpu: the CPU on which its first thread ran last.
+        delayed: clock ticks for which it waited for block devices, if delay accounting is on.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ProcessStat(NamedTuple):
 
 
 def process_stat(content: bytes) -> ProcessStat | None:
-    """The counts in a stat file; None where there are not enough of them."""
+    """Parse a stat file; None if there are too few values."""
     head, found, rest = content.rpartition(b") ")  # a name may contain anything, parentheses too
     words = rest.split()
     if not found or len(words) < _WORDS:
@@ -72,7 +72,7 @@ def process_stat(content: bytes) -> ProcessStat | None:
 
 
 class _Files:
-    """Descriptors of stat files by the number of their process."""
+    """Descriptors of stat files by process."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -85,18 +85,18 @@ class _Files:
 
 
 class ProcessStats:
-    """Reads the counts of all processes, again and again, on whichever thread, one reading at a time.
+    """Reads the counts of all processes periodically, on any thread, one reading at a time.
 
-    A process with one thread that has not run since says what it said, but for the pages that it holds. Whether it ran,
-    its schedstat tells in a fifth of the time (1 us for 5): how long it ran, how long it waited, and how often it got a
-    CPU (Documentation/scheduler/sched-stats.rst), 0 throughout where the kernel keeps none. So of one that sleeps
-    `pages` are those of when it ran last.
+    The counts of a process with one thread change only if it runs, except its resident pages. Its schedstat tells
+    whether it ran in a fifth of the time (1 us instead of 5): CPU time, waiting time and time slices
+    (Documentation/scheduler/sched-stats.rst), all 0 if the kernel keeps none. So the `pages` of a sleeping process are
+    those of its last run.
 
-    An open file goes on to be that of its process when the number is given to another one. Files are closed with the
-    last reference to this object.
+    An open file stays that of its process even if another process gets the number. Files are closed with the last
+    reference to this object.
 
     Args:
-        host: whose processes.
+        host: the machine of the processes.
     """
 
     def __init__(self, host: Host) -> None:
@@ -104,12 +104,12 @@ class ProcessStats:
         self._files = _Files(host)
         self._most: int | None = None
         self._said: dict[int, tuple[bytes, ProcessStat]] = {}
-        self._brief: set[int] = set()  # of whom schedstat is open, not stat
-        self._silent: set[int] = set()  # whose schedstat says nothing
+        self._brief: set[int] = set()  # processes whose schedstat is open instead of stat
+        self._silent: set[int] = set()  # processes whose schedstat tells nothing
         weakref.finalize(self, self._files.close).atexit = False
 
     def read(self) -> Mapping[int, ProcessStat]:
-        """The counts of all processes by their numbers.
+        """Return the counts of all processes by number.
 
         Raises:
             HostError: the processes cannot be listed.
@@ -130,12 +130,12 @@ class ProcessStats:
         return {pid: found for pid, (_, found) in said.items()}
 
     def _parsed(self, pid: int, content: bytes) -> tuple[bytes, ProcessStat] | None:
-        """What an open file says, which is new, and the counts of its process."""
+        """Parse the changed content of an open file, and return the counts of its process."""
         if pid not in self._brief:
             found = process_stat(content)
             if found is not None and found.threads == 1 and pid in self._files.open and pid not in self._silent:
                 self._exchange(pid, "schedstat")
-                content = b""  # what that one says is not known yet
+                content = b""  # the other file's content is not known yet
             return None if found is None else (content, found)
         try:
             found = process_stat(read_bytes(self._host, f"/proc/{pid}/stat", _PIECE))  # after its schedstat
@@ -149,13 +149,13 @@ class ProcessStats:
         return None if found is None else (content, found)
 
     def _exchange(self, pid: int, name: str) -> None:
-        """Have another file of a process open from now on; none where that cannot be opened."""
+        """Replace the open file of a process; no file if it cannot be opened."""
         silent = pid in self._silent
         self._forget(pid)
         try:
             self._files.open[pid] = self._host.open_file(f"/proc/{pid}/{name}")
         except HostError:
-            silent = True  # it has no such file, or has ended
+            silent = True  # the process has no such file, or has ended
         else:
             if name != "stat":
                 self._brief.add(pid)
@@ -163,12 +163,12 @@ class ProcessStats:
             self._silent.add(pid)
 
     def _content(self, pid: int) -> bytes:
-        """Read the open file of a process; empty for one that has ended."""
+        """Read the open file of a process; empty if it has ended."""
         descriptor = self._files.open.get(pid)
         if descriptor is not None:
             try:
                 return self._host.read_at(descriptor, _PIECE)
-            except HostError:  # it has ended; another one may have its number
+            except HostError:  # the process has ended; another one may have its number
                 self._forget(pid)
         path = f"/proc/{pid}/stat"
         try:

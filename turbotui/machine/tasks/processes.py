@@ -10,7 +10,7 @@ from turbotui.machine.small_files import line_of, text_of
 
 
 def threads_of(host: Host, pid: int) -> frozenset[int]:
-    """Ids of the threads of a process now; empty when it has ended."""
+    """Return the ids of a process's present threads; empty if it has ended."""
     try:
         names = host.list_dir(f"/proc/{pid}/task")
     except HostError as error:
@@ -21,7 +21,7 @@ def threads_of(host: Host, pid: int) -> frozenset[int]:
 
 
 def has_ended(host: Host, pid: int) -> bool:
-    """Whether a process is over; one that nobody has waited for yet is."""
+    """Tell whether a process has ended, including zombies."""
     if len(threads_of(host, pid)) > 1:
         return False
     state = text_of(host, f"/proc/{pid}/stat").rpartition(") ")[2][:1]  # proc(5): it follows the name
@@ -29,20 +29,20 @@ def has_ended(host: Host, pid: int) -> bool:
 
 
 def processes(host: Host) -> tuple[int, ...]:
-    """Ids of all processes that this user can see."""
+    """Return the ids of all processes that this user can see."""
     return tuple(int(name) for name in host.list_dir("/proc") if name.isdigit())
 
 
 def name_of(host: Host, pid: int, tid: int) -> str:
-    """The name of a thread, at most 15 characters; "" when it has ended."""
+    """Return the name of a thread, at most 15 characters; "" if it has ended."""
     return line_of(host, f"/proc/{pid}/task/{tid}/comm")
 
 
 def cpu_time(host: Host, pid: int, tid: int) -> int | None:
-    """CPU time of a thread in ns, as the scheduler accounts for it; None where it cannot be had.
+    """Return a thread's CPU time in ns, as the scheduler accounts for it; None if unknown.
 
     The first word of /proc/PID/task/TID/schedstat is se.sum_exec_runtime, up to now (fs/proc/base.c); 0 where the
-    kernel keeps no such statistics. A process that nobody has waited for still has it.
+    kernel keeps no such statistics. Zombies still have it.
     """
     try:
         return int(host.read_text(f"/proc/{pid}/task/{tid}/schedstat").split()[0]) or None
@@ -51,10 +51,10 @@ def cpu_time(host: Host, pid: int, tid: int) -> int | None:
 
 
 def run_delay(host: Host, pid: int, tid: int) -> tuple[int, int] | None:
-    """For how many ns a thread waited on run queues since it was made, and how often it got a CPU; None: unknown.
+    """Return the ns for which a thread waited on run queues, and its number of time slices; None if unknown.
 
     The second and third word of /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst). A wait that
-    goes on is not in them yet.
+    continues is not included yet.
     """
     try:
         words = host.read_text(f"/proc/{pid}/task/{tid}/schedstat").split()
@@ -64,14 +64,14 @@ def run_delay(host: Host, pid: int, tid: int) -> tuple[int, int] | None:
 
 
 def cgroup_folder(host: Host, path: str) -> str:
-    """The directory of a control group that perf can count.
+    """Return the directory of a control group that perf can count.
 
     Args:
         host: the machine.
-        path: of the directory, or as /proc/PID/cgroup names it.
+        path: the path of the directory, or of the group as in /proc/PID/cgroup.
 
     Raises:
-        MachineError: there is none in a cgroup2 or perf_event hierarchy.
+        MachineError: no cgroup2 or perf_event hierarchy has the group.
     """
     mounts = []
     for line in host.read_text("/proc/self/mounts").splitlines():

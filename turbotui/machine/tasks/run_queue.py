@@ -1,7 +1,7 @@
-"""Waits of threads by records of switches and wake-ups: for a CPU, for storage, or asleep.
+"""Computes waits of threads from records of switches and wake-ups: for a CPU, for storage, or asleep.
 
-A thread that can run and has no CPU waits on a run queue: since it was woken, or since another thread took its CPU.
-Everything here is pure.
+A runnable thread without a CPU waits on a run queue since it was woken, or since another thread took its CPU. This
+module does no input or output.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from turbotui.dataclass import dataclass
 
 IDLE: Final = 0
 """The idle task's number."""
-_PUSHERS: Final = 32  # threads remembered as those that took a thread's CPU
+_PUSHERS: Final = 32  # most threads that are kept as those that took a thread's CPU
 
 
 class Left(Enum):
-    """Why a thread left its CPU, as the records say."""
+    """Why a thread left its CPU, by the records."""
 
     PUSHED = "it could have run on"
     STORAGE = "it waits uninterruptibly, mostly for storage"
@@ -30,16 +30,16 @@ class Left(Enum):
 
 @dataclass(slots=True)
 class Waited:
-    """Waits of one thread, or of several, in a span of time; ns.
+    """Waits of one or several threads in a span of time, in ns.
 
     Attributes:
-        queued: for a CPU.
-        times: how many waits for a CPU ended.
-        longest: the greatest of them, or of one that goes on.
-        pushed: times that the thread left its CPU and could have run on.
-        held: of `queued` the time after it was pushed off a CPU that then had nothing to do: a quota, mostly.
-        storage: uninterruptibly, mostly for storage.
-        asleep: for something else.
+        queued: waiting for a CPU.
+        times: the number of ended waits for a CPU.
+        longest: the longest of them, including one that continues.
+        pushed: how often a runnable thread lost its CPU.
+        held: the part of `queued` after losing a CPU that then was idle, mostly because of a quota.
+        storage: uninterruptible sleep, mostly for storage.
+        asleep: sleep for other reasons.
         pushers: how often each thread took its CPU.
     """
 
@@ -65,18 +65,18 @@ class Waited:
             self.blame(tid, times)
 
     def blame(self, tid: int, times: int = 1) -> None:
-        """Note that a thread took this one's CPU."""
+        """Count a thread that took this one's CPU."""
         if tid in self.pushers or len(self.pushers) < _PUSHERS:
             self.pushers[tid] = self.pushers.get(tid, 0) + times
 
     @property
     def pusher(self) -> int | None:
-        """The thread that took its CPU most often; None where nobody did."""
+        """The thread that took its CPU most often; None if none did."""
         return max(self.pushers, key=self.pushers.__getitem__, default=None)
 
 
 class _State:
-    """A wait that goes on: since when, up to when it is booked, and whether the CPU idled."""
+    """A continuing wait: its start, the time up to which it was counted, and whether the CPU idled."""
 
     __slots__ = ("booked", "held", "left", "since")
 
@@ -88,10 +88,10 @@ class _State:
 
 
 class RunQueue:
-    """Follows all threads of a machine from record to record, in the order of time.
+    """Tracks all threads of a machine by records in order of time.
 
-    Without wake-ups (`woken` is never called) only waits after being pushed off a CPU are known: of a thread that slept
-    nobody knows when it was woken.
+    Without wake-ups (`woken` is never called) only waits after losing a CPU are known, because the end of a sleep is
+    unknown.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class RunQueue:
         self._waited: dict[int, Waited] = {}
 
     def switched(self, time: int, before: int, after: int, left: Left) -> None:
-        """A CPU went from one thread to another."""
+        """Handle a switch of a CPU from one thread to another."""
         if before != IDLE:
             if left is Left.ENDED:
                 self._off.pop(before, None)
@@ -113,7 +113,7 @@ class RunQueue:
             self.runs(time, after)
 
     def runs(self, time: int, tid: int) -> None:
-        """A thread goes onto a CPU: its wait, if it had one, is over."""
+        """Handle a thread that gets a CPU, which ends its wait."""
         state = self._off.pop(tid, None)
         if state is None:
             return
@@ -123,20 +123,20 @@ class RunQueue:
             waited.times += 1
 
     def woken(self, time: int, tid: int) -> None:
-        """A thread can run from now on."""
+        """Handle a thread that becomes runnable."""
         state = self._off.get(tid)
         if state is not None:
             if state.left is Left.PUSHED:
-                return  # it was in the queue already
+                return  # the thread was in the queue already
             self._book(self._of(tid), state, time)
         self._off[tid] = _State(Left.PUSHED, time)
 
     def lost(self) -> None:
-        """Records are missing: what each thread waits for is not known before its next record."""
+        """Handle missing records: each thread's wait is unknown until its next record."""
         self._off.clear()
 
     def take(self, now: int) -> Mapping[int, Waited]:
-        """Waits since the last call by thread, those that go on included."""
+        """Return the waits since the last call by thread, including continuing ones."""
         for tid, state in self._off.items():
             if state.left is not Left.AWAY:
                 self._book(self._of(tid), state, now)
@@ -167,7 +167,7 @@ class RunQueue:
 
 
 def all_of(parts: Iterable[Waited]) -> Waited:
-    """The waits of several threads together."""
+    """Add up the waits of several threads."""
     total = Waited()
     for one in parts:
         total.add(one)

@@ -14,15 +14,15 @@ from turbotui.machine.tasks.waiting import Waiting
 
 
 class SampleReader(Protocol):
-    """Opened counters of threads that are sampled; `TaskTracer` documents each part."""
+    """The interface to opened sampling counters of threads; `TaskTracer` documents each method."""
 
     @property
     def choice(self) -> TaskSampling:
-        """How the threads are sampled."""
+        """The sampling of the threads."""
 
     @property
     def roots(self) -> Mapping[int, int]:
-        """The thread whose counters took a sample, by the event id that the sample carries. Grows."""
+        """The thread of each event id in samples; the mapping grows."""
 
     @property
     def followed(self) -> frozenset[int]:
@@ -30,14 +30,14 @@ class SampleReader(Protocol):
 
     @property
     def damaged(self) -> int:
-        """Records that could not be understood."""
+        """The number of records that could not be parsed."""
 
     @property
     def pause(self) -> float:
         """Seconds that may pass before the next `take`."""
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
-        """Follow the threads of a process; returns how many were new.
+        """Add the threads of a process, and return how many were new.
 
         Raises:
             MachineError: there is no such process, or it may not be watched.
@@ -47,37 +47,37 @@ class SampleReader(Protocol):
         """Watch all switches on the CPUs; with the folder of a cgroup only those of its threads.
 
         Raises:
-            MachineError: not permitted, or there are not enough descriptors or memory.
+            MachineError: this is not permitted, or descriptors or memory do not suffice.
         """
 
     def find_threads(self, pids: Iterable[int]) -> frozenset[int]:
-        """Find threads that came since the last call, where counters are not inherited; returns ended processes."""
+        """Find new threads if counters are not inherited, and return ended processes."""
 
     def take(self) -> Iterator[list[Taken]]:
-        """Records that came since the last time, in batches in the order of time; to be asked for all of them."""
+        """Yield the records since the last call, in batches in order of time; the caller must consume all."""
 
     def rest(self) -> None:
-        """Count nothing until `wake`; what was counted stays. From the start, if nothing was added yet."""
+        """Pause counting until `wake`, keeping the counts; also before anything was added."""
 
     def wake(self) -> None:
-        """Go on counting."""
+        """Continue counting."""
 
     def stop(self) -> None:
-        """Stop counting; what was counted stays readable."""
+        """Stop counting; the counts stay readable."""
 
     def final_readings(self) -> list[Closing]:
-        """The last read of every set."""
+        """Return the last reading of every set."""
 
     def close(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
 
 
 @runtime_checkable
 class TaskHost(Protocol):
-    """A host that serves samples of its own tasks."""
+    """A host that provides samples of its own tasks."""
 
     def follow_tasks(self, choice: TaskSampling) -> SampleReader:
-        """A sample reader of its tasks."""
+        """Return a sample reader of the host's tasks."""
 
 
 def open_sample_reader(
@@ -87,13 +87,13 @@ def open_sample_reader(
 
     Args:
         host: the machine.
-        choice: what `sets.choose` found.
+        choice: the result of `sets.choose`.
         cpus: online CPUs.
-        waiting: ends its wait when there is something to take.
+        waiting: a wait that ends when there are records.
         pages: of each ring; None for the default.
 
     Raises:
-        MachineError: the machine is a recorded one: its tasks are not there any more.
+        MachineError: the machine is recorded, and its tasks are gone.
     """
     refuse_recorded(host)
     if isinstance(host, TaskHost):
@@ -102,10 +102,10 @@ def open_sample_reader(
 
 
 def refuse_recorded(host: Host) -> None:
-    """Say so where a machine has files but no tasks.
+    """Refuse a machine without tasks of its own.
 
     Raises:
-        MachineError: it is a recorded one, or its readings are sent by another process.
+        MachineError: the machine is recorded, or its readings are sent by another process.
     """
     if isinstance(host, Elsewhere):
         raise MachineError(f"{host.read_by}, which sends no tasks: run turbotui there")

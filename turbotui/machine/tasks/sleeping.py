@@ -1,7 +1,8 @@
 """Where a thread sleeps: the kernel function that /proc/PID/task/TID/wchan names, in a word for people.
 
-One look, at the instant of reading: of a thread that sleeps often it is where it sleeps mostly, no more. The kernel
-shows it to those who may trace the thread (fs/proc/base.c, proc_pid_wchan), and "0" to others and of those that run.
+The file is read once, so for a thread that sleeps often it shows only where the thread mostly sleeps. The kernel shows
+the function to users who may trace the thread (fs/proc/base.c, proc_pid_wchan), and "0" to others and for running
+threads.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _WIDEST: Final = 20
 
 
 def sleeps_in(host: Host, pid: int, tid: int) -> str:
-    """The reason for which a thread sleeps, or the kernel function where no word is known; "" for none."""
+    """Return the reason of a thread's sleep, or the kernel function if no word is known; "" for none."""
     name = line_of(host, f"/proc/{pid}/task/{tid}/wchan")
     if name in ("", "0"):
         return ""

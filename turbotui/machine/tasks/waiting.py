@@ -1,4 +1,4 @@
-"""One wait for all that several tracers watch: rings that fill, threads that end, a wake-up from another thread."""
+"""A common wait for several tracers: for rings that fill, threads that end, and wake-ups from other threads."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Waiting:
         self._poll.register(self._wake_reader, select.POLLIN)
 
     def add(self, descriptor: int) -> None:
-        """Have the wait end when this descriptor becomes readable."""
+        """Make the wait end when this descriptor becomes readable."""
         self._poll.register(descriptor, select.POLLIN)
 
     def remove(self, descriptor: int) -> None:
-        """Forget a descriptor before it is closed."""
+        """Remove a descriptor before it is closed."""
         self._hung.discard(descriptor)
         with contextlib.suppress(KeyError):  # one that hung up is not polled any more
             self._poll.unregister(descriptor)
 
     def has_hung_up(self, descriptor: int) -> bool:
-        """Whether what the descriptor watches has ended."""
+        """Tell whether the target of a descriptor has ended."""
         return descriptor in self._hung
 
     def wait(self, seconds: float) -> None:
@@ -36,16 +36,16 @@ class Waiting:
             if descriptor == self._wake_reader:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wake_reader, 512)
-            elif events & (select.POLLHUP | select.POLLERR):  # it would end every wait at once from now on
+            elif events & (select.POLLHUP | select.POLLERR):  # otherwise it would end every further wait at once
                 self._poll.unregister(descriptor)
                 self._hung.add(descriptor)
 
     def wake(self) -> None:
-        """End the wait now; from any thread."""
+        """End the wait now; callable from any thread."""
         with contextlib.suppress(BlockingIOError):  # the pipe is full: it is readable already
             os.write(self._wake_writer, b"!")
 
     def close(self) -> None:
-        """Close the pipe that wakes; what was added belongs to others."""
+        """Close the pipe for wake-ups; added descriptors belong to others."""
         os.close(self._wake_reader)
         os.close(self._wake_writer)
