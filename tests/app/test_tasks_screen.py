@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -378,6 +379,9 @@ def test_lost_samples_are_on_top_of_the_screen() -> None:
     )
     segments = head_line((everything,), snapshot, TasksView(), watching=True)
     assert (" · 1,234 samples LOST", StyleRole.RED) in segments
+    text = "".join(text for text, _ in head_line((everything,), replace(snapshot, lanes=(None,)),  # type: ignore[arg-type]
+                                                 TasksView(timeline=True), watching=True))
+    assert text.endswith(" · 1 thread that ran")
 
 
 async def test_a_pause_holds_the_picture() -> None:

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.direct import draw_lines
-from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.painter import TextSegment, shortened
 from turbotui.widgets.role_styles import Palette, role_css
 
 
@@ -66,7 +66,7 @@ class SegmentLines(Widget):
         elif fresh != before:
             drawn, self._strips = self._strips, [
                 self._strips[y] if y < len(before) and before[y] == line
-                else self._palette.strip(line, width, self._base)
+                else self._strip(line)
                 for y, line in enumerate(fresh)
             ]
             last = [self._palette.strip((), width, self._base)] * (len(drawn) - len(fresh))
@@ -74,7 +74,9 @@ class SegmentLines(Widget):
                               if y >= len(drawn) or strip is not drawn[y]})
 
     def _strip(self, line: Sequence[TextSegment]) -> Strip:
-        return self._palette.strip(line, self.size.width, self._base)
+        """A line drawn; one that is too wide ends behind a word, because half a number is another number."""
+        width = self.size.width
+        return self._palette.strip(shortened(line, width), width, self._base)
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""

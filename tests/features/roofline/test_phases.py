@@ -82,7 +82,7 @@ def test_calculix_differs_in_intensity_and_tonto_in_width() -> None:
 
 
 def test_an_unknown_application_is_named_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match=r"cannot run .calculus.; there are calculix, .*tonto"):
+    with pytest.raises(UsageError, match=r"cannot run .calculus. \(did you mean calculix\?\); there are .*tonto"):
         simulated_host("laptop-old+calculus", ManualClock(0))
 
 

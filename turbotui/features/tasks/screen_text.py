@@ -31,6 +31,8 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import UNKNOWN, StyleRole
 from turbotui.widgets.painter import TextSegment
 
+_ONE: Final = {Grouping.THREAD: "thread", Grouping.PROCESS: "process", Grouping.COMMAND: "command",
+               Grouping.UNIT: "container, job or unit"}
 PLURAL: Final = {Grouping.THREAD: "threads", Grouping.PROCESS: "processes", Grouping.COMMAND: "commands",
                  Grouping.UNIT: "containers, jobs and units"}
 _NOTES: Final = 6  # lines below the table on a screen that is high enough
@@ -72,12 +74,16 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
     segments.append((f" · {lost:,} samples LOST", StyleRole.RED) if lost else (" · none lost", StyleRole.DIM))
     seconds = max(report.seconds for report in live)
     if view.timeline:
-        said = f" · {len(snapshot.lanes)} threads that ran"
+        said = f" · {_counted(len(snapshot.lanes), Grouping.THREAD)} that ran"
     else:
         ran = sum(cpu_seconds(report.sums) for report in live)
         rows = sum(len(report.rows) for report in live)
-        said = f" · {rows} {PLURAL[snapshot.request.by]} ran {ran:.2f} s in {seconds:.2f} s"
+        said = f" · {_counted(rows, snapshot.request.by)} ran {ran:.2f} s in {seconds:.2f} s"
     return [*segments, (said, StyleRole.DIM)]
+
+
+def _counted(count: int, by: Grouping) -> str:
+    return f"{count:,} {_ONE[by] if count == 1 else PLURAL[by]}"
 
 
 def region_line(totals: RegionTotals, width: int) -> str:
