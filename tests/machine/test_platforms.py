@@ -28,7 +28,7 @@ from turbotui.machine.platforms import (
     platform_of,
 )
 from turbotui.machine.platforms import FEATURE_SETS as FEATURE_FILE
-from turbotui.machine.processors import INTEL, Processor, processors
+from turbotui.machine.processors import INTEL, Processor, amd_processor, processors
 
 REFERENCE = Path(__file__).parents[2] / "../shared/reference/turbostat-platforms.json"
 FEATURE_SETS = {name: feature_set(name) for name in FEATURE_FILE.names()}
@@ -103,6 +103,26 @@ def test_amd_is_chosen_by_capability(vendor: str) -> None:
     assert (platform.known, platform.features.name, platform.features.quirk_tdp_watt) == (True, "amd_rapl", 280)
     assert energies(platform.features) == {DOMAINS["amd_pkg"], DOMAINS["amd_core(per physical core)"]}
     assert platform.features.has_per_core_rapl
+
+
+@pytest.mark.parametrize(("family", "model", "symbol", "features", "driver"), [
+    (6, 0xCC, "PANTHERLAKE_L", "lnl", "PANTHERLAKE_L"), (6, 0xD5, "WILDCATLAKE_L", "lnl", "PANTHERLAKE_L"),
+    (18, 0x01, "NOVALAKE", "lnl", "NOVALAKE"), (18, 0x03, "NOVALAKE_L", "lnl", "NOVALAKE"),
+    (19, 0x01, "DIAMONDRAPIDS_X", "dmr", "DIAMONDRAPIDS_X"), (6, 0xDD, "ATOM_DARKMONT_X", "srf", "DIAMONDRAPIDS_X"),
+])
+def test_the_newest_processors_of_intel(family: int, model: int, symbol: str, features: str, driver: str) -> None:
+    """By Linux 7.2: intel-family.h, turbostat's tables, arch/x86/events/intel/cstate.c."""
+    platform = platform_of(intel(family, model))
+    assert (platform.known, platform.symbol, platform.features.name) == (True, symbol, features)
+    assert platform.kernel == kernel_events(driver)
+
+
+@pytest.mark.parametrize(("model", "generation"), [(0x24, "zen5"), (0x50, "zen6"), (0x8F, "zen6"), (0xC0, "zen6"),
+                                                   (0xB0, "")])
+def test_zen_6_is_what_the_kernel_calls_so(model: int, generation: str) -> None:
+    found = amd_processor("AuthenticAMD", 26, model)
+    assert found is not None
+    assert found.metrics == generation
 
 
 @pytest.mark.parametrize("model", [amd(0x15, {"rapl"}), amd(0x19, set())])

@@ -1,4 +1,4 @@
-"""Fake trees of sysfs: the PMUs of six CPUs with the format fields that their drivers have.
+"""Fake trees of sysfs: the PMUs of some CPUs with the format fields that their drivers have.
 
 Fields: Linux 7.2, arch/x86/events/intel/core.c, uncore_snbep.c and uncore_discovery.c, arch/x86/events/amd/core.c and
 uncore.c, drivers/perf/arm_pmuv3.c. Two instances of each uncore PMU stand for however many a machine has.
@@ -21,6 +21,7 @@ _FOREST = {
 _GENERIC = {**_X86, "thresh": "config:24-31"}
 _RAW = {**_GENERIC, "umask": "config:8-15,32-55"}
 _CHA = {**_GENERIC, "umask": "config:8-15,32-63", "tid_en": "config:16", "filter_tid": "config1:0-9"}
+_MONT = {**_FOREST, "umask": "config:8-15,40-47", "eq": "config:36", "acr_mask": "config2:0-63"}
 _IIO = {**_X86, "thresh": "config:24-35", "ch_mask": "config:36-47", "fc_mask": "config:48-50"}
 _FREE = {"event": "config:0-7", "umask": "config:8-15"}
 _ARM = {
@@ -30,6 +31,13 @@ _ARM = {
 _INTEL_UNCORE = {
     "cha": _CHA, "iio": _IIO, "irp": _RAW, "pcu": _GENERIC, "ubox": _GENERIC, "imc": _RAW, "upi": _RAW,
     "cxlcm": _RAW, "cxldp": _RAW, "iio_free_running": _FREE, "imc_free_running": _FREE,
+}  # fmt: skip
+_AMD = {**_X86, "event": "config:0-7,32-35", "cmask": "config:24-31"}
+_AMD_UNCORE = {
+    "amd_l3!": {"event": "config:0-7", "umask": "config:8-15", "coreid": "config:42-44", "enallcores": "config:47",
+                "enallslices": "config:46", "sliceid": "config:48-50", "threadmask": "config:56-57"},
+    "amd_df!": {"event": "config:0-7,32-37", "umask": "config:8-15,24-27"},
+    "amd_umc": {"event": "config:0-7", "rdwrmask": "config:8-9"},
 }  # fmt: skip
 _GRANITE = {**_INTEL_UNCORE, "b2cmi": _RAW, "b2cxl": _RAW, "b2hot": _GENERIC, "b2upi": _RAW, "mdf_sbo": _GENERIC}
 ARM_CPUS = {
@@ -115,11 +123,8 @@ TREES = {
         **_INTEL, "umask": "config:8-15,40-47", "eq": "config:36"}}, _uncore(_GRANITE)),
     "sierraforest": SysfsTree("GenuineIntel-6-AF-3", "x86/sierraforest", {"cpu": {
         **_FOREST, "umask": "config:8-15,40-47", "eq": "config:36"}}, _uncore(_GRANITE)),
-    "amdzen5": SysfsTree("AuthenticAMD-26-2-1", "x86/amdzen5", {"cpu": {
-        **_X86, "event": "config:0-7,32-35", "cmask": "config:24-31"}}, {
-        "amd_l3!": {"event": "config:0-7", "umask": "config:8-15", "coreid": "config:42-44", "enallcores": "config:47",
-                    "enallslices": "config:46", "sliceid": "config:48-50", "threadmask": "config:56-57"},
-        "amd_df!": {"event": "config:0-7,32-37", "umask": "config:8-15,24-27"},
-        "amd_umc": {"event": "config:0-7", "rdwrmask": "config:8-9"}}),
+    **{table: SysfsTree(f"AuthenticAMD-26-{model}-0", f"x86/{table}", {"cpu": _AMD}, _AMD_UNCORE)
+       for table, model in (("amdzen5", "2"), ("amdzen6", "50"))},
+    "clearwaterforest": SysfsTree("GenuineIntel-6-DD-0", "x86/clearwaterforest", {"cpu": _MONT}, _uncore(_GRANITE)),
     **{name: arm_tree(name, table) for name, table in (("neoverse-v2", "arm/neoverse-n2-v2"), ("t410", "nvidia/t410"))},
 }  # fmt: skip
