@@ -6,11 +6,13 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from turbotui.app.absent_columns import AbsentColumns
 from turbotui.app.interval_steps import next_interval
 from turbotui.app.lingering import Lingering
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.pointing import Pointing
+from turbotui.app.starting_columns import starting_columns
 from turbotui.app.watched import SpiedSession, WatchedSession
 from turbotui.machine.small_files import line_of
 from turbotui.quantities.columns import ColumnId, CounterColumn
@@ -22,7 +24,7 @@ from turbotui.sampling.answers import SHARED
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, History, frame_time
 from turbotui.sampling.limits import LONGEST_INTERVAL, SHORTEST_INTERVAL
-from turbotui.sampling.selection import default_columns, why_absent
+from turbotui.sampling.selection import default_columns
 from turbotui.sources.source import Source
 from turbotui.widgets.arrangement import ColumnArrangement
 from turbotui.widgets.cells import MARK_OLD
@@ -92,10 +94,9 @@ class Watch:
         self.interval = session.interval
         topology = self._topology = session.machine.topology
         catalog = session.catalog
-        self._absent: dict[ColumnId, Unavailable | None] = {}
-        self._absent_by: tuple[object, ...] = ()
+        self._absent = AbsentColumns(session)
         defaults = default_columns(catalog, session.capabilities, topology, extras=True)
-        usual = self._starting_columns(defaults)
+        usual = starting_columns(defaults, topology)
         start = usual if columns is None or tuple(columns) == defaults else columns
         self.usual = frozenset(column.id for column in usual if self.why_absent(column) is None)
         self._visible = {column.id for column in start if self.why_absent(column) is None}
@@ -112,23 +113,6 @@ class Watch:
         self._recent: dict[tuple[ColumnId, RowId], CounterColumn] = {}  # what charts were drawn of
         self.pointing = Pointing()
         self.charted: tuple[tuple[CounterColumn, RowId], ...] = ()
-
-    def _starting_columns(self, defaults: Sequence[CounterColumn]) -> list[CounterColumn]:
-        """The default columns, without redundant ids, and without a clock where only cpufreq gives one."""
-        topology = self.session.machine.topology
-        repeated = {
-            name
-            for name, scope, other in (
-                ("Core", Scope.CORE, Scope.CPU),
-                ("Module", Scope.MODULE, Scope.CORE),
-                ("L3", Scope.L3, Scope.PACKAGE),
-                ("L3", Scope.L3, Scope.CORE),
-                ("Die", Scope.DIE, Scope.PACKAGE),
-                ("Node", Scope.NODE, Scope.PACKAGE),
-            )
-            if len(topology.instances(scope)) == len(topology.instances(other))
-        }
-        return [column for column in defaults if column.id not in repeated]
 
     def _first(self, names: Sequence[ColumnId]) -> CounterColumn | None:
         for name in names:
@@ -173,18 +157,7 @@ class Watch:
 
     def why_absent(self, column: CounterColumn) -> Unavailable | None:
         """Why a column is unavailable now, None if it is available: a counter may be lost at run time."""
-        session = self.session
-        latest = None if session.latest is None else session.latest.capabilities
-        by = (session.capabilities, latest, session.catalog)
-        if len(by) != len(self._absent_by) or any(a is not b for a, b in zip(by, self._absent_by, strict=True)):
-            self._absent_by = by
-            self._absent.clear()
-        if column.id not in self._absent:
-            why = why_absent(column, session.capabilities, self._topology)
-            if why is None and latest is not None:
-                why = next((latest.missing[name] for name in column.needs if name in latest.missing), None)
-            self._absent[column.id] = why
-        return self._absent[column.id]
+        return self._absent.why(column, self._topology)
 
     def toggle(self, column: CounterColumn) -> bool:
         """Show or hide a column; false if it is unavailable."""
