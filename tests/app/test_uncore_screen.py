@@ -156,6 +156,20 @@ async def test_the_cursor_moves_over_cells_and_tables() -> None:
         assert "2 x UCF · machine Σ" in screen.readout()
 
 
+async def test_the_screen_follows_the_cursor_to_tables_out_of_sight() -> None:
+    """A table out of sight is not drawn, but a cursor that enters it is told of."""
+    async with uncore("icelake-2s") as (_session, screen, pilot):
+        stack = screen.query_one("#stack")
+        seen = set()
+        for key in (*["pagedown"] * 9, *["pageup"] * 9, "end", "home"):
+            await press(pilot, key)
+            table = screen.table
+            row = table.virtual_region.y + table.cursor_y
+            assert stack.scroll_y <= row < stack.scroll_y + stack.size.height, (key, table.id)
+            seen.add(table.id)
+        assert len(seen) == 9
+
+
 async def test_a_narrow_screen_scrolls_sideways() -> None:
     async with uncore(size=(80, 24)) as (_session, screen, pilot):
         assert "›" in drawn(screen)

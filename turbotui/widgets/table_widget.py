@@ -273,7 +273,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
     def select(self, row: K) -> None:
         """Put the cursor on a row and show it."""
         self._go(row)
-        self._repaint()
+        self._repaint(moved=True)
 
     def _go(self, row: K) -> None:
         old = self.current
@@ -299,12 +299,14 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
 
     # Drawing
 
-    def _repaint(self, *, everything: bool = False, quietly: bool = False) -> None:
-        """Draw what changed."""
+    def _repaint(self, *, everything: bool = False, quietly: bool = False, moved: bool = False) -> None:
+        """Draw what changed; a cursor that `moved` is told of out of sight too, so that the container follows it."""
         if not self.is_attached:
             return
         if self._is_out_of_sight:
             self._shown.clear()  # drawn when it is scrolled into view
+            if moved:
+                self.post_message(Moved(self))
             return
         fresh = self._strips()
         if everything:
