@@ -48,7 +48,7 @@ def test_it_shows_this_machine_and_q_leaves_it_as_it_was(dashboard: Running) -> 
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_leaves_the_terminal_as_it_was(dashboard: Running, number: signal.Signals) -> None:
     dashboard.until(rb"#[1-9]")
     dashboard.process.send_signal(number)

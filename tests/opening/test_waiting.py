@@ -12,6 +12,7 @@ from opening_terminal import Screen, a_screen
 
 from turbotui.app.plain_help import plain_help
 from turbotui.errors import UsageError
+from turbotui.machine.signal_guard import ENDING
 from turbotui.opening.readings import Glance
 from turbotui.opening.waiting import LeftError, Opening
 
@@ -128,7 +129,7 @@ def test_what_fails_is_raised_with_the_terminal_restored() -> None:
         assert b"\x1b[?1049l" in screen.until(b"\x1b[?25h")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", ENDING)
 def test_a_signal_leaves_with_the_terminal_restored(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with a_screen() as screen:

@@ -68,3 +68,26 @@ def test_a_terminal_that_takes_bytes_again_is_drawn_anew(bare: BarePty) -> None:
     bare.press(b"q")
     assert bare.ended() == 0
     assert bare.restored
+
+
+@pytest.mark.parametrize("pasted", [b"\x1b[1114112u", b"\x1b[97;5:3u", b"\x1b[48;30;100;0;0t\x1b[<0;1;1M"])
+def test_what_looks_like_a_key_and_is_none_neither_ends_it_nor_its_keys(bare: BarePty, pasted: bytes) -> None:
+    bare.until(SHOWN)
+    bare.press(pasted)
+    bare.press(b"?")
+    bare.until(rb"keys and columns")
+    bare.press(b"q")
+    bare.press(b"q")
+    assert bare.ended() == 0
+    assert b"Traceback" not in bare.output
+
+
+def test_no_size_takes_all_memory() -> None:
+    running = BarePty(environment={"COLUMNS": "99999999", "LINES": "40"})
+    try:
+        running.until(SHOWN)
+        running.press(b"q")
+        assert running.ended() == 0
+        assert running.restored
+    finally:
+        running.end()

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.failures import Failure, Failures
 from turbotui.errors import InternalError, TerminalError
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.signal_guard import ENDING, guarded_signals
 
 
 def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], BaseException | None],
@@ -80,6 +80,6 @@ def collect() -> None:
 
 
 def _signals(app: TurbotuiApp) -> AbstractContextManager[None]:
-    """SIGUSR1 ends the interval; SIGINT, SIGTERM and SIGHUP leave as `q` does, restoring the terminal."""
-    leaving = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), app.request_leave)
+    """SIGUSR1 ends the interval; signals that end a process leave as `q` does, restoring the terminal."""
+    leaving = dict.fromkeys(ENDING, app.request_leave)
     return guarded_signals({signal.SIGUSR1: lambda _number: app.request_end_interval(), **leaving})

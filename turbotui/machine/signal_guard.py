@@ -7,6 +7,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
+from typing import Final
+
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2, signal.SIGALRM,
+                 signal.SIGXCPU)
+"""Signals that by default end a process that has done nothing wrong, SIGXCPU by `ulimit -t`: whoever has changed the
+terminal restores it first. SIGUSR1 is not among them, because it ends an interval."""
 
 
 @contextlib.contextmanager

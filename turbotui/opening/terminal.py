@@ -12,7 +12,7 @@ from typing import Final
 
 from turbotui.opening.picture import BAR, DIM, PLAIN, STRONG, Line
 from turbotui.repertoire import Abilities, Repertoire
-from turbotui.terminal.handover import Handover, modes_of, set_raw, wait_for_front
+from turbotui.terminal.handover import Handover, bounded, modes_of, set_raw, wait_for_front
 from turbotui.terminal.writer import TerminalWriter
 
 _ENTER: Final = b"\x1b[?1049h\x1b[?25l\x1b[?7l"
@@ -117,7 +117,7 @@ class OpeningTerminal:
             columns, lines = os.get_terminal_size(self._screen)
         except OSError:
             return 80, 24
-        return columns or 80, lines or 24
+        return bounded((columns or 80, lines or 24))
 
     def stop(self) -> None:
         """Give the terminal back, stop as the shell expects it, and take the terminal over when continued in front."""

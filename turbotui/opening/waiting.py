@@ -13,7 +13,7 @@ from typing import Final, Self, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TerminalError
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.signal_guard import ENDING, guarded_signals
 from turbotui.opening import keys as typing_keys
 from turbotui.opening.picture import Line, OpeningView, help_lines, opening_lines
 from turbotui.opening.readings import Glance, busy
@@ -123,7 +123,7 @@ class Opening:
             return
 
     def _signals(self) -> Mapping[signal.Signals, Callable[[int], None]]:
-        calls = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), _LEAVE)
+        calls = dict.fromkeys(ENDING, _LEAVE)
         calls |= {signal.SIGWINCH: _DRAW, signal.SIGTSTP: _STOP, signal.SIGCONT: _AGAIN}
 
         def call(what: bytes) -> Callable[[int], None]:

@@ -32,7 +32,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from turbotui.repertoire import Repertoire
-from turbotui.terminal.handover import HandedOver, modes_of, set_raw, wait_for_front
+from turbotui.terminal.handover import HandedOver, bounded, modes_of, set_raw, wait_for_front
 from turbotui.terminal.writer import TerminalWriter
 
 _ESCAPE: Final = "\x1b"
@@ -108,8 +108,9 @@ class TerminalDriver(LinuxDriver):
     def __init__(self, app: App[object], *, debug: bool = False, mouse: bool = True,
                  size: tuple[int, int] | None = None) -> None:
         before = {number: signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)}
-        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        super().__init__(app, debug=debug, mouse=mouse, size=size or bounded(self._get_terminal_size()))
         self._repertoire: Repertoire | None = getattr(app, "repertoire", None)
+        self._parser = KeyParser(debug)
         self._handlers_before: dict[signal.Signals, _Handler] = before
         self._handover = app.handover if isinstance(app, HandedOver) else None
         self._writer: TerminalWriter | None = None
@@ -226,6 +227,13 @@ class TerminalDriver(LinuxDriver):
         if not self._in_band_window_resize:
             self._send_size()
 
+    def send_message(self, message: Message) -> None:
+        """Hand on an event; the size of a terminal is bounded, wherever it comes from."""
+        if isinstance(message, events.Resize):
+            size = Size(*bounded(message.size))
+            message = events.Resize(size, size, pixel_size=message.pixel_size)
+        super().send_message(message)
+
     def _send_size(self) -> None:
         size = Size(*self._get_terminal_size())
         self.send_message(events.Resize(size, size))
@@ -285,15 +293,13 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Hand keys on until the program or the terminal ends."""
-        parser = KeyParser(self._debug)
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         poll = select.poll()
         poll.register(self.fileno, select.POLLIN)
         poll.register(self._input_ends, select.POLLIN)
         unsure: float | None = None  # ms until an Escape that nothing follows counts as the key
         if self._handover is not None and self._handover.typed:
-            for event in parser.feed(decode(self._handover.typed)):
-                self.process_message(event)
+            self._parse(decode(self._handover.typed))
             unsure = 0.0
         empty = 0
         while True:
@@ -305,8 +311,7 @@ class TerminalDriver(LinuxDriver):
                 data, why = self._taken()
                 if data:
                     empty = 0
-                    for event in parser.feed(decode(data)):
-                        self.process_message(event)
+                    self._parse(decode(data))
                     unsure = constants.ESCAPE_DELAY * 1e3 + 5
                 elif why:
                     empty += 1
@@ -314,11 +319,24 @@ class TerminalDriver(LinuxDriver):
                         self.send_message(TerminalLost(why))
                         break
                     time.sleep(_REST)
-            for event in parser.tick():
+            for event in self._parser.tick():
                 self.process_message(event)
         with suppress(EOFError, ParseError):
-            for _event in parser.feed(""):
+            for _event in self._parser.feed(""):
                 pass
+
+    def _parse(self, text: str) -> None:
+        """Hand on the keys in typed text.
+
+        Textual's parser fails at sequences that look like keys and are none, such as a character beyond Unicode's last.
+        Nobody types them, but somebody may paste them: they are left out, and what follows is understood.
+        """
+        for character in text:
+            try:
+                for event in self._parser.feed(character):
+                    self.process_message(event)
+            except (ValueError, ArithmeticError):
+                self._parser = KeyParser(self._debug)
 
     def _taken(self) -> tuple[bytes, str]:
         """Typed bytes, or why nothing can be read."""

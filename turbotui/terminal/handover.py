@@ -44,6 +44,16 @@ _INPUT: Final = termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | t
 _LOCAL: Final = termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG
 
 
+_LARGEST: Final = 1000
+"""Columns or lines that are drawn at most. A wall of screens has fewer; COLUMNS=99999999 took all memory and no key."""
+
+
+def bounded(size: tuple[int, int]) -> tuple[int, int]:
+    """The part of a terminal that is drawn on, in columns and lines."""
+    columns, lines = size
+    return min(columns, _LARGEST), min(lines, _LARGEST)
+
+
 def modes_of(descriptor: int) -> Modes | None:
     """The modes of a terminal, to be restored; None if it has none or is gone."""
     try:

@@ -37,13 +37,20 @@ def area(past: Sequence[float], top: float, width: int, height: int) -> list[str
         narrow = bytes(places)
         return [codecs.charmap_decode(narrow, "strict", table)[0] for table in tables]
     wide = "".join(map(chr, places))
-    return [wide.translate(dict(enumerate(table))) for table in tables]
+    return [wide.translate(table) for table in tables]
 
 
 @lru_cache(_LINES)
 def _characters(below: int, most: int) -> str:
     """The character of each place from 0 to `most` on a line that has so many eighths below it."""
-    return "".join(_BLOCKS[min(8, max(0, place - below))] for place in range(most + 1))
+    ramp = _ramp(most)  # a slice, because a tall terminal has hundreds of lines, each with eight places for every line
+    return ramp[most - below:2 * most - below + 1]
+
+
+@lru_cache(8)
+def _ramp(most: int) -> str:
+    """What stands at a place, from `most` eighths below a line's lower edge to `most` above it."""
+    return " " * most + _BLOCKS + _BLOCKS[-1] * (most - 8)
 
 
 @lru_cache(_LINES)
