@@ -137,6 +137,12 @@ def test_warnings_and_partial_answers_are_noted() -> None:
     assert answer.notes == ("store gone ␛[2J", "the answer is partial: some of the server's storage did not answer")
 
 
+@pytest.mark.parametrize("warnings", [5, "store gone", {"store": "gone"}, None, True])
+def test_warnings_of_another_kind_are_none(warnings: object) -> None:
+    with stub(lambda _asked: success([], warnings=warnings)) as server:
+        assert Server(ServerAccess(server.url)).instant("up").notes == ()
+
+
 @pytest.mark.parametrize("url", ["prometheus:9090", "ftp://host", "http://", "http://host:port", "http://u:p@host"])
 def test_what_is_no_url_of_a_server(url: str) -> None:
     with pytest.raises(UsageError):

@@ -121,14 +121,16 @@ def judged(nodes: Iterable[FleetNode], alike: Callable[[FleetNode], str], rules:
     models: dict[str, list[FleetNode]] = {}
     for node in nodes:
         models.setdefault(alike(node), []).append(node)
-    found = [replace(one, findings=_findings(one, peers, rules, limits), peers=_said(model, members, one))
-             for model, members in models.items() for peers in [_all_peers(members, model, rules)] for one in members]
+    found: list[FleetNode] = []
+    for model, members in models.items():
+        peers, living = _all_peers(members, model, rules), sum(not one.gone for one in members)
+        found += [replace(one, findings=_findings(one, peers, rules, limits), peers=_said(model, living, one))
+                  for one in members]
     return sorted(found, key=lambda node: (-node.odd, node.name))
 
 
-def _said(model: str, members: Sequence[FleetNode], node: FleetNode) -> str:
+def _said(model: str, living: int, node: FleetNode) -> str:
     """Describe what a node is compared with, or why it is not."""
-    living = sum(not one.gone for one in members)
     if node.gone:
         return "a node without samples is compared with none"
     if not model:

@@ -292,7 +292,8 @@ def _answer(name: str, status: int, data: bytes, sent: int, kind: str) -> Series
     inner = found["data"]
     if not isinstance(inner, dict) or inner.get("resultType") != kind or not isinstance(inner.get("result"), list):
         raise ServerError(f"{name} answered no {kind} of values: is it a server of Prometheus' API?")
-    notes = tuple(one_line(str(text))[:_SAID] for name_ in ("warnings",) for text in found.get(name_) or ())
+    warnings = found.get("warnings")
+    notes = tuple(one_line(str(text))[:_SAID] for text in warnings) if isinstance(warnings, list) else ()
     if found.get("isPartial") is True:  # VictoriaMetrics, docs/cluster-victoriametrics "isPartial"
         notes = (*notes, "the answer is partial: some of the server's storage did not answer")
     return SeriesAnswer(tuple(_series(inner["result"])), notes, sent, len(data))
