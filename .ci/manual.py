@@ -120,7 +120,7 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
                 lines += [".TP", f"\\fB{_roff(one.name)}\\fR", f"{_roff(one.summary)}; see turbotui\\-{_roff(one.name)}(1)"]
         lines += [".SH EXIT STATUS", "0 done, 1 failed, 2 wrong command line, 3 the machine cannot be read, "
                   "4 no usable terminal, 5 slower and 6 no sure answer (score \\-\\-slower, diff \\-\\-limit, "
-                  "fleet check), 7 something slows the machine down (why) or a node was found (fleet check), 130 and "
+                  "fleet check, why), 7 something slows the machine down (why) or a node was found (fleet check), 130 and "
                   "143 ended by SIGINT and SIGTERM, 70 a fault of turbotui itself."]
     lines += [".SH SEE ALSO", "turbotui(1), turbostat(8), perf(1)"]
     return "\n".join(lines) + "\n"

@@ -72,6 +72,7 @@ class MachineDiagnosis:
     Attributes:
         memory: returns the memory traffic in a frame, if memory controllers are counted.
         seen: results of looks at tasks and control groups, if there were any.
+        saw_load: whether it was known in any frame how busy the CPUs are; else no findings mean nothing.
     """
 
     def __init__(self, catalog: Catalog, rules: Sequence[SlownessRule] = RULES, kept: int = KEPT) -> None:
@@ -82,6 +83,7 @@ class MachineDiagnosis:
         self._past = {rule.id: _Past(deque(maxlen=kept)) for rule in rules}
         self._moment: JudgedFrame | None = None
         self._watched = 0.0  # seconds, without a gap
+        self.saw_load = False
         self.memory: Callable[[Frame], MemoryShare | NoFinding] | None = None
         self.seen = Seen()
 
@@ -117,6 +119,7 @@ class MachineDiagnosis:
             frame, self._catalog, self._limits.verdicts(),
             memory=NoFinding.NOT_ASKED if self.memory is None else self.memory(frame), seen=self.seen,
         )  # fmt: skip
+        self.saw_load = self.saw_load or moment.load is not None
         for rule in self._rules:
             self._past[rule.id].take(frame.seconds, rule.judge(moment))
 

@@ -39,6 +39,7 @@ class WhyReport:
         not_judged: one line about causes that could not be judged; "" if all could.
         wall_ns: end of the last interval, in ns since 1970.
         seconds: the watched time.
+        sure: whether it was known how busy the CPUs are; otherwise no findings mean nothing.
     """
 
     findings: tuple[Finding, ...]
@@ -46,6 +47,7 @@ class WhyReport:
     not_judged: str
     wall_ns: int
     seconds: float
+    sure: bool
 
 
 def watch_machine(machine: Machine, intervals: int, seconds: float, present: Present | None = None) -> WhyReport:
@@ -115,4 +117,4 @@ def _report(diagnosis: MachineDiagnosis, looks: Looks | None, wall_ns: int, seco
     findings = diagnosis.findings(over=_NOTABLE)
     if looks is not None:
         findings = looks.name(findings)
-    return WhyReport(findings, diagnosis.quiet(), diagnosis.not_judged(), wall_ns, seconds)
+    return WhyReport(findings, diagnosis.quiet(), diagnosis.not_judged(), wall_ns, seconds, diagnosis.saw_load)

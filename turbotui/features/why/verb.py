@@ -22,6 +22,8 @@ from turbotui.tables.formats import TEXT
 
 FOUND = 7
 """The exit status if there is a finding."""
+UNSURE = 6
+"""The exit status without findings if it was not known how busy the CPUs are."""
 _INTERVALS = 3
 
 
@@ -29,8 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = (
         'The first line is the verdict. Command lines after "do" are for you to run; turbotui runs none of them. '
-        f"Exit status: 0 nothing is in the way, {FOUND} something is, 1 a recording cannot be read, 2 wrong command "
-        "line, 3 the machine cannot be read."
+        f"Exit status: 0 nothing is in the way, {FOUND} something is, {UNSURE} nothing is found and how busy "
+        "the CPUs are could not be read, 1 a recording cannot be read, 2 wrong command line, 3 the machine cannot be "
+        "read."
     )
     add_machine_arguments(parser)
     add_replay_argument(parser)
@@ -48,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Watch, and print the findings.
 
     Returns:
-        The exit status: 0 without findings, else `FOUND`.
+        The exit status: `FOUND` with findings, else 0 or `UNSURE`.
     """
     if arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
@@ -74,7 +77,9 @@ def _tell(arguments: argparse.Namespace, host: Host, report: WhyReport) -> int:
     verdict = report.findings[0].sentence if report.findings else report.quiet
     envelope = Envelope(host.name, host.kind, report.wall_ns, report.seconds, facts={"verdict": verdict}, notes=notes)
     print_tables(arguments, envelope, (finding_table(report.findings),), lambda: _text(host, report))
-    return FOUND if report.findings else 0
+    if report.findings:
+        return FOUND
+    return 0 if report.sure else UNSURE
 
 
 def _text(host: Host, report: WhyReport) -> Iterator[str]:
