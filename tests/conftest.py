@@ -187,6 +187,16 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Look once through what the tests left; pytest looks five times for objects that end with an error.
+
+    Those are found by the first look. Each costs a worker that has seen the whole suite a second.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """Two workers more than there are CPUs for `-n auto`: at any time some wait for a terminal, a machine or a pilot.
 
