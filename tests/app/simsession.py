@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from knownmachines import known_machine, machine_of_few
 from patience import PATIENCE
+from smallmachines import small_host
 
 from turbotui.events.set_files import EventSet
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -28,8 +29,8 @@ from turbotui.sources.source import Source
 class SimulatedSession:
     """Everything between machine and frames is the program's own; only `tick` makes time pass."""
 
-    def __init__(self, shape: str, seconds: float = 1.0,
-                 prepare: Callable[[SimulatedHost], None] | None = None, *, few: bool = False) -> None:
+    def __init__(self, shape: str, seconds: float = 1.0, prepare: Callable[[SimulatedHost], None] | None = None, *,
+                 few: bool = False, small: bool = False) -> None:
         """Make a session on a simulated machine, with its first readings.
 
         Args:
@@ -37,9 +38,10 @@ class SimulatedSession:
             seconds: of an interval.
             prepare: changes the machine before it is looked at.
             few: only one CPU of each package is measured, for tests that are about something else.
+            small: the machine has few cores.
         """
         self._clock = ManualClock()
-        self.host: SimulatedHost = simulated_host(shape, self._clock, seed=7)
+        self.host: SimulatedHost = (small_host if small else simulated_host)(shape, self._clock, seed=7)
         self._clock.advance(20.0)
         if prepare is not None:
             prepare(self.host)

@@ -29,7 +29,7 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @asynccontextmanager
 async def shown(*keys: str) -> AsyncIterator[tuple[SimulatedSession, Pilot[int]]]:
     """The dashboard on a simulated machine after some keys, the tables read."""
-    session = SimulatedSession("sapphire-2s", few=True)
+    session = SimulatedSession("sapphire-2s", few=True, small=True)
     app = TurbotuiApp(session)
     async with app.run_test(size=(120, 40)) as pilot:
         while not session.started:

@@ -36,9 +36,10 @@ SUMS = ["machine Σ", "pkg 0 Σ", "pkg 1 Σ"]
 
 @asynccontextmanager
 async def uncore(shape: str = "vera-2s", size: tuple[int, int] = (120, 36),
-                 ticks: int = 2) -> AsyncIterator[tuple[SimulatedSession, UncoreScreen, Pilot[int]]]:
-    """The dashboard on its uncore screen, after some frames."""
-    session = SimulatedSession(shape, few=True)
+                 ticks: int = 2, *, whole: bool = False,
+                 ) -> AsyncIterator[tuple[SimulatedSession, UncoreScreen, Pilot[int]]]:
+    """The dashboard on its uncore screen, after some frames, on a machine of few cores unless `whole` is asked for."""
+    session = SimulatedSession(shape, few=True, small=not whole)
     app = TurbotuiApp(session)
     async with app.run_test(size=size) as pilot:
         while not session.started:  # a busy machine shows the first screen later
@@ -320,7 +321,7 @@ async def test_a_text_is_found_in_all_tables() -> None:
 
 
 async def test_a_filter_leaves_the_units_that_pass_below_their_sums() -> None:
-    async with uncore() as (_session, screen, pilot):
+    async with uncore(whole=True) as (_session, screen, pilot):
         at(screen, "nvidia_pcie_pmu", "pkg 0 rc 4", "rd bandwidth GB/s")
         await press(pilot, "backslash", *"'rd bandwidth GB/s'>0.1", "enter")
         assert labels(screen, "nvidia_pcie_pmu") == ["pkg 0 Σ", "pkg 0 rc 0", "pkg 1 Σ", "pkg 1 rc 0", "pkg 1 rc 1"]
@@ -355,7 +356,7 @@ async def test_all_tables_are_compared_with_one_moment() -> None:
 
 
 async def test_a_table_that_comes_into_sight_shows_the_newest_numbers() -> None:
-    async with uncore(size=(80, 24)) as (session, screen, pilot):
+    async with uncore(size=(80, 24), whole=True) as (session, screen, pilot):
         before = cell(screen, "nvidia_ucf_pmu", "pkg 0", "slc rd bandwidth GB/s")
         await press(pilot, "end")
         session.tick(3)
@@ -596,7 +597,7 @@ def test_pictures(snap_compare: SnapCompare, name: str, size: tuple[int, int]) -
 
 
 async def test_a_unit_that_takes_clearly_more_traffic_than_the_others_stands_out() -> None:
-    async with uncore() as (_session, screen, _pilot):
+    async with uncore(whole=True) as (_session, screen, _pilot):
         found: dict[str, dict[str, StyleRole]] = {}
         for kind, name in (("nvidia_pcie_pmu", "rd bandwidth GB/s"), ("nvidia_pcie_pmu", "rd latency ns"),
                            ("nvidia_ucf_pmu", "slc rd bandwidth GB/s")):

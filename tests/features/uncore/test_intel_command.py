@@ -49,7 +49,7 @@ def test_an_explanation_has_the_name_of_the_vendor_and_the_encoding() -> None:
 
 
 def test_a_caption_ends_behind_a_word() -> None:
-    watch = UncoreWatch("sapphire-2s")
+    watch = UncoreWatch("sapphire-2s", whole=True)
     units = watch.units_of("uncore_cha")
     content = content_of(uncore_table(watch.counters, units, watch.frames()[-1]))
 

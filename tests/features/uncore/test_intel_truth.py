@@ -43,7 +43,7 @@ class Watched:
 
     def __init__(self, shape: str) -> None:
         self.shape = shape
-        self.watch = UncoreWatch(RIDGES.get(shape, shape))
+        self.watch = UncoreWatch(RIDGES.get(shape, shape), whole=shape == "sapphire-2s")  # sums of 112 units
         kinds = {units.kind.id: units for units in self.watch.counters.kinds}
         for units in kinds.values():
             self.watch.counters.show(units, units.metrics)

@@ -25,7 +25,7 @@ class Watched:
 
     def __init__(self, mesh: str = "cmn-600") -> None:
         self.mesh = mesh
-        self.watch = UncoreWatch(replace(SHAPES["neoverse-2s"], mesh=mesh))
+        self.watch = UncoreWatch(replace(SHAPES["neoverse-2s"], mesh=mesh), whole=True)
         self.typed = {kind: typed_metric(self.watch.units_of(kind), text) for kind, text in (
             ("arm_cmn", "watchpoint_up,wp_dev_sel=0,wp_chn_sel=3,wp_grp=0,wp_val=0,wp_mask=0xffffffffffffffff"),
             ("arm_ni", "amni,nodeid=1,eventid=3"))}

@@ -14,6 +14,7 @@ from turbotui.features.uncore.kinds import raw_metric
 from turbotui.features.uncore.ports import UNTOLD, PortMap
 from turbotui.features.uncore.screen_rows import content_of
 from turbotui.features.uncore.tables import uncore_table
+from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.plan import make_plan
@@ -214,15 +215,16 @@ def test_too_few_descriptors_name_the_pmu_that_went_without() -> None:
 
 def test_a_unit_whose_cpu_leaves_is_read_on_another_one() -> None:
     watch = UncoreWatch("grace-2s")
+    first = watch.machine.topology.instances(Scope.PACKAGE)[1].cpus[0]
 
     def leave(_sampler: Sampler, number: int) -> None:
         if number == 2:
-            watch.host.set_online(72, False)
+            watch.host.set_online(first, False)
 
     frames = watch.frames(6, leave)
     reading = watch.reading(frames[-1], "nvidia_scf_pmu", "pkg 1", "frequency GHz")
     assert reading.value == pytest.approx(3.0)
-    assert 72 not in frames[-1].topology.places
+    assert first not in frames[-1].topology.places
 
 
 def test_only_what_is_shown_is_read() -> None:

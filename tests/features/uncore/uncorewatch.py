@@ -6,24 +6,39 @@ import asyncio
 from collections.abc import Callable
 
 from knownmachines import known_machine
+from smallmachines import small_shape
 
 from turbotui.features.uncore.counters import Reading, UncoreCounters
 from turbotui.features.uncore.kinds import UncoreUnits
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
-from turbotui.simulated import MachineShape, ManualClock, SimulatedHost, simulated_host
+from turbotui.simulated import MachineShape, ManualClock, SimulatedHost
+from turbotui.simulated.named import named_shape
+from turbotui.simulated.strain import Strain
 
 SECONDS = 2.0
 
 
 class UncoreWatch:
-    """A simulated machine, its counters, and frames of two seconds each."""
+    """A simulated machine of few cores, its counters, and frames of two seconds each.
 
-    def __init__(self, shape: str | MachineShape, prepare: Callable[[SimulatedHost], None] | None = None) -> None:
+    What the uncore counts is the model's, and its units are those of the whole machine, but for those beside cores.
+    """
+
+    def __init__(self, shape: str | MachineShape, prepare: Callable[[SimulatedHost], None] | None = None, *,
+                 whole: bool = False) -> None:
+        """Make the machine.
+
+        Args:
+            shape: of the machine.
+            prepare: changes the machine before it is looked at.
+            whole: with all its cores, and the units beside them.
+        """
         self.clock = ManualClock()
-        self.host: SimulatedHost = (simulated_host(shape, self.clock, seed=7) if isinstance(shape, str)
-                                    else SimulatedHost(shape, self.clock, 7))
+        known, strain = named_shape(shape) if isinstance(shape, str) else (shape, Strain())
+        self.host = SimulatedHost(known if whole else small_shape(known), self.clock, 7)
+        self.host.strain_by(strain)
         self.clock.advance(20.0)
         if prepare is not None:
             prepare(self.host)
