@@ -1,9 +1,9 @@
-"""The set of counters that a thread or a CPU gets: a switch counter that samples, a clock that samples, and the rest.
+"""Opens the set of counters of a thread or a CPU: a sampling switch counter, a sampling clock, and further counters.
 
 The leader counts context switches and samples at each (period 1), before the counters are switched out; a task clock in
 its group samples at least every 50 ms of run time. Both write into one ring (kernel/events/core.c,
-perf_event_open(2)). The run time itself is the time that the kernel says the group was on its CPU, so that the task
-clock may rest where switches come often enough (`throttle`).
+perf_event_open(2)). The run time itself is the time for which the kernel says the group was on its CPU, so that the
+task clock may be switched off while switches are frequent (`clock_throttle`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from turbotui.machine.tasks.clock_throttle import POLL_NS
 from turbotui.machine.tasks.ends import last_counts_come
 
 LONGEST_NS: Final = 50_000_000
-"""Longest run time without a sample: Antao et al., KerMon."""
+"""The longest run time without a sample (Antao et al., docs/specs/carm.md 2)."""
 TICK_NS: Final = LONGEST_NS - POLL_NS
-"""Period of a task clock that may rest: once a look has woken it, it has to sample within the rest of the time."""
+"""Period of a task clock that may rest, so that a clock that a poll wakes samples within `LONGEST_NS` all the same."""
 _SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE
 _TASK_CLOCK: Final = 1  # PERF_COUNT_SW_TASK_CLOCK
 _CONTEXT_SWITCHES: Final = 3  # PERF_COUNT_SW_CONTEXT_SWITCHES
@@ -51,12 +51,12 @@ _SAMPLE_ID_ALL: Final = 1 << 18
 _CONTEXT_SWITCH: Final = 1 << 26
 _USE_CLOCKID: Final = 1 << 25
 _PID_CGROUP: Final = 4  # PERF_FLAG_PID_CGROUP
-_TRAILER: Final = int(SAMPLE_TYPE & ~SampleType.READ)  # of an event that takes no samples: what its records end with
-_FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING  # values come in the order of opening
+_TRAILER: Final = int(SAMPLE_TYPE & ~SampleType.READ)  # the trailer of records of an event that takes no samples
+_FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING  # values are in the order of opening
 
 
 class Mode(Enum):
-    """How threads are followed; the value says it to people."""
+    """How threads are followed; the value is the text for users."""
 
     THREADS = "A: one set a thread, threads and children found in /proc; those that end between two polls are missed"
     INHERITED = "B: sets handed on to every new thread and process by the kernel, one ring a CPU"
@@ -64,7 +64,7 @@ class Mode(Enum):
 
 
 class When(Enum):
-    """When samples are taken; the value says it to people."""
+    """When samples are taken; the value is the text for users."""
 
     SWITCHES = "at each switch-out and at least every 50 ms of run time"
     TICKS = (
@@ -76,22 +76,22 @@ class When(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TaskCounter:
-    """A counter beside switches and run time."""
+    """A counter in addition to switches and run time."""
 
     name: str
     attr: PerfAttr
 
     @property
     def free(self) -> bool:
-        """Whether the kernel counts it itself, so that it takes no counter of a PMU."""
+        """Whether the kernel counts the event in software, so that the event needs no counter of a PMU."""
         return self.attr.type == _SOFTWARE
 
 
 SOFTWARE_COUNTERS: Final = (
     TaskCounter("faults", PerfAttr(_SOFTWARE, 2)),  # PERF_COUNT_SW_PAGE_FAULTS
 )
-"""Every counter makes every switch of a watched thread dearer (bench.tasks): migrations are not among them, because
-samples say on which CPU a thread ran."""
+"""The default counters. Each one makes every switch of a watched thread slower (bench.tasks), so migrations are not
+counted: samples say on which CPU a thread ran."""
 HARDWARE_COUNTERS: Final = (
     TaskCounter("instructions", PerfAttr(0, 1)),  # PERF_COUNT_HW_INSTRUCTIONS
     TaskCounter("cycles", PerfAttr(0, 0)),  # PERF_COUNT_HW_CPU_CYCLES
@@ -101,16 +101,16 @@ HARDWARE_COUNTERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TaskSampling:
-    """Features that this kernel and this user's rights allow, as tested.
+    """The features that this kernel and this user's rights allow, as tested.
 
     Attributes:
         mode: how threads are followed.
         when: when samples are taken.
-        read_format: of every counter; has LOST where the kernel knows it (6.0).
-        counters: beside switches and run time, in the order of their values.
-        kinds: by CPU the type of its core PMU, on machines that have several; generic events are opened on that one.
+        read_format: the read format of every counter; has LOST if the kernel supports it (6.0).
+        counters: the counters in addition to switches and run time, in the order of their values.
+        kinds: the type of each CPU's core PMU, on machines with several; generic events are opened on that PMU.
         last: whether the kernel reports the counts of a thread when it ends (`ends.last_counts_come`).
-        user_only: whether counts leave the kernel out, for want of rights.
+        user_only: whether counts exclude the kernel because of missing rights.
     """
 
     mode: Mode
@@ -123,25 +123,25 @@ class TaskSampling:
 
     @property
     def switch_records(self) -> bool:
-        """Whether the kernel writes down when a thread goes on and off a CPU.
+        """Whether the kernel records when a thread gets and leaves a CPU.
 
-        Beside samples at each switch such records say twice the same, at twice the bytes: only where the time between
-        the last sample and the end of a thread would else be lost.
+        If there are samples at each switch, such records only double the bytes, so they are taken only if the time
+        between a thread's last sample and its end would be lost otherwise.
         """
         return self.when is not When.SWITCHES or (self.mode is Mode.INHERITED and not self.last)
 
     @property
     def width(self) -> int:
-        """How many values a reading has: one more than there are names where an event serves for `last` alone."""
+        """The number of values of a reading, which includes that of the event that only reports last counts."""
         return len(self.names) + self.needs_reporter
 
     @property
     def needs_reporter(self) -> bool:
-        """Whether an event has to be there that does not sample, for the counts at a thread's end."""
+        """Whether an event that does not sample must be opened, to report the counts at a thread's end."""
         return self.last and not self.counters
 
     def on_cpu(self, cpu: int) -> tuple[TaskCounter, ...]:
-        """The counters as a CPU's own core PMU takes them."""
+        """Return the counters as events of a CPU's own core PMU."""
         kind = self.kinds.get(cpu)
         if kind is None:
             return self.counters
@@ -153,21 +153,21 @@ class TaskSampling:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all values of a reading, in their order."""
+        """The names of all values of a reading, in order."""
         first = ("switches", "run") if self.when is When.SWITCHES else ("run",)
         return (*first, *(one.name for one in self.counters))
 
 
 @dataclass(frozen=True, slots=True)
 class CounterSet:
-    """An opened set.
+    """A set of open counters.
 
     Attributes:
-        root: the thread that it was opened for, -1 for a whole CPU.
-        cpu: that it counts on, -1 for any.
-        descriptors: leader first.
-        samplers: which of them write records into the ring of their CPU or thread.
-        reporter: the one that writes the counts of threads that end, into a ring of its own; -1 where none does.
+        root: the thread for which the set was opened, -1 for a whole CPU.
+        cpu: the CPU on which it counts, -1 for any.
+        descriptors: those of the events, the leader's first.
+        samplers: the descriptors that write records into the ring of their CPU or thread.
+        reporter: the descriptor that writes the counts of ended threads into a ring of its own; -1 for none.
     """
 
     root: int
@@ -192,7 +192,7 @@ class CounterSet:
                 control(descriptor, SET_OUTPUT, ring, "sending samples to another ring")
 
     def rest(self, resting: bool) -> None:
-        """Let the clock beside the switches rest, or wake it, in every thread that the set was handed on to.
+        """Switch the sampling clock off, or on again, in every thread that inherited the set.
 
         Raises:
             HostError: as ioctl(2).
@@ -201,16 +201,16 @@ class CounterSet:
             control(descriptor, DISABLE if resting else ENABLE, 0, "the clock of a set")
 
     def close(self, host: Host) -> None:
-        """Give all descriptors back."""
+        """Close all descriptors."""
         close_all(host, self.descriptors)
 
 
 def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cgroup: bool = False) -> list[PerfAttr]:
-    """The perf_event_attr of every event of a set, leader first.
+    """Return the perf_event_attr of every event of a set, the leader's first.
 
-    Where the kernel reports the counts of threads that end, the last event does it, which does not sample. Threads end
-    on any CPU, and a ring must have one writer at a time: so that event has a ring of its own, whose writers the kernel
-    keeps apart by a lock of the event (child_mutex in perf_event_exit_event(), kernel/events/core.c).
+    If the kernel reports the counts of ended threads, it does so by the last event, which does not sample. Threads end
+    on any CPU, and a ring must have one writer at a time, so that event has a ring of its own, whose writers the kernel
+    serialises by a lock of the event (child_mutex in perf_event_exit_event(), kernel/events/core.c).
     """
     ticks = choice.when is not When.SWITCHES
     common = (_INHERIT if choice.mode is Mode.INHERITED else 0) | (_EXCLUDE_KERNEL | _EXCLUDE_HV if choice.user_only
@@ -238,17 +238,17 @@ def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cg
 
 
 def timed(attr: PerfAttr) -> PerfAttr:
-    """The event with records in the time of `Host.now_ns`, so that they compare with readings of /proc."""
+    """Return the event with records in the time of `Host.now_ns`, so that they compare with readings of /proc."""
     return replace(attr, flags=attr.flags | _USE_CLOCKID, clockid=time.CLOCK_MONOTONIC_RAW)
 
 
 def open_set(host: Host, choice: TaskSampling, target: int, cpu: int, *, on_exec: bool = False,
              cgroup: bool = False) -> CounterSet:
-    """Open a set, disabled.
+    """Open a set of counters, disabled.
 
     Args:
         host: this machine.
-        choice: what the feature test found.
+        choice: the result of the feature test.
         target: a thread id, -1 for everything on the CPU, or a cgroup's descriptor.
         cpu: a CPU, -1 for any.
         on_exec: start counting when the thread calls exec(2).
@@ -265,22 +265,22 @@ def open_set(host: Host, choice: TaskSampling, target: int, cpu: int, *, on_exec
 
 def choose(host: Host, cpu: int, wanted: Sequence[TaskCounter], *, whole_cpus: bool, target: int = 0,
            command: bool = False) -> TaskSampling:
-    """The feature test: the best of modes and moments that this kernel and this user's rights allow.
+    """Find the best mode and moments of sampling that this kernel and this user's rights allow, by trying them.
 
-    Before Linux 6.12 counters that are handed on cannot be sampled with their values (kernel/events/core.c: "inherit"
-    and PERF_SAMPLE_READ). A command's threads are then counted by watching whole CPUs, by those who may, or their run
-    time is taken from records of their switches.
+    Before Linux 6.12, samples of inherited counters cannot contain values (kernel/events/core.c: "inherit" and
+    PERF_SAMPLE_READ). A command's threads are then counted on whole CPUs if the user may watch them, otherwise their
+    run time is computed from records of their switches.
 
     Args:
         host: this machine.
-        cpu: an online one, to try on.
-        wanted: counters beside switches and run time; those that cannot be had are left out.
-        whole_cpus: mode C is asked for.
-        target: the thread to try on, 0 for the calling one.
-        command: what is watched is a command, all of whose descendants are wanted.
+        cpu: an online CPU, for the test.
+        wanted: counters in addition to switches and run time; unavailable ones are left out.
+        whole_cpus: whether the user asks for mode C.
+        target: the thread for the test, 0 for the calling one.
+        command: whether the target is a command, all of whose descendants are to be watched.
 
     Raises:
-        HostError: no way works; what the last and humblest one answered.
+        HostError: no mode works; the error of the last mode, which needs the fewest rights.
     """
     switches, ticks, ends = When.SWITCHES, When.TICKS, When.ENDS
     if whole_cpus:
@@ -298,7 +298,7 @@ def choose(host: Host, cpu: int, wanted: Sequence[TaskCounter], *, whole_cpus: b
             choice = TaskSampling(mode, when, int(_FORMAT | lost), (), kinds, user_only=user_only)
             error = _refusal(host, choice, cpu, target)
             if error is None and when is ends:
-                return choice  # whose counts would be those of nobody
+                return choice  # its counts would belong to no thread
             if error is None:
                 last = mode is Mode.INHERITED and last_counts_come(host, cpu)
                 return with_wanted(host, replace(choice, last=last), cpu, wanted, target)
@@ -319,9 +319,10 @@ def _refusal(host: Host, choice: TaskSampling, cpu: int, target: int) -> HostErr
 def with_wanted(
     host: Host, choice: TaskSampling, cpu: int, wanted: Sequence[TaskCounter], target: int = 0
 ) -> TaskSampling:
-    """The choice with as many of these counters as there is room for.
+    """Return the choice with as many of these counters as the PMU has room for.
 
-    All at once; else one by one on top of those before, so that a group that does not fit is cut, not refused.
+    All counters are tried at once, then one by one in addition to the earlier ones, so that a group that does not fit
+    is shortened, not refused.
     """
     whole = replace(choice, counters=(*choice.counters, *wanted))
     if _refusal(host, whole, cpu, target) is None:
@@ -334,7 +335,7 @@ def with_wanted(
 
 
 def core_kinds(host: Host) -> dict[int, int]:
-    """By CPU the type of its core PMU where there are several kinds of core; empty where there is one.
+    """Return the type of each CPU's core PMU if there are several core types; empty for one.
 
     Core PMUs of such machines list their CPUs in a file `cpus` (Documentation/ABI, sysfs-bus-event_source-devices).
     """
@@ -358,10 +359,10 @@ def core_kinds(host: Host) -> dict[int, int]:
 def with_required(
     host: Host, choice: TaskSampling, cpu: int, required: Sequence[TaskCounter], target: int = 0
 ) -> TaskSampling:
-    """The choice with these counters as well.
+    """Return the choice with these counters added.
 
     Raises:
-        HostError: they cannot be had beside the others; E2BIG and EINVAL where they do not fit into one group,
+        HostError: the counters cannot be added to the others; E2BIG and EINVAL if they do not fit into one group,
             EOPNOTSUPP where the kernel has no counts of single threads.
     """
     if required and choice.when is When.ENDS:

@@ -1,10 +1,12 @@
-"""Who ran on a CPU for how long, by the times of its switches: each slice reaches from one switch to the next.
+"""Computes how long each thread ran on a CPU from the times of its switches: a slice lasts from one to the next.
 
-That is how the kernel accounts for CPU time (update_curr(), kernel/sched/fair.c): the switch itself is the next
-thread's. A task clock, which counts while a thread's counters are on the CPU, leaves it out. Everything here is pure.
+The kernel accounts for CPU time in the same way (update_curr(), kernel/sched/fair.c): the time of the switch itself
+belongs to the next thread. A task clock, which counts while a thread's counters are on the CPU, excludes that time.
+This module does no input or output.
 
-Both records of a switch are read, of the thread that leaves and of the one that comes: on some CPUs nothing is recorded
-while the idle task is switched out (seen on Linux 6.18, of one CPU of two), and its time would be the next thread's.
+Both records of a switch are read, that of the thread that leaves and that of the thread that comes: some CPUs record
+nothing when the idle task is switched out (seen on Linux 6.18, on one CPU of two), and the idle time would be added to
+the next thread's.
 """
 
 from __future__ import annotations
@@ -19,24 +21,24 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.perf_records import HEADER, NOBODY, RecordType, SampleType
 
 SAMPLE_TYPE: Final = SampleType.TID | SampleType.TIME
-"""What each record says: whose it is, and when."""
+"""The end of each record: process, thread and time."""
 _RECORD_WORDS: Final = 4  # header, numbers of the other thread of the switch, numbers, time
 _HEADER: Final = int(RecordType.SWITCH_CPU_WIDE) | 8 * _RECORD_WORDS << 48  # first word of a switch, less its `misc`
 _MISC: Final = 0xFFFF << 32
 _OUT: Final = 1 << 32 + 13  # PERF_RECORD_MISC_SWITCH_OUT
 _IDLE: Final = 0
-_OUT_OF_IDLE_NS: Final = 6_000  # from there to the record of the thread that comes, with counters to start
+_OUT_OF_IDLE_NS: Final = 6_000  # from the idle task's record to that of the next thread, with counters to start
 _LONG_WAY_NS: Final = 50_000
-_EXACT: Final = 0.01  # a thread of whose time more is worked out so is told to be estimated
+_EXACT: Final = 0.01  # a thread's time is an estimate if a larger share of it are unrecorded starts out of idle
 _TICK: Final = struct.Struct("IIQ")  # process, thread, time
-_FIRST: Final = 8  # records looked at together at first: where threads come and go, switches stand in short rows
+_FIRST: Final = 8  # records read at once at first: where threads begin and end, runs of switches are short
 _TOGETHER: Final = 4_096
 _PIECE: Final = 1 << 16
-_TID_SHIFT: Final = 32  # numbers of process and thread, in one word
+_TID_SHIFT: Final = 32  # ids of process and thread, in one word
 _EXIT: Final = struct.Struct("IIII")  # process, parent, thread, its creator
 
 Span = tuple[int, int]
-"""From one time to another."""
+"""The begin and the end of a span, in ns."""
 
 
 @dataclass(slots=True)
@@ -44,17 +46,17 @@ class KnownUntil:
     """Times up to which the CPU time of threads is known from another source, so that slices leave it out.
 
     Attributes:
-        at: by thread.
+        at: the time in ns, by thread.
     """
 
     at: dict[int, int] = field(default_factory=dict)
 
     def known(self, tid: int, now: int) -> None:
-        """The thread's CPU time is known up to now."""
+        """Note that the thread's CPU time is known up to now."""
         self.at[tid] = now
 
     def forget(self, before: int) -> None:
-        """Drop what no slice that is still to come reaches back to."""
+        """Drop times that no later slice reaches back to."""
         self.at = {tid: time for tid, time in self.at.items() if time >= before}
 
 
@@ -63,37 +65,37 @@ class WayOutOfIdle:
     """Time from the idle task's record to that of the thread that follows, on any CPU.
 
     Attributes:
-        total: ns of all that were seen.
-        times: how many they were.
+        total: the sum of the recorded times, in ns.
+        times: the number of recorded times.
     """
 
     total: int = 0
     times: int = 0
 
     def seen(self, length: int) -> None:
-        """A way was recorded whole; one in which the host took the CPU away says nothing of others."""
+        """Add one recorded time, unless it is so long that the hypervisor must have taken the CPU away meanwhile."""
         if length <= _LONG_WAY_NS:
             self.total += length
             self.times += 1
 
     @property
     def mean(self) -> int:
-        """Mean ns; 0 where none was seen."""
+        """The mean in ns; 0 before the first recorded time."""
         return self.total // self.times if self.times else 0
 
 
 class CpuSlices:
-    """The slices of one CPU, by its records one after the other.
+    """The slices of one CPU, computed from its records in order.
 
     Args:
-        since: when the records began.
-        way: how long threads take to come out of idle; shared by CPUs.
+        since: the time at which the records begin, in ns.
+        way: the times from the idle task to the next thread; shared by CPUs.
 
     Attributes:
-        unknown: spans of which nobody knows who ran: records were lost.
-        guessed: threads whose ways out of the idle task nobody recorded: they are as long as others were.
-        damaged: records that could not be understood.
-        last: time of the latest switch or tick.
+        unknown: spans in which the running thread is unknown because records were lost.
+        guessed: threads whose CPU time depends on starts out of idle that were not recorded, and so are estimated.
+        damaged: the number of malformed records.
+        last: the time of the latest switch or tick, in ns.
     """
 
     __slots__ = ("_before", "_current", "_known_until", "_left", "_lost", "_ran", "_unseen", "_way", "damaged",
@@ -108,17 +110,17 @@ class CpuSlices:
         self._before: list[Span] = [(0, since)]
         self.damaged = 0
         self._lost = False
-        self._current: int | None = None  # the thread on the CPU, once a switch told of it
-        self._left: int | None = None  # the thread whose leaving was the last record
+        self._current: int | None = None  # the thread on the CPU; None before the first switch
+        self._left: int | None = None  # the thread that left the CPU in the last record
         self._ran: dict[int, int] = {}
         self._known_until = KnownUntil()
 
     def read(self, data: bytes, known: KnownUntil) -> dict[int, int]:
-        """The ns that each thread ran in the slices that end in a block of whole records.
+        """Return the ns that each thread ran in the slices that end in a block of whole records.
 
         Args:
             data: the block.
-            known: CPU time that is left out.
+            known: CPU time that slices leave out.
         """
         self._ran, self._unseen, self._known_until = {}, {}, known
         self.unknown, self._before = self._before, []
@@ -130,7 +132,7 @@ class CpuSlices:
             if not taken:
                 kind, _misc, size = HEADER.unpack_from(view, 8 * at)
                 if size < HEADER.size or size % 8 or size > len(data) - 8 * at:
-                    self.damaged += 1  # where the next one begins is not known before the next block
+                    self.damaged += 1  # the beginning of the next record is unknown until the next block
                     self._lost = True
                     break
                 self._other(kind, view[8 * at : 8 * at + size])
@@ -143,7 +145,7 @@ class CpuSlices:
 
     def _other(self, kind: int, record: memoryview) -> None:
         if kind == RecordType.EXIT and self._current is None:
-            self._current = _EXIT.unpack_from(record, HEADER.size)[2]  # its last switch is nobody's
+            self._current = _EXIT.unpack_from(record, HEADER.size)[2]  # the record of its last switch has no thread id
         elif kind == RecordType.SAMPLE:
             _process, tid, time = _TICK.unpack_from(record, HEADER.size)
             self._begin_anew(time)
@@ -152,7 +154,7 @@ class CpuSlices:
             self._lost = True
 
     def _switches(self, words: memoryview, first: int) -> int:
-        """Book the switches that stand here one after the other; returns how many words they are."""
+        """Add the switches in an uninterrupted run of records, and return their number of words."""
         at, together = first, _FIRST
         while at + _RECORD_WORDS <= len(words):
             part = words[at : at + _RECORD_WORDS * together]
@@ -176,28 +178,28 @@ class CpuSlices:
         for head, other, key, time in zip(heads, others, keys, times, strict=True):
             tid = key >> _TID_SHIFT
             if head & _OUT:
-                # of one that has given its number back by then, the switch that brought it knows the number
+                # an ended thread's record has no thread id any more: it is that of the previous switch
                 self._spend(tid if tid != NOBODY or current is None else current, time)
                 current, left = other >> _TID_SHIFT, tid
             else:
                 if other >> _TID_SHIFT == _IDLE:
                     if left == _IDLE:
                         self._way.seen(time - self.last)
-                    else:  # that the idle task left was not recorded: it left as long ago as elsewhere
+                    else:  # the idle task's switch was not recorded: the mean time is assumed
                         self._spend(_IDLE, max(self.last, time - self._way.mean))
                         self._unseen[tid] = self._unseen.get(tid, 0) + 1
                 current, left = tid, None
         self._current, self._left = current, left
 
     def _spend(self, tid: int, time: int) -> None:
-        """The CPU was a thread's up to a time."""
+        """Add the time since the latest record to the thread that ran."""
         spent = time - max(self.last, self._known_until.at.get(tid, 0))
         if spent > 0:
             self._ran[tid] = self._ran.get(tid, 0) + spent
         self.last = time
 
     def _begin_anew(self, time: int) -> None:
-        """Where records were lost, nobody knows who ran until the next one."""
+        """After lost records, begin again: the running thread is unknown until this record."""
         if self._lost:
             self._lost = False
             self.unknown.append((self.last, time))
@@ -209,11 +211,11 @@ class Ran:
     """CPU time of threads by the switches of all CPUs since the last call.
 
     Attributes:
-        threads: ns by thread.
-        unknown: by CPU the spans of which nobody knows who ran.
-        cpus: that are watched.
-        until: when this was taken.
-        guessed: of `threads` those whose time is an estimate (see `CpuSlices`).
+        threads: the CPU time in ns, by thread.
+        unknown: the spans in which the running thread is unknown, by CPU.
+        cpus: the CPUs that are watched.
+        until: the time of this call, in ns.
+        guessed: those of `threads` whose time is an estimate (see `CpuSlices`).
     """
 
     threads: Mapping[int, int]
@@ -223,7 +225,7 @@ class Ran:
     guessed: frozenset[int] = frozenset()
 
     def uncovered(self, cpu: int, begin: int, end: int) -> int:
-        """How much of a slice on a CPU is not among `threads`, and never will be."""
+        """Return how many ns of a slice on a CPU are not in `threads`, and never will be."""
         if cpu not in self.cpus:
             return end - begin
         spans = self.unknown.get(cpu, ())
@@ -231,7 +233,7 @@ class Ran:
 
 
 def added(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
-    """The sum of the run times of threads on several CPUs."""
+    """Return the sum of the threads' run times on several CPUs."""
     total: dict[int, int] = {}
     for tid, spent in chain.from_iterable(part.items() for part in parts):
         total[tid] = total.get(tid, 0) + spent

@@ -1,7 +1,7 @@
-"""The times of all switches of a machine, from rings of their own: what threads' CPU time is made of, by those who may.
+"""Records the times of all switches of a machine in rings of their own, to compute threads' CPU time; needs rights.
 
-A record is 32 bytes and holds no counts, so that many more fit into a ring, and are read many times faster, than
-samples of counters.
+A record has 32 bytes and no counts, so a ring holds many more of them than samples of counters, and they are read many
+times faster.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from turbotui.machine.tasks.sets import timed
 from turbotui.machine.tasks.slices import SAMPLE_TYPE, CpuSlices, KnownUntil, Ran, Span, WayOutOfIdle, added
 from turbotui.machine.tasks.waiting import Waiting
 
-_SHARE: Final = 8  # how much larger the rings of samples are
-_TICK_NS: Final = 50_000_000  # between two records of a CPU that does not switch
-_SILENT_NS: Final = 1_000_000_000  # after which a CPU without records has gone, and its counters with it
-_LOOK_NS: Final = 1_000_000_000  # between two looks at which CPUs are online
+_SHARE: Final = 8  # by this factor, the rings of samples are larger
+_TICK_NS: Final = 50_000_000  # ns between two records of a CPU that does not switch
+_SILENT_NS: Final = 1_000_000_000  # ns without records after which a CPU was offline, and lost its counters
+_LOOK_NS: Final = 1_000_000_000  # ns between two readings of the list of online CPUs
 _ONLINE: Final = "/sys/devices/system/cpu/online"
 _SOFTWARE, _CPU_CLOCK, _DUMMY = 1, 0, 9  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_{CPU_CLOCK,DUMMY}
 _DISABLED, _TASK, _SAMPLE_ID_ALL, _CONTEXT_SWITCH = 1 << 0, 1 << 13, 1 << 18, 1 << 26
@@ -67,11 +67,11 @@ class SwitchTimes:
 
     Args:
         host: this machine.
-        cpus: online ones.
+        cpus: the online CPUs.
         waiting: ends its wait when a ring is half full.
 
     Raises:
-        HostError: EACCES where whole CPUs may not be watched, EMFILE, EPERM beyond the memory that may be locked.
+        HostError: EACCES if the user may not watch whole CPUs, EMFILE, EPERM beyond the memory that may be locked.
     """
 
     def __init__(self, host: Host, cpus: Sequence[int], waiting: Waiting) -> None:
@@ -92,15 +92,15 @@ class SwitchTimes:
 
     @property
     def damaged(self) -> int:
-        """Records that could not be understood."""
+        """The number of malformed records."""
         return self._damaged + sum(one.slices.damaged for one in self._cpus.values())
 
     def known(self, tid: int, now: int) -> None:
-        """The thread's CPU time is known otherwise up to now: only what comes after is to be told."""
+        """Note that another source knows the thread's CPU time up to now, so that `take` returns only later time."""
         self._known_until.known(tid, now)
 
     def take(self) -> Ran:
-        """Drain the rings: the CPU time of threads since the last call."""
+        """Empty the rings, and return the CPU time of threads since the last call."""
         now = self._host.now_ns()
         parts = []
         unknown: dict[int, tuple[Span, ...]] = {}
@@ -118,8 +118,8 @@ class SwitchTimes:
         return Ran(added(parts), unknown, cpus, now, guessed)
 
     def _replug(self, now: int) -> frozenset[int]:
-        """Close CPUs that went and open those that came; returns those that were there all the time."""
-        with contextlib.suppress(HostError, ValueError):  # without the list silence alone says who has gone
+        """Close CPUs that went offline, open CPUs that came online, and return those that were online all the time."""
+        with contextlib.suppress(HostError, ValueError):  # without the list, the CPUs stay as they are
             online = set(parse_cpulist(self._host.read_text(_ONLINE)))
             for cpu, one in list(self._cpus.items()):
                 if cpu not in online or now - one.slices.last > _SILENT_NS:
@@ -128,13 +128,13 @@ class SwitchTimes:
                     del self._cpus[cpu]
             there = frozenset(self._cpus)
             for cpu in online - there:
-                with contextlib.suppress(HostError, MachineError):  # it has gone again: tried at the next look
+                with contextlib.suppress(HostError, MachineError):  # offline again: the next call tries again
                     self._cpus[cpu] = _Cpu(self._host, cpu, self._pages, self._waiting, self._way)
             return there
         return frozenset(self._cpus)
 
     def close(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
         for one in self._cpus.values():
             one.close()
         self._cpus.clear()

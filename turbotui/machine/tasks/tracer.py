@@ -1,4 +1,4 @@
-"""The tracer of threads: opens their counters, maps the rings, finds new threads, and returns records."""
+"""Traces threads: opens their counters, maps the rings, finds new threads, and returns records."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from turbotui.machine.tasks.waiting import Waiting
 
 _PAGES_THREAD: Final = 16  # many threads share the memory that may be locked
 _SEARCH: Final = 0.05  # seconds between two polls for new threads in /proc (mode A)
-_TAKE: Final = 0.2  # seconds between two polls at rings that wake their reader when they are half full
-_REPLUG_NS: Final = 1_000_000_000  # between two polls at which CPUs are online
+_TAKE: Final = 0.2  # seconds between two polls of rings that wake their reader when they are half full
+_REPLUG_NS: Final = 1_000_000_000  # ns between two readings of the list of online CPUs
 _ONLINE: Final = "/sys/devices/system/cpu/online"
-_SCANS: Final = 20  # a process that makes threads faster than they can be listed is taken as it is
+_SCANS: Final = 20  # at most so many listings of a process that creates threads faster than they can be listed
 
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """A set's counters read one last time: the thread's own, or in mode B the sum over all that inherited it."""
+    """The last reading of a set's counters: the thread's own, or in mode B the sum over all that inherited the set."""
 
     root: int
     cpu: int
@@ -43,10 +43,10 @@ class TaskTracer:
 
     Args:
         host: this machine.
-        choice: what `sets.choose` found.
+        choice: the result of `sets.choose`.
         cpus: online CPUs.
-        pages: of each ring; a power of two, None for the default.
-        waiting: shared with other tracers, and closed by whoever made it; None for one of its own.
+        pages: the number of pages of each ring; a power of two, None for the default.
+        waiting: shared with other tracers, and closed by its creator; None for one of the tracer's own.
     """
 
     def __init__(self, host: Host, choice: TaskSampling, cpus: Sequence[int], pages: int | None = None,
@@ -63,7 +63,7 @@ class TaskTracer:
         self._ends_cpu: dict[int, int] = {}
         self._rings_of_ends = 0  # that there may be
         self._cgroup: int | None = None
-        self._heard: set[int] = set()  # CPUs whose rings had something since the last look at who is online
+        self._heard: set[int] = set()  # CPUs whose rings had records since the last reading of the online CPUs
         self._replug_ns = 0
         self._throttles: dict[int, ClockThrottle] = {}  # by the descriptor of the ring; of sets that trace threads
         self._waiting = Waiting() if waiting is None else waiting
@@ -77,34 +77,34 @@ class TaskTracer:
 
     @property
     def damaged(self) -> int:
-        """Records that could not be understood."""
+        """The number of malformed records."""
         return sum(one.damaged for one in self._decoders.values())
 
     @property
     def followed(self) -> frozenset[int]:
-        """Threads with sets of their own."""
+        """The number of threads with sets of their own."""
         return frozenset(self._known)
 
     @property
     def pause(self) -> float:
-        """Seconds that may pass before the next `take`: the samples lie in the rings meanwhile."""
+        """Seconds that may pass before the next `take`, while the rings keep the samples."""
         if any(throttle.close for throttle in self._throttles.values()):
             return POLL_NS / 1e9
         return _SEARCH if self.choice.mode is Mode.THREADS else _TAKE
 
     @property
     def resting(self) -> frozenset[int]:
-        """CPUs on which the clock rests, for switches come often enough; -1 for that of a thread's own set."""
+        """CPUs on which the clock rests because switches are frequent; -1 for that of a thread's own set."""
         return frozenset(self._ring_cpu[ring] for ring, throttle in self._throttles.items() if throttle.resting)
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
         """Follow all threads that a process has now; new ones are inherited, or found by `find_threads`.
 
         Returns:
-            How many were new.
+            The number of new threads.
 
         Raises:
-            MachineError: there is no such process, it may not be watched, or descriptors or memory do not suffice.
+            MachineError: the process does not exist or may not be watched, or descriptors or memory do not suffice.
         """
         added = 0
         seen = False
@@ -122,7 +122,7 @@ class TaskTracer:
         return added
 
     def add_cpus(self, cgroup: str | None = None) -> None:
-        """Watch all switches on the CPUs; with the folder of a cgroup only those of its threads.
+        """Watch all switches on the CPUs, or with the folder of a cgroup only those of its threads.
 
         Raises:
             MachineError: not permitted, or descriptors or memory do not suffice.
@@ -137,7 +137,7 @@ class TaskTracer:
         self._keep([self._open(-1 if cgroup is None else cgroup, cpu, cgroup=cgroup is not None)], enable=True)
 
     def find_threads(self, pids: Iterable[int]) -> frozenset[int]:
-        """Mode A: find threads that came since the last call.
+        """In mode A, find threads that were created since the last call.
 
         Returns:
             Processes that have ended.
@@ -151,12 +151,12 @@ class TaskTracer:
                 try:
                     for tid in sorted(threads - self._known):
                         self._add_thread(tid, on_exec=False)
-                except MachineError:  # another user's, or no descriptor is left: it is among those that were missed
+                except MachineError:  # another user's, or no descriptor is left: counted as missed
                     over.add(pid)
         return frozenset(over)
 
     def wait(self, seconds: float) -> None:
-        """Wait until a ring is half full or a target ended, at most so long."""
+        """Wait until a ring is half full or a target ended, at most for these seconds."""
         self._waiting.wait(seconds)
 
     def watch(self, descriptor: int) -> None:
@@ -164,9 +164,10 @@ class TaskTracer:
         self._waiting.add(descriptor)
 
     def take(self) -> Iterator[list[Taken]]:
-        """Drain the rings: records since the last call, in batches with one entry per ring.
+        """Empty the rings, and return records since the last call, in batches with one entry per ring.
 
-        Last counts are looked at first: what was written before them, the thread's birth and its end, is then there.
+        The content of the rings of last counts is determined first, so that the records before them, of the thread's
+        creation and its end, are present.
         """
         now = self._host.now_ns()
         ends = [Draining(ring, self._decoders[descriptor], self._ends_cpu[descriptor])
@@ -185,10 +186,10 @@ class TaskTracer:
             yield self._replug(now)
 
     def _replug(self, now: int) -> list[Taken]:
-        """Open the counters of CPUs that came, and close those of CPUs that went.
+        """Open the counters of CPUs that came online, and close those of CPUs that went offline.
 
-        The kernel takes a CPU's events off for good when the CPU goes (perf_event_exit_cpu()), and breaks their group
-        up. One that went and came between two polls has a silent ring.
+        When a CPU goes offline, the kernel removes its events for good (perf_event_exit_cpu()), and splits their group.
+        The ring of a CPU that was offline only between two polls gets no more records.
         """
         online = parse_cpulist(self._host.read_text(_ONLINE))
         have = {one.cpu for one in self._sets}
@@ -196,7 +197,7 @@ class TaskTracer:
         for cpu in sorted(set(online) - have):
             try:
                 self._add_cpu(cpu)
-            except HostError:  # ENODEV: it has gone again
+            except HostError:  # ENODEV: offline again
                 continue
             news.append(Taken(cpu, (Reopened(0),)))
         gone = [one for one in self._sets if one.cpu not in online
@@ -205,7 +206,7 @@ class TaskTracer:
             self._closed.append(self._last_read(one))
             self._drop(one)
         self._heard.clear()
-        self._replug_ns = now if gone else now + _REPLUG_NS  # what came back is opened by the next look
+        self._replug_ns = now if gone else now + _REPLUG_NS  # the next call opens a CPU that came back
         return news
 
     def _is_cut(self, one: CounterSet) -> bool:
@@ -213,27 +214,27 @@ class TaskTracer:
         return len(parse_reading(data, self.choice.read_format)[0].values) < self.choice.width
 
     def rest(self) -> None:
-        """Count nothing until `wake`; sets that threads hand on rest in those too."""
+        """Count nothing until `wake`, in threads that inherit a set neither."""
         self._resting = True
         for one in self._sets:
             control(one.leader, DISABLE, 0, "a set of counters whose time slice is over")
 
     def wake(self) -> None:
-        """Go on counting.
+        """Continue to count.
 
-        The leaders alone are switched: a group counts while its leader does, and a clock that rests stays at rest.
+        Only leaders are enabled: a group counts while its leader does, and a resting clock continues to rest.
         """
         self._resting = False
         for one in self._sets:
             control(one.leader, ENABLE, 0, "a set of counters whose time slice begins")
 
     def stop(self) -> None:
-        """Stop counting; what was counted stays readable."""
+        """Stop counting; the counts stay readable."""
         for one in self._sets:
             control(one.leader, DISABLE, WHOLE_GROUP, "stopping counters")
 
     def final_readings(self) -> list[Closing]:
-        """The last read of every set.
+        """Return the last reading of every set.
 
         Raises:
             HostError: a counter cannot be read.
@@ -241,7 +242,7 @@ class TaskTracer:
         return [*self._closed, *map(self._last_read, self._sets)]
 
     def close(self) -> None:
-        """Unmap the rings and give every descriptor back."""
+        """Unmap the rings and close every descriptor."""
         for descriptor, ring in (*self._rings.items(), *self._ends.items()):
             self._waiting.remove(descriptor)
             ring.close()
@@ -259,11 +260,11 @@ class TaskTracer:
 
     @property
     def _bytes(self) -> int:
-        """Bytes of the largest reading: three words, then at most three for each event."""
+        """Return the bytes of the largest reading: three words, then at most three for each event."""
         return 24 + 24 * self.choice.width
 
     def _last_read(self, one: CounterSet) -> Closing:
-        """The whole set; event by event where the kernel has broken the group up, for its CPU went offline."""
+        """Read the whole set; event by event if the kernel split the group because its CPU went offline."""
         reading = self._read(one.leader)
         if len(reading.values) < self.choice.width:
             parts = [reading, *map(self._read, one.descriptors[1:])]
@@ -276,17 +277,17 @@ class TaskTracer:
         return parse_reading(data, self.choice.read_format)[0]
 
     def _release(self) -> None:
-        """Mode A: a thread that ended is read for good, and its descriptors serve others."""
+        """In mode A, read ended threads a last time, and close their descriptors."""
         if self.choice.mode is Mode.THREADS:
             for one in [one for one in self._sets if self._waiting.has_hung_up(one.leader)]:
                 if self._rings[one.leader].waiting:
-                    continue  # the next round takes what came in between
+                    continue  # the next call takes records that came meanwhile
                 self._closed.append(self._last_read(one))
-                self._known.discard(one.root)  # its number may be given to another
+                self._known.discard(one.root)  # its id may be reused
                 self._drop(one)
 
     def _drop(self, one: CounterSet) -> None:
-        """Give the descriptors of a set with a ring of its own back."""
+        """Close the descriptors of a set with a ring of its own."""
         self._waiting.remove(one.leader)
         self._rings.pop(one.leader).close()
         del self._ring_cpu[one.leader]
@@ -314,7 +315,7 @@ class TaskTracer:
                 one.close(self._host)
             if error.errno not in (errno.ESRCH, errno.ENODEV):
                 raise
-            return 0  # it ended between the look at /proc and the open
+            return 0  # it ended after /proc was read
         self._known.add(tid)
         self._keep(opened, enable=not on_exec)
         return 1
@@ -371,7 +372,7 @@ class TaskTracer:
 
 
 def sentence(error: HostError, what: str, counters: int) -> str:
-    """Why threads cannot be sampled, and what to do about it."""
+    """Return a sentence that says why threads cannot be sampled, and the remedy."""
     if error.errno in (errno.EACCES, errno.EPERM):
         return (f"{what} may not be sampled by this user: it belongs to somebody else, or "
                 "kernel.perf_event_paranoid forbids it; run as root, or with CAP_PERFMON")

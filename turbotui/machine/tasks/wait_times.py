@@ -1,11 +1,12 @@
-"""Waits of all threads of a machine, from rings of their own: by tracepoints, or by records of switches.
+"""Records the waits of all threads of a machine in rings of their own, from tracepoints or records of switches.
 
-Costs come with each switch of the whole machine, whoever is watched: 3 to 5 us of CPU time here, and what
-the kernel takes to write the record. So nothing is open while nobody wants to know.
+Each switch of the whole machine has a cost, whichever threads are watched: 3 to 5 us of CPU time here, and the kernel's
+time to write the record. So nothing is open unless waits are shown.
 
-Two ways. Tracepoints (sched:sched_switch, sched_wakeup, sched_wakeup_new) say what a thread waits for and when it is
-woken; where their fields stand is told by their `format` in tracefs (kernel Documentation/trace/events.rst). Records of
-switches alone (PERF_RECORD_SWITCH_CPU_WIDE) say who went, who came and whether the one that went could have run on.
+There are two ways. Tracepoints (sched:sched_switch, sched_wakeup, sched_wakeup_new) say what a thread waits for and
+when it is woken; their `format` in tracefs has the positions of their fields (kernel Documentation/trace/events.rst).
+Records of switches (PERF_RECORD_SWITCH_CPU_WIDE) only say which thread left the CPU, which one came, and whether the
+first one could have continued.
 """
 
 from __future__ import annotations
@@ -30,33 +31,33 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 
 TRACED: Final = SampleType.TID | SampleType.TIME | SampleType(1 << 10)  # PERF_SAMPLE_RAW
 RECORDED: Final = SampleType.TID | SampleType.TIME
-_RAW_AT: Final = HEADER.size + 8 + 8 + 4  # behind thread, time and the size of what is behind
+_RAW_AT: Final = HEADER.size + 8 + 8 + 4  # after thread, time and the size of the raw data
 _FIELD: Final = re.compile(r"field:[^;]*?(\w+)(?:\[\d+\])?;\s*offset:(\d+);\s*size:(\d+);\s*signed:(\d);")
 _CODES: Final = {(2, False): "H", (2, True): "h", (4, False): "I", (4, True): "i", (8, False): "Q", (8, True): "q"}
 _SAMPLE: Final = int(RecordType.SAMPLE)
 _LOST: Final = int(RecordType.LOST)
 _SWITCHED: Final = int(RecordType.SWITCH_CPU_WIDE)
-_SWITCH: Final = struct.Struct("=8xIIIIQ")  # behind the header the other thread, the thread, time
+_SWITCH: Final = struct.Struct("=8xIIIIQ")  # after the header: the other thread, the thread, time
 _TIME: Final = itemgetter(0)
 
-# Bits of prev_state as the print format of sched_switch names them: S, D, then T, t, X, Z, P, I; what is above them
-# says that the thread was pushed off (include/trace/events/sched.h, __trace_sched_switch_state).
+# Bits of prev_state as the print format of sched_switch names them: S, D, then T, t, X, Z, P, I; a higher bit says
+# that the thread was preempted (include/trace/events/sched.h, __trace_sched_switch_state).
 _ASLEEP, _STORAGE, _OTHERS, _ENDED = 0x1, 0x2, 0xCC, 0x30
 
 
 Event: TypeAlias = tuple[int, int, int, Left]
-"""Time, the thread that went, the one that came, why; `WOKEN` or `RUNS` instead of a thread that went."""
+"""Time in ns, the thread that left (or `WOKEN` or `RUNS`), the thread that came, and the reason of leaving."""
 WOKEN: Final = -1
 RUNS: Final = -2
 
 
 @dataclass(frozen=True, slots=True)
 class PointLayout:
-    """Where the fields of a tracepoint are in a sample.
+    """The positions of a tracepoint's fields in a sample.
 
     Attributes:
-        number: of the tracepoint.
-        fields: reads time and fields from the beginning of a record.
+        number: the tracepoint's number.
+        fields: unpacks time and fields from the beginning of a record.
     """
 
     number: int
@@ -64,10 +65,10 @@ class PointLayout:
 
 
 def layout(number: int, text: str, names: tuple[str, ...]) -> PointLayout:
-    """The layout of the fields of these names, by a tracepoint's `format`.
+    """Return the layout of the fields of these names, from a tracepoint's `format`.
 
     Raises:
-        ValueError: it lacks one of them, or says of one what cannot be.
+        ValueError: `format` lacks one of the fields, or has an impossible size or position.
     """
     found = {name: (int(at), int(size), signed == "1") for name, at, size, signed in _FIELD.findall(text)}
     parts, at = "=16xQ", HEADER.size + 16
@@ -83,7 +84,7 @@ def layout(number: int, text: str, names: tuple[str, ...]) -> PointLayout:
 
 
 def left_by(state: int) -> Left:
-    """Why a thread left its CPU, by prev_state of sched_switch."""
+    """Return why a thread left its CPU, from prev_state of sched_switch."""
     if state & _STORAGE:
         return Left.STORAGE
     if state & _ASLEEP:
@@ -97,7 +98,7 @@ class WaitReader(Protocol):
     """Reads records of one kind."""
 
     def event(self, kind: int, misc: int, data: bytes, at: int) -> Event | None:
-        """The event of the record that begins here; None where it says nothing of threads."""
+        """Return the event of the record that begins at `at`; None if the record is of another kind."""
 
 
 class TracepointReader:
@@ -134,7 +135,7 @@ class TracepointReader:
 
 
 class SwitchReader:
-    """Reads records of switches without wake-ups."""
+    """Reads records of switches, which say nothing of wake-ups."""
 
     @staticmethod
     def event(kind: int, misc: int, data: bytes, at: int) -> Event | None:
@@ -144,22 +145,22 @@ class SwitchReader:
         _process, other, _own_process, tid, time = _SWITCH.unpack_from(data, at)
         if misc & SWITCH_OUT:
             return time, tid, other, Left.PUSHED if misc & PREEMPTED else Left.AWAY
-        return time, RUNS, tid, Left.PUSHED  # the one before it, if that was the idle task, may not have been recorded
+        return time, RUNS, tid, Left.PUSHED  # the previous record may be missing if it was the idle task's
 
 
 class WaitRecords:
-    """Brings the records of several rings into the order of time.
+    """Orders the records of several rings by time.
 
-    A ring that was emptied first lacks what another one, emptied later, has already: events after the beginning of a
-    look wait for the next one.
+    A ring that is emptied later has newer records than one that is emptied earlier, so events after the beginning of a
+    call wait for the next call.
 
     Args:
-        reader: of the records.
+        reader: the reader of the records.
 
     Attributes:
-        queue: follows the threads.
-        lost: records that found no room.
-        damaged: blocks and records that could not be understood.
+        queue: the run queue, which computes the waits.
+        lost: the number of records without room in a ring.
+        damaged: the number of malformed blocks and records.
     """
 
     def __init__(self, reader: WaitReader) -> None:
@@ -171,11 +172,11 @@ class WaitRecords:
         self._lost = False
 
     def take(self, blocks: Iterator[bytes], began: int) -> None:
-        """Book what rings hold.
+        """Add the content of rings.
 
         Args:
-            blocks: whole records of one ring each.
-            began: a time before the first of them was emptied.
+            blocks: whole records, of one ring each.
+            began: a time in ns, before the first ring was emptied.
         """
         events = self._pending
         for block in blocks:
@@ -225,24 +226,24 @@ _ROOTS: Final = ("/sys/kernel/tracing/events/sched", "/sys/kernel/debug/tracing/
 _REMEDY: Final = "mount -t tracefs tracefs /sys/kernel/tracing, and run as root"
 _NAMESPACE: Final = "/proc/self/ns/pid"
 _FIRST_NAMESPACE: Final = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h
-_SHARE: Final = 4  # how much larger the rings of samples are
+_SHARE: Final = 4  # by this factor, the rings of samples are larger
 _SOFTWARE, _TRACEPOINT, _DUMMY = 1, 2, 9  # PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT, PERF_COUNT_SW_DUMMY
 _DISABLED, _SAMPLE_ID_ALL, _CONTEXT_SWITCH = 1 << 0, 1 << 18, 1 << 26
 
 
 class WaitTimes:
-    """Records of all CPUs, and what threads waited for by them.
+    """Records the switches of all CPUs, and computes what threads waited for.
 
     Args:
         host: this machine.
-        cpus: online ones.
+        cpus: the online CPUs.
         waiting: ends its wait when a ring is half full.
 
     Attributes:
-        why_no_wakeups: why it is not known when threads are woken and what they sleep for; None where it is.
+        why_no_wakeups: why wake-ups and the reasons of sleep are unknown; None if they are known.
 
     Raises:
-        HostError: EACCES where whole CPUs may not be watched, EMFILE, EPERM beyond the memory that may be locked.
+        HostError: EACCES if the user may not watch whole CPUs, EMFILE, EPERM beyond the memory that may be locked.
     """
 
     def __init__(self, host: Host, cpus: Sequence[int], waiting: Waiting) -> None:
@@ -270,25 +271,25 @@ class WaitTimes:
             self._records = WaitRecords(TracepointReader(points[0], tuple(points[1:])))
 
     def drain(self, until: int) -> None:
-        """Book what has happened since the last call, up to a time that has come."""
+        """Add the records since the last call, up to a time that has passed."""
         self._records.take((ring.take() for ring in self._rings), until)
 
     def take(self, until: int) -> Mapping[int, Waited]:
-        """Waits of each thread since the last call, up to a time that has come.
+        """Return the waits of each thread since the last call, up to a time that has passed.
 
-        What happens while the rings are emptied belongs to the next span. Nothing else is booked up to the end of that:
-        a thread that waited when it began may run meanwhile.
+        Events while the rings are emptied belong to the next span, so waits in progress are not added beyond `until`: a
+        waiting thread may run meanwhile.
         """
         self.drain(until)
         return self._records.queue.take(until)
 
     @property
     def lost(self) -> int:
-        """Records that found no room in a ring, or could not be understood."""
+        """The number of records that had no room in a ring or were malformed."""
         return self._records.lost + self._records.damaged
 
     def close(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
         for leader in self._leaders:
             self._waiting.remove(leader)
         for ring in self._rings:
@@ -319,7 +320,7 @@ class WaitTimes:
 
 
 def find_tracepoints(host: Host) -> tuple[PointLayout, ...] | Unavailable:
-    """sched_switch, then the wake-ups; or why they cannot be had."""
+    """Return sched_switch, then the wake-ups; or why they are unavailable."""
     if host.kind is not HostKind.REAL:
         return Unavailable(Reason.NO_HARDWARE, f"{host.name} has no scheduler that could be traced")
     refused: HostError | None = None
@@ -338,7 +339,7 @@ def find_tracepoints(host: Host) -> tuple[PointLayout, ...] | Unavailable:
 
 
 def _unless_contained(found: tuple[PointLayout, ...]) -> tuple[PointLayout, ...] | Unavailable:
-    """Tracepoints name threads by the machine's own numbers, which within a namespace of processes mean others."""
+    """Return the tracepoints, unless turbotui runs in a PID namespace, where their ids mean other threads."""
     try:
         here = os.readlink(_NAMESPACE)
     except OSError:
