@@ -1,4 +1,4 @@
-"""Events: their encodings, what a machine can count, and sets of them."""
+"""The feature of perf events: their encodings, the events that a machine can count, and sets of events."""
 
 from turbotui.feature import Command, Feature
 

@@ -1,4 +1,4 @@
-"""All that the sources of names know of one event: sysfs, the vendor's tables, libpfm."""
+"""Looks one event up in every source of names: sysfs, the vendor's tables, and libpfm."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class KnownEvent:
     """An event as one source has it, on one kind of PMU.
 
     Attributes:
-        name: as the source writes it.
+        name: the name, as the source writes it.
         engine: "own" (sysfs), "tables" or "libpfm".
-        source: which file, program or library: "perf 7.2.13 list -j".
+        source: the file, program or library, such as "perf 7.2.13 list -j".
         pmu: the kind of PMU, as the source calls it.
-        counters: one for each PMU of this machine that counts it; () where none does.
-        reason: why there are none, "" where there are.
-        terms: as perf writes them between slashes; of a generic event and of libpfm "".
-        errata: of the vendor, "" for none.
-        deprecated: None where the source does not say: perf lists no such event, sysfs and libpfm know no such mark.
+        counters: one for each PMU of this machine that counts the event; () for none.
+        reason: why there are no counters; "" if there are.
+        terms: the terms as perf writes them between slashes; "" for generic events and those of libpfm.
+        errata: the vendor's errata, "" for none.
+        deprecated: None if the source does not say: perf lists no such events, and sysfs and libpfm have no such mark.
     """
 
     name: str
@@ -59,7 +59,7 @@ class KnownEvent:
     deprecated: bool | None = None
 
     def term(self, name: str) -> int | None:
-        """The number of a term; None where it is not written."""
+        """Return the number of a term; None if the event does not have it."""
         for part in self.terms.split(","):
             word, equals, value = part.partition("=")
             if word == name and equals:
@@ -75,7 +75,7 @@ class UnitMask:
     """Another event of the same code.
 
     Attributes:
-        name: by which it is asked for.
+        name: the name by which users ask for the mask.
         value: the mask.
     """
 
@@ -88,7 +88,7 @@ class UnitMask:
 
 @dataclass(frozen=True, slots=True)
 class KnownName:
-    """What all sources know of a name."""
+    """The events of a name in all sources."""
 
     events: tuple[KnownEvent, ...]
     masks: tuple[UnitMask, ...]
@@ -101,11 +101,11 @@ def know(host: Host, text: str, force: str | None = None) -> KnownName:
 
     Args:
         host: the machine.
-        text: a name in any case, NAME, PMU/NAME/ or of libpfm MODEL::NAME:MASK; modifiers are taken away.
+        text: NAME, PMU/NAME/ or libpfm's MODEL::NAME:MASK, in any case; modifiers are ignored.
         force: libpfm's model, as --force-pmu.
 
     Raises:
-        UsageError: no source knows it, or a source that was named cannot be used.
+        UsageError: no source knows the name, or a source that the user named is unusable.
     """
     pmu, name = _split(text)
     own = EventEncoder(host)
@@ -142,7 +142,7 @@ def know(host: Host, text: str, force: str | None = None) -> KnownName:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The PMU, or "", and the bare name of an event in lower case."""
+    """Return the PMU, or "", and the name of an event in lower case."""
     pmu, slash, rest = text.strip().partition("/")
     if slash:
         return pmu, rest.partition("/")[0].partition(",")[0].lower()
@@ -155,7 +155,7 @@ def _names_pmu(devices: VendorDevices, pmu: str, row: VendorEvent) -> bool:
 
 
 def _refuse(own: EventEncoder, text: str, name: str, notes: Sequence[str]) -> None:
-    """Say that nobody knows a name.
+    """Raise the error that no source knows a name.
 
     Raises:
         UsageError: always.
@@ -173,7 +173,7 @@ def _refuse(own: EventEncoder, text: str, name: str, notes: Sequence[str]) -> No
 
 
 def _of_sysfs(own: EventEncoder, text: str, pmu: str, name: str) -> Iterator[KnownEvent]:
-    """The event by sysfs, or a generic one of the kernel: one for each encoding."""
+    """Return the event of sysfs, or a generic event of the kernel: one for each encoding."""
     try:
         counters = own.encode(text)
     except EventError:
@@ -212,7 +212,7 @@ def _of_table(encoder: EventEncoder, devices: VendorDevices, row: VendorEvent) -
         reason = f"This machine has no PMU {wanted}" + (f" with the identifier {row.compat}." if row.compat else ".")
     core = row.pmu == DEFAULT_CORE
     errata = _ERRATA.search(row.brief) or _ERRATA.search(row.description)
-    # perf lists no deprecated event: of its list nothing is known of that
+    # perf lists no deprecated event, so its list does not say
     says = any(one.deprecated for one in devices.tables.events()) or " list -j" not in devices.tables.source
     return KnownEvent(
         name=row.name, engine="tables", source=devices.tables.source,
@@ -224,7 +224,7 @@ def _of_table(encoder: EventEncoder, devices: VendorDevices, row: VendorEvent) -
 
 
 def _siblings(tables: VendorTables, row: VendorEvent) -> Iterator[UnitMask]:
-    """All events of a PMU that have the code of one, which differ by their masks and filters."""
+    """Return all events of a PMU with the code of one event, which differ by their masks and filters."""
     code = _code(row.terms)
     for other in tables.events():
         if other.pmu == row.pmu and _code(other.terms) == code and code:
@@ -237,7 +237,7 @@ def _code(terms: str) -> str:
 
 
 def _of_libpfm(engine: LibpfmEngine, text: str) -> tuple[list[KnownEvent], list[UnitMask]]:
-    """The event in libpfm's models, and its unit masks; a dot of a vendor's name is a colon there."""
+    """Return the event in libpfm's models, and its unit masks; libpfm has a colon for the dot of a vendor's name."""
     library = engine.library
     model, _, rest = text.rpartition("::")
     if "/" in rest:

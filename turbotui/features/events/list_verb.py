@@ -32,10 +32,10 @@ from turbotui.tables.envelope import envelope_now
 
 
 def list_events(arguments: argparse.Namespace, host: Host) -> int:
-    """List the events that fit a pattern by their name, then those whose descriptions have its words.
+    """List the events whose names match a pattern, then those whose descriptions have its words.
 
     Raises:
-        UsageError: tables or a model that somebody named cannot be used.
+        UsageError: the tables or the model that the user named are unusable.
     """
     own = OwnEngine(EventEncoder(host))
     engines: dict[str, OwnEngine | LibpfmEngine] = {"own": own}
@@ -71,7 +71,7 @@ def list_events(arguments: argparse.Namespace, host: Host) -> int:
         writer.end()
         return 0
     print_lines(f"# {line}" for line in (envelope.label, *notes) if line)
-    for offer in offers():  # as they come: to open thousands takes a while
+    for offer in offers():  # one by one, because opening thousands takes a while
         print_lines(_offer_said(offer))
     return 0
 
@@ -86,7 +86,7 @@ def _offer_said(offer: OfferedEvent) -> Iterator[str]:
 
 
 def _listed(engines: dict[str, OwnEngine | LibpfmEngine], pattern: str) -> Iterator[ListedEvent]:
-    """What fits by its name, then tracepoints, then what has the words in its description only."""
+    """Return the events whose names match, then tracepoints, then events with the words in their descriptions only."""
     rows = list(chain.from_iterable(_of_engine(engine) for engine in engines.values()))
     yield from (event for event in rows if fits(event, pattern))
     own = engines["own"]

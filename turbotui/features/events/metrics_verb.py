@@ -26,8 +26,8 @@ class ListedMetric:
     """A metric of the tables.
 
     Attributes:
-        refused: why this machine cannot count it; "" where it can.
-        events: event strings that are counted for it, its threshold included.
+        refused: why this machine cannot count the metric; "" if it can.
+        events: the event strings that are counted for the metric and its threshold.
     """
 
     metric: VendorMetric
@@ -41,7 +41,7 @@ class ListedGroup:
     """A group of metrics.
 
     Attributes:
-        words: what the vendor says of it, "" for nothing.
+        words: the vendor's description of the group, "" for none.
     """
 
     name: str
@@ -79,7 +79,7 @@ GROUP_COLUMNS: Final[tuple[Column[ListedGroup], ...]] = (
 
 
 def listed_metrics(machine: Machine, tables: VendorTables, metrics: Iterable[VendorMetric]) -> Iterator[ListedMetric]:
-    """Metrics of this machine with what it would count for each; nothing is opened."""
+    """Return the metrics of this machine with the events that each would need; no event is opened."""
     constants = constants_of(machine)
     for metric in metrics:
         if not constants.is_here(metric):
@@ -95,10 +95,10 @@ def listed_metrics(machine: Machine, tables: VendorTables, metrics: Iterable[Ven
 
 
 def fitting(tables: VendorTables, pattern: str) -> tuple[VendorMetric, ...]:
-    """Metrics that have a pattern in their name, a group or their words; one whose group it is in any case.
+    """Return the metrics with a pattern in their names, their descriptions or the names of their groups.
 
     Args:
-        tables: of the vendor.
+        tables: the vendor's tables.
         pattern: part of a text, in any case; "" for all.
     """
     wanted = pattern.lower()
@@ -107,12 +107,12 @@ def fitting(tables: VendorTables, pattern: str) -> tuple[VendorMetric, ...]:
 
 
 def metric_table(rows: Iterable[ListedMetric]) -> RowTable[ListedMetric]:
-    """A row for each metric."""
+    """Return a table with a row for each metric."""
     return RowTable("metrics", "metric", METRIC_COLUMNS, tuple(rows))
 
 
 def group_table(tables: VendorTables, metrics: Iterable[VendorMetric]) -> RowTable[ListedGroup]:
-    """A row for each group that has one of some metrics."""
+    """Return a table with a row for each group that has at least one of these metrics."""
     members: dict[str, dict[str, None]] = {}
     for metric in metrics:
         for group in metric.groups:
@@ -123,10 +123,10 @@ def group_table(tables: VendorTables, metrics: Iterable[VendorMetric]) -> RowTab
 
 
 def list_metrics(arguments: argparse.Namespace, host: Host) -> int:
-    """List the metrics that fit a pattern, and their groups.
+    """List the metrics that match a pattern, and their groups.
 
     Raises:
-        UsageError: there are no tables, or nothing in them fits.
+        UsageError: there are no tables, or no metric matches.
     """
     tables = open_vendor_tables(host)
     found = fitting(tables, arguments.pattern)

@@ -30,9 +30,9 @@ class CountedColumn:
     """A column of a set on one machine.
 
     Attributes:
-        chosen: what became of it.
-        shown: the column that it gives.
-        absent: why it cannot be had; None if it can.
+        chosen: the alternative that was chosen, with the refused ones.
+        shown: the column that results.
+        absent: why the column is unavailable; None if it is available.
     """
 
     set: EventSet
@@ -47,21 +47,21 @@ class CountedColumn:
 
     @property
     def formula(self) -> str:
-        """The formula by which the column is counted here; "" where it is not."""
+        """The formula by which the column is counted here; "" if it is not counted."""
         if self.own:
             return formula_of(self.shown)
         return "" if self.chosen.used is None else self.chosen.used.formula
 
     @property
     def document(self) -> str:
-        """The document that the column's formula follows."""
+        """The document from which the column's formula is taken."""
         if self.own:
             return self.shown.document
         return "" if self.chosen.used is None else self.chosen.used.document
 
     @property
     def how(self) -> str:
-        """The formula by which the column is counted here, or why it is not."""
+        """The formula by which the column is counted here, or why it is not counted."""
         if self.absent is not None:
             return f"not here: {self.absent.sentence()}"
         return "a column that is there anyway" if self.own else self.formula
@@ -102,7 +102,7 @@ COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
 SHOWN_COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
     _COLUMN, _SCOPE, _UNIT, Column("formula", "", -1, (), lambda one: one.how, help="how it is counted, or why not"),
 )  # fmt: skip
-"""What people are told of a set below its title."""
+"""The columns of the table of one set, for users."""
 REFUSED_COLUMNS: Final[tuple[Column[Refused], ...]] = (
     Column("set", "", -1, (), lambda one: one.of.set.name, help="the set", identity=True),
     Column("column", "", -1, (), lambda one: one.of.chosen.name, help="the column", identity=True),
@@ -129,17 +129,17 @@ def count_sets(machine: Machine, capabilities: Capabilities, sets: Iterable[Even
 
 
 def set_table(counted: tuple[CountedColumn, ...]) -> RowTable[CountedColumn]:
-    """A row for each column of each set."""
+    """Return a table with a row for each column of each set."""
     return RowTable("sets", "column", COLUMNS, counted)
 
 
 def shown_table(counted: tuple[CountedColumn, ...]) -> RowTable[CountedColumn]:
-    """The table of one set, with the columns that people read."""
+    """Return the table of one set, with the columns for users."""
     return RowTable("sets", "column", SHOWN_COLUMNS, counted)
 
 
 def refused_table(counted: tuple[CountedColumn, ...]) -> RowTable[Refused]:
-    """A row for each way to count a column that is not taken here."""
+    """Return a table with a row for each alternative of a column that this machine does not use."""
     rows = tuple(Refused(one, number, alternative, why)
                  for one in counted for number, (alternative, why) in enumerate(one.chosen.refused))
     return RowTable("refused", "alternative", REFUSED_COLUMNS, rows)
@@ -149,7 +149,7 @@ def list_sets(arguments: argparse.Namespace, host: Host) -> int:
     """List all sets, or one set with every alternative.
 
     Raises:
-        UsageError: there is no such set, or a file of sets cannot be used.
+        UsageError: there is no such set, or a file of sets is unusable.
     """
     sets = known_sets(os.environ, arguments.events)
     named = [named_set(sets, arguments.name)] if arguments.name else [sets[name] for name in sorted(sets)]
@@ -174,7 +174,7 @@ def _text(envelope: Envelope, counted: Sequence[CountedColumn], *, whole: bool) 
 
 
 def _in_full(row: CountedColumn) -> Iterator[str]:
-    """The text of a column in full, with every alternative that is not used here."""
+    """Return the full text of a column, with every alternative that this machine does not use."""
     yield f"{row.chosen.name}: {' '.join(filter(None, (row.shown.help, row.document)))}"
     for alternative, why in row.chosen.refused:
         yield f"  not {alternative.formula}"

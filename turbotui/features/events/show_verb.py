@@ -1,4 +1,4 @@
-"""`turbotui events show NAME`: all that is known of one event, as tables and for people."""
+"""`turbotui events show NAME`: everything that the sources know of one event, as text or as tables."""
 
 from __future__ import annotations
 

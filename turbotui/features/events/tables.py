@@ -1,4 +1,4 @@
-"""Events as tables: what the kernel is given for them, register codes, and what a machine can count."""
+"""Tables of events: their perf_event_attr, their register codes, and the events that a machine can count."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 
 @dataclass(frozen=True, slots=True)
 class EncodingRow:
-    """One of the counters that an event string stands for."""
+    """One of the counters that an event string means."""
 
     number: int
     event: EncodedEvent
 
     @property
     def attr(self) -> dict[str, int]:
-        """Members of perf_event_attr by the kernel's names: the encoding, and all that are not zero."""
+        """The members of perf_event_attr by the kernel's names: the encoding, and all members that are not zero."""
         attr = self.event.attr
         flags = flag_names(attr.flags)
         others = {
@@ -48,11 +48,11 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class OfferedEvent:
-    """An event that can be asked for.
+    """An event that users can ask for.
 
     Attributes:
-        tried: whether it was opened.
-        refused: why it does not open.
+        tried: whether opening the event was tried.
+        refused: why the event does not open.
     """
 
     event: ListedEvent
@@ -107,7 +107,7 @@ _SAYS_NOTHING: Final[tuple[Value, ...]] = (None, 0, "", "no")
 
 
 def encoding_table(events: Sequence[EncodedEvent]) -> RowTable[EncodingRow]:
-    """A row for each counter; members of perf_event_attr that are zero in all of them have no column."""
+    """Return a table with a row for each counter, without the members of perf_event_attr that are zero in all rows."""
     rows = tuple(EncodingRow(number, event) for number, event in enumerate(events))
 
     def told(column: Column[EncodingRow]) -> bool:
@@ -129,7 +129,7 @@ _CODES: Final[tuple[Column[Codes], ...]] = (
 
 
 def code_table(events: Sequence[BareCodes]) -> RowTable[Codes]:
-    """A row for each event, with as many columns of codes as the longest one needs."""
+    """Return a table with a row for each event, with as many columns of codes as the longest encoding needs."""
     rows = tuple(Codes(number, event) for number, event in enumerate(events))
     most = max((len(event.codes) for event in events), default=0)
     return RowTable("codes", "event", (*_CODES, *map(_code, range(most))), rows)
@@ -157,7 +157,7 @@ _NOT_TRIED: Final = Unavailable(Reason.NOT_READ, "nobody tried to open the event
 
 
 def listing_table(offers: Sequence[OfferedEvent]) -> RowTable[OfferedEvent]:
-    """A row for each name."""
+    """Return a table with a row for each name."""
     return RowTable("events", "event", LISTING_COLUMNS, offers, _judged)
 
 

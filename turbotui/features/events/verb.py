@@ -120,7 +120,7 @@ def _codes_said(row: Codes) -> str:
 
 
 def _encoding_said(row: EncodingRow) -> str:
-    """The members of perf_event_attr: the encoding always, the others where they are not zero."""
+    """Return the members of perf_event_attr as text: the encoding always, the others if they are not zero."""
     event = row.event
     members = " ".join(f"{name}={value:#x}" for name, value in row.attr.items())
     engine = f"{event.engine}: {event.table}" if event.table else event.engine
