@@ -332,6 +332,14 @@ async def test_a_wrong_word_is_said_while_it_is_typed_and_changes_nothing() -> N
         assert "say one of pid=" in text_of(found.app, "status")
 
 
+async def test_what_is_typed_after_w_takes_the_place_of_what_is_watched() -> None:
+    async with tasks(laptop()) as found:
+        await found.press("w", *"/x")
+        assert found.app.screen.query_one(Input).value == "/x"
+        await found.press("escape", "w", "end", *"/x")
+        assert found.app.screen.query_one(Input).value == "all/x"
+
+
 async def test_leaving_the_screen_closes_the_watch_and_coming_back_opens_one() -> None:
     async with tasks(laptop()) as found:
         screen, watcher = found.screen, found.screen.watcher

@@ -18,6 +18,8 @@ class Prompt(Window[str]):
         word: before the field.
         text: to start with.
         typed: called with every change; returns a sentence to show, or "".
+        replaces: whether the text to start with is selected, so that the first letter takes its place; a filter is more
+            often continued, another choice is not.
     """
 
     DEFAULT_CSS = """
@@ -32,17 +34,18 @@ class Prompt(Window[str]):
     }
     """
 
-    def __init__(self, word: str, text: str, typed: Callable[[str], str]) -> None:
+    def __init__(self, word: str, text: str, typed: Callable[[str], str], *, replaces: bool = False) -> None:
         super().__init__()
         self._word = word
         self._text = text
         self._typed = typed
+        self._replaces = replaces
 
     def compose(self) -> ComposeResult:
         """Lay out word, field and sentence on one line."""
         with Horizontal():
             yield Static(self._word, classes="word", markup=False)
-            yield Input(self._text, select_on_focus=False)
+            yield Input(self._text, select_on_focus=self._replaces)
             yield Static("", classes="said", markup=False)
 
     def on_mount(self) -> None:

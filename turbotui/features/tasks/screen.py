@@ -187,7 +187,7 @@ class TasksScreen(WatchingScreen):
             try:
                 parsed(text)
             except UsageError:  # the field needs the room; Enter says what is wrong
-                return "all, PID, /group, container=NAME or NAME:pid=N:events=…"
+                return "all, PID, /group, container=NAME, NAME:pid=N"
             return "Enter: watch"
 
         def done(text: str | None) -> None:
@@ -200,7 +200,7 @@ class TasksScreen(WatchingScreen):
                 return
             self.restart(found)
 
-        self.app.push_screen(Prompt("watch", before, typed), done)
+        self.app.push_screen(Prompt("watch", before, typed, replaces=True), done)
 
     def action_start_stop(self) -> None:
         """Close every counter and keep the last table, or start watching again."""
