@@ -73,6 +73,12 @@ def test_there_are_no_settings_without_a_file(tmp_path: Path) -> None:
     assert read_settings({"XDG_CONFIG_HOME": str(tmp_path)}) == PersonalSettings()
 
 
+def test_why_a_file_cannot_be_read_comes_before_its_folders(tmp_path: Path) -> None:
+    (tmp_path / "turbotui" / "settings.toml").mkdir(parents=True)
+    [said] = read_settings({"XDG_CONFIG_HOME": str(tmp_path)}).problems
+    assert said == "settings.toml cannot be read: it is a directory, not a regular file"
+
+
 def test_what_is_remembered_is_read_again_and_the_rest_stays(tmp_path: Path) -> None:
     environment = {"XDG_CONFIG_HOME": str(tmp_path)}
     file = tmp_path / "turbotui" / "settings.toml"

@@ -136,8 +136,8 @@ def read_settings(environment: Mapping[str, str]) -> PersonalSettings:
     try:
         written = read_given(path).text()
     except GivenFileError as error:
-        problems = () if error.missing else (f"the settings {path} cannot be read: {error.why}",)
-        return PersonalSettings(problems=problems)
+        problems = () if error.missing else (f"{os.path.basename(path)} cannot be read: {error.why}",)
+        return PersonalSettings(problems=problems, where=path if problems else "")
     return parse_settings(written, path)
 
 
@@ -325,7 +325,7 @@ def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangem
         before = read_given(path).text()
     except GivenFileError as error:
         if not error.missing:
-            raise TurbotuiError(f"the settings {path} cannot be read: {error.why}") from error
+            raise TurbotuiError(f"the settings cannot be read: {error.why} ({path})") from error
         before = _HEAD
     changed = {name: {field.name: getattr(one, field.name) or None for field in fields(one)}
                for name, one in (tables or {}).items()}

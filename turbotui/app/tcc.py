@@ -37,7 +37,8 @@ def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Pr
 
     now, shown = session.machine.tcc, _shown(session)
     word = f"{_unit(shown)} at which the processor slows down (TCC target), empty for its own"
-    return Prompt(word, "" if now is None else f"{now if shown is None else shown.of(now):.0f}", typed, replaces=True), done
+    before = "" if now is None else f"{now if shown is None else shown.of(now):.0f}"
+    return Prompt(word, before, typed, replaces=True), done
 
 
 def tcc_flag(session: WatchedSession) -> str:
