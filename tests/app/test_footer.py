@@ -37,5 +37,10 @@ def test_worthy_keys_come_before_the_names_of_other_screens() -> None:
     assert all(f"{action.shown.split()[0]} {action.label}" in wide for action in USABLE)
 
 
+def test_the_screen_that_is_shown_is_named_at_every_usual_width() -> None:
+    for width in range(60, 300):
+        assert " 1 CPUs" in _line(width), width
+
+
 def test_a_screen_may_name_the_others_first() -> None:
     assert "0 overview 1 CPUs 2 topology 3 map d top-down" in _line(100, worth=0)

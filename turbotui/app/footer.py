@@ -22,14 +22,14 @@ def footer(actions: Sequence[Action], screens: Sequence[ScreenTab], number: str,
     Args:
         actions: those of the screen that have a label, in the order in which they are shown.
         screens: all screens.
-        number: key of the screen that is shown, which is always named.
+        number: key of the screen that is shown, whose name is worth as much as the keys of rank 0.
         width: of the line.
         worth: rank up to which keys are worth more than the names of the other screens.
     """
     keys = {key for _, key, _ in screens}
     named: Sequence[AbstractSet[str]] = (keys, {key for key in keys if key.isdigit() or key == number}, {number}, set())
     forms = [_tabs(screens, number, words) for words in named]
-    tabs = next((one for one in forms if width - _tabs_width(one) >= _keys_width(actions, worth)), None)
+    tabs = next((one for one in forms[:2] if width - _tabs_width(one) >= _keys_width(actions, worth)), None)
     tabs = tabs or next((one for one in forms[2:] if width - _tabs_width(one) >= _keys_width(actions, 0)), forms[-1])
     right = _tabs_width(tabs)
     segments: list[TextSegment] = [(" ", StyleRole.PLAIN)]
