@@ -338,7 +338,7 @@ TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* th
     "open": Promise(r"ran there: Esc returns", undo=ESC),
     "watch": Promise("(?m)^ watch all .*Enter: watch$", undo=ESC),
     "start_stop": Promise("Stopped: every counter is closed", undo=("s",)),
-    "rows": Promise(r"\d processes ran", undo=("t", "t", "t", "t")),
+    "rows": Promise(r"\d process(es)? ran", undo=("t", "t", "t", "t")),
     "fold_all": Promise(r"▸ systemd Σ", first=("t", "t"), now=r"▾ systemd", undo=("*", "t", "t", "t")),
     "timeline": Promise(r"\|-10 s", undo=("v",)),
     "explain": Promise(r"· PID \d+ · TID \d+ · [\d.]+ % ─", undo=ESC),
