@@ -170,6 +170,7 @@ def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> Non
         (["doctor", "--machine="], 2, '--machine "": an empty word'),
         (["groups", "--sort", ""], 2, '--sort "": an empty word'),
         (["record", ""], 2, 'FILE "": an empty word names no file'),
+        (["diff", "a", ""], 2, 'B "": an empty word names no file'),
         (["gather", ""], 2, 'FILE.tar.gz "": an empty word names no file'),
         (["stat", "--replay", ""], 1, "option '--replay' has an empty argument that names nothing: leave it out"),
         (["stat", "--host=", "-n", "1"], 1, "option '--host' has an empty argument"),

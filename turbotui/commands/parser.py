@@ -24,6 +24,10 @@ Exit status: 0 done, 1 failed, 2 wrong command line, 3 the machine cannot be rea
 70 a fault of turbotui itself."""
 
 
+_RECORDINGS = ("A", "B")
+"""Names of the files of `turbotui diff`."""
+
+
 class Verb(Protocol):
     """The module of a command."""
 
@@ -43,7 +47,7 @@ class Parser(argparse.ArgumentParser):
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         if "" in arg_strings and action.option_strings:
             self.error(f'{"/".join(action.option_strings)} "": an empty word names nothing; leave the option out')
-        if "" in arg_strings and str(action.metavar).startswith("FILE"):
+        if "" in arg_strings and (str(action.metavar).startswith("FILE") or action.metavar in _RECORDINGS):
             self.error(f'{action.metavar} "": an empty word names no file')
         return super()._get_values(action, arg_strings)
 
