@@ -63,19 +63,21 @@ class _Listed:
 
 
 COLUMNS: Final[tuple[Column[_Listed], ...]] = (
-    Column("id", "", -1, (), lambda one: one.column.id, help="its name", identity=True),
-    Column("available", "", -1, (), lambda one: "no" if one.absent else "yes", help="whether it can be had here"),
-    Column("category", "", -1, (), lambda one: one.column.category.value, help="where the picker lists it"),
+    Column("id", "", -1, (), lambda one: one.column.id, help="name of the column", identity=True),
+    Column("available", "", -1, (), lambda one: "no" if one.absent else "yes",
+           help="whether this machine has the column"),
+    Column("category", "", -1, (), lambda one: one.column.category.value,
+           help="heading under which the picker lists the column"),
     Column("groups", "", -1, (), lambda one: " ".join(one.column.groups),
-           help="words that --show and --hide take for it"),
+           help="words by which --show and --hide select the column"),
     Column("scope", "", -1, (), lambda one: one.column.scope.value, help="the level of the topology that it describes"),
-    Column("unit", "", -1, (), lambda one: one.column.unit, help="of its numbers"),
-    Column("formula", "", -1, (), lambda one: formula_of(one.column), help="what it is made of"),
-    Column("help", "", -1, (), lambda one: one.column.help, help="what it says"),
-    Column("document", "", -1, (), lambda one: one.column.document, help="what it follows"),
-    Column("sources", "", -1, (), _Listed.sources, help="where each of its signals is read"),
+    Column("unit", "", -1, (), lambda one: one.column.unit, help="unit of its values"),
+    Column("formula", "", -1, (), lambda one: formula_of(one.column), help="formula of its values"),
+    Column("help", "", -1, (), lambda one: one.column.help, help="meaning of the column"),
+    Column("document", "", -1, (), lambda one: one.column.document, help="document that defines the column"),
+    Column("sources", "", -1, (), _Listed.sources, help="source of each of its signals"),
     Column("reason", "", -1, (), lambda one: "" if one.absent is None else one.absent.sentence(),
-           help="why it cannot be had"),
+           help="reason for which this machine lacks the column"),
 )
 
 

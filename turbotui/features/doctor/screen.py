@@ -63,14 +63,15 @@ class DoctorRow:
 
 
 _COLUMNS: Final[tuple[Column[DoctorRow], ...]] = (
-    Column("source", "", -1, (), lambda row: row.title, help="where counters are read", priority=0, identity=True),
+    Column("source", "", -1, (), lambda row: row.title,
+           help="name of the source of counters", priority=0, identity=True),
     Column("state", "", -1, (), lambda row: row.state, help="ready, partial or absent", width=9, priority=0),
-    Column("gives", "", -1, (), lambda row: row.gives, help="what can be read from it", priority=2),
+    Column("gives", "", -1, (), lambda row: row.gives, help="what the source provides", priority=2),
     Column("usable", "", 0, (), lambda row: row.signals(usable=True),
            help="signals that it gives here", default=False),
     Column("missing", "", 0, (), lambda row: row.signals(usable=False),
            help="signals that it cannot give here", width=7, default=False),
-    Column("why", "", -1, (), lambda row: row.why, help="what is missing and why, and what to do about it",
+    Column("why", "", -1, (), lambda row: row.why, help="missing signals, the reason, and the remedy",
            priority=1),
 )
 _NAMING: Final = Naming[DoctorRow](lambda row: row.source.id if row.source else _FACTS,

@@ -78,40 +78,44 @@ class Refused:
 
 
 _SET: Final[Column[CountedColumn]] = Column("set", "", -1, (), lambda one: one.set.name, identity=True,
-                                            help="for --add set:NAME")
-_COLUMN: Final[Column[CountedColumn]] = Column("column", "", -1, (), lambda one: one.chosen.name, help="its name",
+                                            help="name of the set, as in --add set:NAME")
+_COLUMN: Final[Column[CountedColumn]] = Column("column", "", -1, (), lambda one: one.chosen.name,
+                                               help="name of the column",
                                                identity=True)
 _SCOPE: Final[Column[CountedColumn]] = Column("scope", "", -1, (), lambda one: one.shown.scope.value,
                                               help="the level of the topology that it describes")
-_UNIT: Final[Column[CountedColumn]] = Column("unit", "", -1, (), lambda one: one.shown.unit, help="of its numbers")
+_UNIT: Final[Column[CountedColumn]] = Column("unit", "", -1, (), lambda one: one.shown.unit, help="unit of its values")
 COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
     _SET, _COLUMN,
-    Column("title", "", -1, (), lambda one: one.set.title, help="what the set shows"),
+    Column("title", "", -1, (), lambda one: one.set.title, help="purpose of the set"),
     Column("origin", "", -1, (), lambda one: one.set.origin, help="the file that the set is from"),
-    Column("available", "", -1, (), lambda one: "yes" if one.absent is None else "no", help="whether it can be had"),
-    Column("own", "", -1, (), lambda one: "yes" if one.own else "no", help="whether it is there without the set"),
+    Column("available", "", -1, (), lambda one: "yes" if one.absent is None else "no",
+           help="whether this machine can count it"),
+    Column("own", "", -1, (), lambda one: "yes" if one.own else "no", help="whether the column exists without the set"),
     _SCOPE, _UNIT,
-    Column("formula", "", -1, (), lambda one: one.formula, help="how it is counted here"),
+    Column("formula", "", -1, (), lambda one: one.formula, help="formula and events on this machine"),
     Column("models", "", -1, (), lambda one: " ".join(one.chosen.used.models) if one.chosen.used else "",
-           help="patterns of the processors that this way is for; empty for every one"),
-    Column("document", "", -1, (), lambda one: one.document, help="what it follows"),
-    Column("help", "", -1, (), lambda one: one.shown.help, help="what it says"),
+           help="patterns of the processors that this formula applies to; empty for all"),
+    Column("document", "", -1, (), lambda one: one.document, help="document that defines it"),
+    Column("help", "", -1, (), lambda one: one.shown.help, help="meaning of the column"),
     Column("reason", "", -1, (), lambda one: "" if one.absent is None else one.absent.sentence(),
-           help="why it cannot be had"),
+           help="reason for which this machine cannot count it"),
 )  # fmt: skip
 SHOWN_COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
-    _COLUMN, _SCOPE, _UNIT, Column("formula", "", -1, (), lambda one: one.how, help="how it is counted, or why not"),
+    _COLUMN, _SCOPE, _UNIT, Column("formula", "", -1, (), lambda one: one.how,
+                                   help="formula and events, or the reason for their absence"),
 )  # fmt: skip
 """The columns of the table of one set, for users."""
 REFUSED_COLUMNS: Final[tuple[Column[Refused], ...]] = (
-    Column("set", "", -1, (), lambda one: one.of.set.name, help="the set", identity=True),
-    Column("column", "", -1, (), lambda one: one.of.chosen.name, help="the column", identity=True),
-    Column("number", "", 0, (), lambda one: one.number, help="in the order they are tried", identity=True),
-    Column("formula", "", -1, (), lambda one: one.alternative.formula, help="a way to count it"),
+    Column("set", "", -1, (), lambda one: one.of.set.name, help="name of the set", identity=True),
+    Column("column", "", -1, (), lambda one: one.of.chosen.name, help="name of the column", identity=True),
+    Column("number", "", 0, (), lambda one: one.number,
+           help="number of the formula, in the order in which formulas are tried", identity=True),
+    Column("formula", "", -1, (), lambda one: one.alternative.formula, help="formula and events that were tried"),
     Column("models", "", -1, (), lambda one: " ".join(one.alternative.models),
-           help="patterns of the processors that it is for; empty for every one"),
-    Column("document", "", -1, (), lambda one: one.alternative.document, help="what it follows"),
-    Column("reason", "", -1, (), lambda one: one.why.sentence(), help="why it is not taken here"),
+           help="patterns of the processors that this formula applies to; empty for all"),
+    Column("document", "", -1, (), lambda one: one.alternative.document, help="document that defines it"),
+    Column("reason", "", -1, (), lambda one: one.why.sentence(), help="reason for which this machine cannot count it"),
 )
 
 

@@ -73,33 +73,39 @@ _ALWAYS: Final = ("type", "config", "config1", "config2", "config3")
 _SELDOM_SET: Final = ("config4", "sample_period", "sample_freq", "bp_type", "branch_sample_type", "sample_max_stack",
                       "aux_sample_size", *(name for name in FLAGS if name != "precise_ip_high"))
 _FIRST: Final[tuple[Column[EncodingRow], ...]] = (
-    Column("number", "", 0, (), lambda one: one.number, help="of the counter in the whole string", identity=True),
+    Column("number", "", 0, (), lambda one: one.number,
+           help="number of the counter in the whole string", identity=True),
     Column("string", "", -1, (), lambda one: one.event.string, help="the event as written", identity=True),
-    Column("fstr", "", -1, (), lambda one: one.event.fstr, help="the same in full"),
+    Column("fstr", "", -1, (), lambda one: one.event.fstr, help="event string with all attributes"),
     Column("idx", "", 0, (), lambda one: one.event.index, help="libpfm's number of the event"),
-    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="in sysfs; empty where the kernel chooses the core PMU"),
-    Column("engine", "", -1, (), lambda one: one.event.engine, help="who encoded it: own, tables or libpfm"),
-    Column("name", "", -1, (), lambda one: one.event.name, help="what name= gave, else the string"),
+    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="PMU in sysfs; empty if the kernel chooses the core PMU"),
+    Column("engine", "", -1, (), lambda one: one.event.engine, help="encoder of the event: own, tables or libpfm"),
+    Column("name", "", -1, (), lambda one: one.event.name, help="name given by name=, else the string"),
 )
 _ENCODING: Final = tuple(map(_member, _ALWAYS))
 _MEMBERS: Final = tuple(map(_member, _SELDOM_SET))
 _MEANING: Final[tuple[Column[EncodingRow], ...]] = (
-    Column("unit", "", -1, (), lambda one: one.event.unit, help="of the counts times scale; empty for a plain count"),
+    Column("unit", "", -1, (), lambda one: one.event.unit, help="unit of count times scale; empty for a plain count"),
     Column("scale", "", -1, (), lambda one: one.event.scale, help="factor from counts to the unit"),
-    Column("cpus", "", -1, (), lambda one: format_cpulist(one.event.cpus) or "all", help="where it is opened"),
+    Column("cpus", "", -1, (), lambda one: format_cpulist(one.event.cpus) or "all",
+           help="CPUs on which the event is opened"),
     Column("group", "", 0, (), lambda one: one.event.group, help="number of its group in the string"),
-    Column("leader", "", -1, (), lambda one: _word(one.event.leader), help="whether it leads its group"),
+    Column("leader", "", -1, (), lambda one: _word(one.event.leader), help="whether the event leads its group"),
 )
 _SELDOM: Final[tuple[Column[EncodingRow], ...]] = (
-    Column("table", "", -1, (), lambda one: one.event.table, help="the vendor's tables that the event is of"),
-    Column("description", "", -1, (), lambda one: one.event.description, help="what the vendor's table says of it"),
-    Column("cpu", "", 0, (), lambda one: None if one.event.cpu < 0 else one.event.cpu, help="what libpfm's cpu= gave"),
-    Column("snapshot", "", -1, (), lambda one: _word(one.event.snapshot), help="a level, not a running count"),
-    Column("per_package", "", -1, (), lambda one: _word(one.event.per_package), help="counted once a package"),
-    Column("weak", "", -1, (), lambda one: _word(one.event.weak), help="its group may be broken up"),
-    Column("sample_read", "", -1, (), lambda one: _word(one.event.sample_read), help="the modifier S"),
-    Column("bpf", "", -1, (), lambda one: _word(one.event.bpf), help="the modifier b"),
-    Column("retire_latency", "", -1, (), lambda one: _word(one.event.retire_latency), help="the modifier R"),
+    Column("table", "", -1, (), lambda one: one.event.table, help="the vendor's tables that define the event"),
+    Column("description", "", -1, (), lambda one: one.event.description, help="description in the vendor's table"),
+    Column("cpu", "", 0, (), lambda one: None if one.event.cpu < 0 else one.event.cpu,
+           help="CPU given by libpfm's cpu="),
+    Column("snapshot", "", -1, (), lambda one: _word(one.event.snapshot),
+           help="whether the value is a level and not a running count"),
+    Column("per_package", "", -1, (), lambda one: _word(one.event.per_package),
+           help="whether it is counted once for each package"),
+    Column("weak", "", -1, (), lambda one: _word(one.event.weak), help="whether its group may be split"),
+    Column("sample_read", "", -1, (), lambda one: _word(one.event.sample_read), help="whether it has the modifier S"),
+    Column("bpf", "", -1, (), lambda one: _word(one.event.bpf), help="whether it has the modifier b"),
+    Column("retire_latency", "", -1, (), lambda one: _word(one.event.retire_latency),
+           help="whether it has the modifier R"),
     Column("options", "", -1, (), lambda one: ",".join(f"{name}={value}" for name, value in one.event.options),
            help="terms that only sampling or perf's own output use"),
 )
@@ -118,13 +124,13 @@ def encoding_table(events: Sequence[EncodedEvent]) -> RowTable[EncodingRow]:
 
 
 _CODES: Final[tuple[Column[Codes], ...]] = (
-    Column("number", "", 0, (), lambda one: one.number, help="of the event in the whole string", identity=True),
+    Column("number", "", 0, (), lambda one: one.number, help="number of the event in the whole string", identity=True),
     Column("string", "", -1, (), lambda one: one.event.string, help="the event as written", identity=True),
-    Column("fstr", "", -1, (), lambda one: one.event.fstr, help="the same in full"),
+    Column("fstr", "", -1, (), lambda one: one.event.fstr, help="event string with all attributes"),
     Column("idx", "", 0, (), lambda one: one.event.index, help="libpfm's number of the event"),
-    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="the PMU whose registers they are for"),
-    Column("engine", "", -1, (), lambda one: one.event.engine, help="who encoded it: own or libpfm"),
-    Column("count", "", 0, (), lambda one: len(one.event.codes), help="how many codes it has"),
+    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="PMU whose registers the codes are for"),
+    Column("engine", "", -1, (), lambda one: one.event.engine, help="encoder of the event: own or libpfm"),
+    Column("count", "", 0, (), lambda one: len(one.event.codes), help="number of its codes"),
 )
 
 
@@ -141,17 +147,18 @@ def _code(at: int) -> Column[Codes]:
 
 
 LISTING_COLUMNS: Final[tuple[Column[OfferedEvent], ...]] = (
-    Column("name", "", -1, (), lambda one: one.event.name, help="as an event string has it", identity=True),
-    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="who counts it"),
+    Column("name", "", -1, (), lambda one: one.event.name,
+           help="name of the event, as in event strings", identity=True),
+    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="PMU that counts it"),
     Column("kind", "", -1, (), lambda one: one.event.kind,
            help="hardware, software, cache, pmu (of sysfs), tracepoint, vendor (of its tables) or model (libpfm's)"),
-    Column("unit", "", -1, (), lambda one: one.event.unit, help="of its counts; empty for a plain count"),
-    Column("engine", "", -1, (), lambda one: one.event.engine, help="who encodes it: own, tables or libpfm"),
+    Column("unit", "", -1, (), lambda one: one.event.unit, help="unit of its counts; empty for a plain count"),
+    Column("engine", "", -1, (), lambda one: one.event.engine, help="encoder of the event: own, tables or libpfm"),
     Column("opens", "", -1, (), lambda one: _word(one.refused is None) if one.tried else None,
-           help="whether a counter opened now"),
-    Column("description", "", -1, (), lambda one: one.event.description, help="what it counts"),
+           help="whether opening a counter succeeded just now"),
+    Column("description", "", -1, (), lambda one: one.event.description, help="description of what it counts"),
     Column("reason", "", -1, (), lambda one: "" if one.refused is None else one.refused.sentence(),
-           help="why it does not open"),
+           help="reason for which it does not open"),
 )
 _NOT_TRIED: Final = Unavailable(Reason.NOT_READ, "nobody tried to open the event")
 

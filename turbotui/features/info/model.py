@@ -130,10 +130,10 @@ class ConfigurationLine:
 
 
 COLUMNS: Final[tuple[Column[ConfigurationLine], ...]] = (
-    Column("section", "", -1, (), lambda line: line.section, help="what the line is about", priority=0, identity=True),
+    Column("section", "", -1, (), lambda line: line.section, help="subject of the line", priority=0, identity=True),
     Column("line", "", 0, (), lambda line: line.number, help="number within the section", identity=True, default=False),
     Column("text", "", -1, (), lambda line: line.text, help="the line", priority=0),
-    Column("source", "", -1, (), lambda line: line.source, help="where it was read"),
+    Column("source", "", -1, (), lambda line: line.source, help="register, file or instruction that was read"),
 )
 
 

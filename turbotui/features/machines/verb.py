@@ -18,19 +18,21 @@ from turbotui.simulated.shapes import MachineShape
 from turbotui.tables.envelope import Envelope
 
 MACHINE_COLUMNS: Final[tuple[Column[MachineShape], ...]] = (
-    Column("name", "", -1, (), lambda shape: shape.name, help="for --machine NAME", identity=True),
+    Column("name", "", -1, (), lambda shape: shape.name, help="name of the model, as in --machine NAME", identity=True),
     Column("packages", "", 0, (), lambda shape: shape.packages, help="processor packages"),
     Column("CPUs", "", 0, (), lambda shape: shape.cpus, help="logical CPUs"),
-    Column("summary", "", -1, (), lambda shape: shape.summary, help="what it is"),
+    Column("summary", "", -1, (), lambda shape: shape.summary, help="summary of the machine"),
 )
 APPLICATION_COLUMNS: Final[tuple[Column[SimulatedApplication], ...]] = (
-    Column("name", "", -1, (), lambda one: one.name, help="for --machine NAME+APPLICATION", identity=True),
-    Column("summary", "", -1, (), lambda one: one.summary, help="what runs on every CPU"),
+    Column("name", "", -1, (), lambda one: one.name,
+           help="name of the application, as in --machine NAME+APPLICATION", identity=True),
+    Column("summary", "", -1, (), lambda one: one.summary, help="summary of what runs on every CPU"),
 )
 CAUSE_COLUMNS: Final[tuple[Column[SimulatedCause], ...]] = (
-    Column("name", "", -1, (), lambda one: one.name, help="for --machine NAME+CAUSE, or NAME+CAUSE+CAUSE",
+    Column("name", "", -1, (), lambda one: one.name,
+           help="name of the cause, as in --machine NAME+CAUSE or NAME+CAUSE+CAUSE",
            identity=True),
-    Column("summary", "", -1, (), lambda one: one.summary, help="what is so on the machine"),
+    Column("summary", "", -1, (), lambda one: one.summary, help="summary of the cause's effect on the machine"),
 )
 
 

@@ -72,28 +72,28 @@ def _joules(row: PowerRow) -> Value:
 
 COLUMNS: Final[tuple[PowerColumn, ...]] = (
     Column("Consumer", "", -1, (), _of("name"), width=12, priority=0, identity=True,
-           help="What takes power, or tells what the machine takes."),
+           help="Name of the consumer of power, or of the meter of the whole machine."),
     Column("Watt", "W", 2, (), _of("watts"), width=8, priority=0, document=_SOURCE,
-           help="Its power, mean over the interval where a counter of energy says it, else as its meter says."),
+           help="Power: the mean over the interval if there is a counter of energy, else the meter's value."),
     Column("Share", "%", 1, (), _share, width=5, priority=1, scale=PERCENT, document=_SOURCE,
-           help="The same in percent of what the machine takes."),
+           help="Power in percent of the power of the machine."),
     Column("Role", "", -1, (), lambda row: row.consumer.role.value, width=9, priority=2, document=_SOURCE,
            identity=True,  # a label in openmetrics, because only counted rows may be added up
            help="counted: added up; inside: a part of another row; platform: what the sum is held against."),
     Column("Inside", "", -1, (), lambda row: row.consumer.inside or None, width=9, priority=3, document=_SOURCE,
            help="The row whose watts contain these."),
-    Column("Joule", "J", 2, (), _joules, width=9, priority=6, document=_SOURCE, help="Its energy in the interval."),
+    Column("Joule", "J", 2, (), _joules, width=9, priority=6, document=_SOURCE, help="Energy in the interval."),
     Column("Busy%", "%", 1, (), _of("busy"), width=5, priority=5, scale=PERCENT,
            document="kernel drivers/accel/ivpu/ivpu_sysfs.c",
-           help="Share of the interval in which it worked, of what tells that instead of watts."),
+           help="Share of the interval in which it was busy, for devices that report this instead of watts."),
     Column("MHz", "MHz", 0, (), _of("clock"), width=5, priority=5, document="kernel drivers/accel/ivpu/ivpu_sysfs.c",
-           help="Its clock, likewise."),
+           help="Clock, for devices that report it instead of watts."),
     Column("AvgOver", "s", 2, (), _of("averaged"), width=7, priority=6,
            document="kernel Documentation/hwmon/sysfs-interface.rst, power[1-*]_average_interval",
-           help="Seconds over which its meter averages."),
+           help="Seconds over which the meter averages."),
     Column("Age", "s", 0, (), _of("age"), width=4, priority=6, document=_SOURCE,
-           help="Seconds since its meter was read; of a battery, since turbotui saw its numbers change."),
-    Column("Device", "", -1, (), _of("words"), width=24, priority=4, help="What its driver calls it."),
+           help="Seconds since the meter was read; of a battery, since turbotui saw its numbers change."),
+    Column("Device", "", -1, (), _of("words"), width=24, priority=4, help="Name of the device in its driver."),
 )
 
 _WATTS: Final = frozenset({"Watt", "Share", "Joule"})
@@ -155,11 +155,11 @@ def _titled(name: str, unit: str, words: str, *, decimals: int = 1, suffix: str 
 
 
 def _naming(title: str) -> tuple[Column[MeterRow], ...]:
-    return (Column(title, "", -1, (), lambda row: row.name, width=8, identity=True, help="Which one."),)
+    return (Column(title, "", -1, (), lambda row: row.name, width=8, identity=True, help="Name of the row."),)
 
 
 _DEVICE: Final[Column[MeterRow]] = Column("Device", "", -1, (), lambda row: row.label, width=24,
-                                          help="What its driver calls it.")
+                                          help="Name of the device in its driver.")
 BATTERY_COLUMNS: Final = (
     *_naming("Battery"),
     _titled("State", "", "Charging, Discharging, Full or Not charging.", decimals=-1, width=12),

@@ -32,14 +32,15 @@ class _Flat:
 
 _POINTS: Final[tuple[Column[_Point], ...]] = (
     Column("threads", "", -1, (), lambda row: row.curve.threads, help="one, all, or the CPUs", identity=True),
-    Column("kernel", "", -1, (), lambda row: row.curve.kernel, help="what the threads do", identity=True),
+    Column("kernel", "", -1, (), lambda row: row.curve.kernel, help="operation of the threads", identity=True),
     Column("size", "KiB", 0, (), lambda row: row.one.bytes / 1024, help="working set of each thread", identity=True),
-    Column("GB/s", "GB/s", 2, (), lambda row: row.one.rate / 1e9, help="of all threads together"),
+    Column("GB/s", "GB/s", 2, (), lambda row: row.one.rate / 1e9, help="bandwidth of all threads together"),
 )
 _PLATEAUS: Final[tuple[Column[_Flat], ...]] = (
     Column("threads", "", -1, (), lambda row: row.curve.threads, help="one, all, or the CPUs", identity=True),
-    Column("kernel", "", -1, (), lambda row: row.curve.kernel, help="what the threads do", identity=True),
-    Column("plateau", "", 0, (), lambda row: row.number, help="its number, from the smallest set on", identity=True),
+    Column("kernel", "", -1, (), lambda row: row.curve.kernel, help="operation of the threads", identity=True),
+    Column("plateau", "", 0, (), lambda row: row.number,
+           help="number of the plateau, from the smallest set on", identity=True),
     Column("from", "KiB", 0, (), lambda row: row.one.first / 1024, help="smallest working set of a thread"),
     Column("to", "KiB", 0, (), lambda row: row.one.last / 1024, help="largest"),
     Column("GB/s", "GB/s", 2, (), lambda row: row.one.rate / 1e9, help="median, of all threads together"),

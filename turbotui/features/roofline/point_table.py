@@ -31,20 +31,22 @@ class _Numbered:
 
 
 _COLUMNS: Final[tuple[Column[_Numbered], ...]] = (
-    Column("name", "", -1, (), lambda row: row.point.name, help="of the row: machine, cpu 3, a command", identity=True),
-    Column("interval", "", 0, (), lambda row: row.number, help="its number, from 1", identity=True),
-    Column("end", "s", 6, (), lambda row: row.point.seconds, help="of the interval, from the start of the first"),
+    Column("name", "", -1, (), lambda row: row.point.name,
+           help="name of the row: machine, cpu 3, a command", identity=True),
+    Column("interval", "", 0, (), lambda row: row.number, help="number of the interval, from 1", identity=True),
+    Column("end", "s", 6, (), lambda row: row.point.seconds, help="end of the interval, from the start of the first"),
     Column("AI", "flop/byte", 6, (), lambda row: row.point.intensity, help="arithmetic intensity"),
     Column("GFLOP/s", "GFLOP/s", 6, (), lambda row: row.point.gflops, help="floating-point operations"),
     Column("GB/s", "GB/s", 6, (), lambda row: row.point.gbytes, help="bytes that its cores load and store"),
-    Column("width", "", -1, (), lambda row: row.point.dominant or None, help="of most floating-point instructions"),
+    Column("width", "", -1, (), lambda row: row.point.dominant or None,
+           help="vector width of most floating-point instructions"),
     Column("bytes by", "", -1, (), lambda row: None if row.point.width is None else row.point.width.value,
-           help="how accesses become bytes"),
+           help="conversion of accesses to bytes"),
     Column("length", "s", 9, (), lambda row: row.point.length,
-           help="of the interval, or how long the thread ran in it: times a rate, so many operations or bytes"),
+           help="length of the interval, or run time of the thread in it; times a rate, it gives operations or bytes"),
     Column("rates per", "", -1, (),
            lambda row: "second of the thread's run time" if row.point.task else "second of the interval",
-           help="what a second of GFLOP/s and GB/s is of"),
+           help="time that a second of GFLOP/s and GB/s means"),
 )
 
 

@@ -62,53 +62,58 @@ def _of_stretch(row: PhaseOfRow) -> RoofVerdict | None:
 
 
 _NAME: Final[Column[JudgedPoint]] = Column("name", "", -1, (), lambda row: row.point.name, identity=True,
-                                          help="of the row: machine, cpu 3, a command")
+                                          help="name of the row: machine, cpu 3, a command")
 _TOTALS: Final[tuple[Column[JudgedPoint], ...]] = (
     _NAME,
     Column("AI", "flop/byte", 4, (), lambda row: row.point.intensity, help="arithmetic intensity"),
     Column("GFLOP/s", "GFLOP/s", 6, (), lambda row: row.point.gflops, help="floating-point operations"),
     Column("GB/s", "GB/s", 3, (), lambda row: row.point.gbytes, help="bytes that its cores load and store"),
-    Column("width", "", -1, (), lambda row: row.point.dominant or None, help="of most floating-point instructions"),
-    Column("length", "s", 3, (), lambda row: row.point.length, help="of the intervals that were counted"),
+    Column("width", "", -1, (), lambda row: row.point.dominant or None,
+           help="vector width of most floating-point instructions"),
+    Column("length", "s", 3, (), lambda row: row.point.length, help="length of the counted intervals"),
     *_verdict_columns(_of_total),
 )
 _WORKING: Final[tuple[Column[JudgedPoint], ...]] = (
     _NAME,
     Column("cores", "", 1, (), lambda row: None if row.point.working is None else row.point.working.cores,
-           help="that worked, on average"),
+           help="number of cores that worked, on average"),
     Column("cores beside", "", 1, (), lambda row: None if row.point.working is None else row.point.working.beside,
-           help="that worked and shared the memory, its own among them"),
+           help="number of working cores that share the memory, including the row's own"),
     Column("memory", "GB/s", 3, (), lambda row: None if row.point.working is None or row.point.working.traffic is None
-           else row.point.working.traffic / 1e9, help="that the controllers of that memory counted"),
+           else row.point.working.traffic / 1e9, help="traffic that the controllers of that memory counted"),
     Column("memory used", "%", 1, (), lambda row: None if row.used is None else 100.0 * row.used,
-           help="of the memory's bandwidth, by its controllers"),
+           help="share of the memory's bandwidth, by its controllers"),
     Column("judged by them", "", -1, (), lambda row: None if row.verdict is None else
-           "yes" if row.verdict.counted else "no", help="whether the roof is memory by what its controllers counted"),
+           "yes" if row.verdict.counted else "no", help="whether the roof is memory according to its controllers' "
+           "counts"),
 )
 _SOURCES: Final[tuple[Column[JudgedPoint], ...]] = (
     _NAME,
     Column("bytes by", "", -1, (), lambda row: None if row.point.width is None else row.point.width.value,
-           help="how accesses become bytes"),
-    Column("roofs", "", -1, (), lambda row: row.choice.source, help="where they are from, or why there are none"),
+           help="conversion of accesses to bytes"),
+    Column("roofs", "", -1, (), lambda row: row.choice.source,
+           help="origin of the roofs, or the reason for their absence"),
 )
 _PLACE: Final[tuple[Column[PhaseOfRow], ...]] = (
     Column("AI", "flop/byte", 4, (), lambda row: row.phase.intensity, help="arithmetic intensity"),
     Column("GFLOP/s", "GFLOP/s", 3, (), lambda row: row.phase.gflops, help="floating-point operations"),
-    Column("length", "s", 2, (), lambda row: row.phase.seconds, help="of all of it"),
-    Column("intervals", "", 0, (), lambda row: row.phase.intervals, help="how many"),
-    Column("width", "", -1, (), lambda row: row.phase.dominant or None, help="of most floating-point instructions"),
+    Column("length", "s", 2, (), lambda row: row.phase.seconds, help="length of the phase's intervals together"),
+    Column("intervals", "", 0, (), lambda row: row.phase.intervals, help="number of intervals"),
+    Column("width", "", -1, (), lambda row: row.phase.dominant or None,
+           help="vector width of most floating-point instructions"),
 )
 _BEHAVIOURS: Final[tuple[Column[PhaseOfRow], ...]] = (
-    Column("name", "", -1, (), lambda row: row.name, help="of the row", identity=True),
-    Column("behaviour", "", 0, (), lambda row: row.number, help="phases at one place, by their first one",
+    Column("name", "", -1, (), lambda row: row.name, help="name of the row", identity=True),
+    Column("behaviour", "", 0, (), lambda row: row.number,
+           help="number of the behaviour: phases at the same place, by the first of them",
            identity=True),
     *_PLACE, *_verdict_columns(_of_stretch),
 )
 _PHASES: Final[tuple[Column[PhaseOfRow], ...]] = (
-    Column("name", "", -1, (), lambda row: row.name, help="of the row", identity=True),
-    Column("phase", "", 0, (), lambda row: row.at, help="its number, from 1", identity=True),
-    Column("start", "s", 2, (), lambda row: row.phase.start, help="from the start of the run"),
-    Column("behaviour", "", 0, (), lambda row: row.number, help="the one that it is of"),
+    Column("name", "", -1, (), lambda row: row.name, help="name of the row", identity=True),
+    Column("phase", "", 0, (), lambda row: row.at, help="number of the phase, from 1", identity=True),
+    Column("start", "s", 2, (), lambda row: row.phase.start, help="start of the phase, from the start of the run"),
+    Column("behaviour", "", 0, (), lambda row: row.number, help="number of the behaviour that the phase belongs to"),
     *_PLACE,
 )
 
@@ -118,9 +123,12 @@ def _of_region(row: JudgedRegion) -> RoofVerdict | None:
 
 
 _REGIONS: Final[tuple[Column[JudgedRegion], ...]] = (
-    Column("region", "", -1, (), lambda row: row.region.name, help="as the command marks it", identity=True),
-    Column("entries", "", 0, (), lambda row: row.region.entries, help="how often a thread entered it"),
-    Column("time", "s", 3, (), lambda row: row.region.seconds, help="in which it was open in at least one thread"),
+    Column("region", "", -1, (), lambda row: row.region.name,
+           help="name of the region, as the command marks it", identity=True),
+    Column("entries", "", 0, (), lambda row: row.region.entries,
+           help="number of times that a thread entered the region"),
+    Column("time", "s", 3, (), lambda row: row.region.seconds,
+           help="time in which the region was open in at least one thread"),
     Column("AI", "flop/byte", 4, (), lambda row: None if row.judged is None else row.judged.point.intensity,
            help="arithmetic intensity"),
     Column("GFLOP/s", "GFLOP/s", 3, (), lambda row: None if row.judged is None else row.judged.point.gflops,
@@ -128,36 +136,39 @@ _REGIONS: Final[tuple[Column[JudgedRegion], ...]] = (
     Column("GB/s", "GB/s", 3, (), lambda row: None if row.judged is None else row.judged.point.gbytes,
            help="bytes that its cores load and store"),
     Column("width", "", -1, (), lambda row: None if row.judged is None else row.judged.point.dominant or None,
-           help="of most floating-point instructions"),
+           help="vector width of most floating-point instructions"),
     *_verdict_columns(_of_region),
     Column("by time", "%", 1, (), lambda row: 100.0 * row.region.apportioned,
-           help="share of its time whose counts are shared out by time: marks came faster than counters are read"),
+           help="share of its time whose counts are divided by time, because marks came faster than counters are read"),
 )
 _LEVELS: Final[tuple[Column[LevelPoint], ...]] = (
-    Column("name", "", -1, (), lambda row: row.point.name, help="of the row, or of a region", identity=True),
-    Column("level", "", -1, (), lambda row: row.level, help="of the memory", identity=True),
-    Column("AI", "flop/byte", 4, (), lambda row: row.intensity, help="operations by the bytes of this level"),
+    Column("name", "", -1, (), lambda row: row.point.name, help="name of the row or region", identity=True),
+    Column("level", "", -1, (), lambda row: row.level, help="level of the memory", identity=True),
+    Column("AI", "flop/byte", 4, (), lambda row: row.intensity, help="operations divided by the bytes of this level"),
     Column("GFLOP/s", "GFLOP/s", 3, (), lambda row: row.point.gflops, help="floating-point operations"),
-    Column("GB/s", "GB/s", 3, (), lambda row: row.gbytes, help="of this level: L1 what the cores load and store, L2 "
-           "and L3 lines that pass between it and the level before, DRAM what its controllers move"),
-    Column("roof", "GB/s", 1, (), lambda row: row.roof, help="that the level can give to what works"),
-    Column("used", "%", 1, (), lambda row: None if row.share is None else 100.0 * row.share, help="of that roof"),
+    Column("GB/s", "GB/s", 3, (), lambda row: row.gbytes,
+           help="traffic of this level: of L1 loads and stores of the cores, of L2 and L3 lines exchanged with the "
+           "previous level, of DRAM transfers by its controllers"),
+    Column("roof", "GB/s", 1, (), lambda row: row.roof, help="bandwidth that the level offers to the working CPUs"),
+    Column("used", "%", 1, (), lambda row: None if row.share is None else 100.0 * row.share, help="share of that roof"),
     Column("binds", "", -1, (), lambda row: "yes" if row.binds else "no",
-           help="whether this level is used most of all that are known"),
+           help="whether this level is the most used one of those that are known"),
 )
 _FUNCTIONS: Final[tuple[Column[FunctionPoint], ...]] = (
-    Column("function", "", -1, (), lambda row: row.name, help="by the symbol table of its file", identity=True),
-    Column("file", "", -1, (), lambda row: row.file, help="that it is in", identity=True),
-    Column("share", "%", 1, (), lambda row: 100.0 * row.share, help="of the samples by time"),
-    Column("±", "%", 1, (), lambda row: 100.0 * row.error, help="standard deviation of the share of so many samples"),
-    Column("samples", "", 0, (), lambda row: row.samples, help="by time"),
+    Column("function", "", -1, (), lambda row: row.name,
+           help="name of the function in the symbol table of its file", identity=True),
+    Column("file", "", -1, (), lambda row: row.file, help="file that contains the function", identity=True),
+    Column("share", "%", 1, (), lambda row: 100.0 * row.share, help="share of the samples by time"),
+    Column("±", "%", 1, (), lambda row: 100.0 * row.error, help="standard deviation of the share"),
+    Column("samples", "", 0, (), lambda row: row.samples, help="number of samples by time"),
     Column("AI", "flop/byte", 4, (), lambda row: row.intensity, help="arithmetic intensity, by samples of its events"),
     Column("GFLOP", "GFLOP", 3, (), lambda row: None if row.flops is None else row.flops / 1e9, help="operations"),
-    Column("GB", "GB", 3, (), lambda row: None if row.bytes is None else row.bytes / 1e9, help="loaded and stored"),
+    Column("GB", "GB", 3, (), lambda row: None if row.bytes is None else row.bytes / 1e9,
+           help="gigabytes loaded and stored"),
 )
 _ENERGY: Final[tuple[Column[Result], ...]] = (
-    Column("energy", "J", 1, (), lambda row: row.joules, help="of all packages, with everything else that ran"),
-    Column("power", "W", 1, (), lambda row: row.watts, help="of all packages"),
+    Column("energy", "J", 1, (), lambda row: row.joules, help="energy of all packages, including other programs"),
+    Column("power", "W", 1, (), lambda row: row.watts, help="power of all packages"),
     Column("efficiency", "GFLOP/J", 4, (), lambda row: row.efficiency, help="GFLOP/s per W"),
 )
 POINT_COLUMNS: Final[tuple[Column[JudgedPoint], ...]] = (*_TOTALS, *_WORKING[1:], *_SOURCES[1:])

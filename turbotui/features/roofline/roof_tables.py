@@ -98,10 +98,11 @@ _PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = (
     Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
     Column("ISA", "", -1, (), lambda row: row.one.isa, help="width of the instructions", identity=True),
     Column("operation", "", -1, (), lambda row: row.one.operation.value, help="the instructions", identity=True),
-    Column("precision", "", -1, (), lambda row: row.one.precision.word, help="of the numbers", identity=True),
+    Column("precision", "", -1, (), lambda row: row.one.precision.word, help="precision of the numbers", identity=True),
     Column("GFLOP/s", "GFLOP/s", 2, (), lambda row: row.one.flops / 1e9, width=9,
            help="flat roof: floating-point operations of all threads together"),
-    Column("flop/cycle", "flop/cycle", 2, (), lambda row: row.per_cycle(row.one.flops), help="of one core"),
+    Column("flop/cycle", "flop/cycle", 2, (), lambda row: row.per_cycle(row.one.flops),
+           help="floating-point operations of one core in a cycle"),
     Column("origin", "", -1, (), lambda row: _origin(row.roofs), help=_ORIGIN, identity=True),
 )
 _INTEGER_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = (
@@ -114,20 +115,23 @@ _INTEGER_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = (
 )
 _BANDWIDTHS: Final[tuple[Column[RoofPart[Bandwidth]], ...]] = (
     Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
-    Column("level", "", -1, (), lambda row: row.one.level, help="of the memory, where the data lies", identity=True),
+    Column("level", "", -1, (), lambda row: row.one.level,
+           help="level of the memory in which the data is", identity=True),
     Column("mix", "", -1, (), lambda row: row.one.mix.word, help="loads and stores", identity=True),
     Column("ISA", "", -1, (), lambda row: row.one.isa, help="width of the accesses", identity=True),
     Column("GB/s", "GB/s", 2, (), lambda row: row.one.rate / 1e9, width=9,
            help="slanted roof: bytes of all threads together between cores and registers"),
-    Column("byte/cycle", "byte/cycle", 2, (), lambda row: row.per_cycle(row.one.rate), help="of one core"),
+    Column("byte/cycle", "byte/cycle", 2, (), lambda row: row.per_cycle(row.one.rate),
+           help="bytes of one core in a cycle"),
     Column("origin", "", -1, (), lambda row: _origin(row.roofs, row.one.at_most),
            help=f"{_ORIGIN}, or the most that the family has", identity=True),
 )
 _RIDGES: Final[tuple[Column[Meeting], ...]] = (
     Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
     Column("peak", "", -1, (), lambda row: row.peak.name, help="the highest flat roof", identity=True),
-    Column("level", "", -1, (), lambda row: row.slant.level, help="of the memory", identity=True),
-    Column("mix", "", -1, (), lambda row: row.slant.mix.word, help="of its steepest roof", identity=True),
+    Column("level", "", -1, (), lambda row: row.slant.level, help="level of the memory", identity=True),
+    Column("mix", "", -1, (), lambda row: row.slant.mix.word,
+           help="mix of loads and stores of its steepest roof", identity=True),
     Column("ridge", "flop/byte", 4, (), lambda row: row.intensity,
            help="intensity from which on arithmetic, not this level, is the limit"),
     *map(_attainable, _CHECK_POINTS),
@@ -147,8 +151,8 @@ _CORES: Final[tuple[Column[Cores], ...]] = (
     Column("group", "", 0, (), lambda row: row.number, help="cores of one kind and clock", identity=True),
     Column("core type", "", -1, (), lambda row: row.one.kind, help="P, E or LP on hybrid machines", identity=True),
     Column("core", "", -1, (), lambda row: row.one.name, help="microarchitecture", identity=True),
-    Column("cores", "", 0, (), lambda row: row.one.cores, help="how many are added up"),
-    Column("clock", "MHz", 0, (), lambda row: row.one.hertz / 1e6, help="of the spec sheet and cpufreq"),
+    Column("cores", "", 0, (), lambda row: row.one.cores, help="number of cores in the sum"),
+    Column("clock", "MHz", 0, (), lambda row: row.one.hertz / 1e6, help="clock by the data sheet and cpufreq"),
 )
 _MEASURED_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = _PEAKS + _evidence("GFLOP/s")
 _MEASURED_INTEGER_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = _INTEGER_PEAKS + _evidence("GOP/s")

@@ -46,33 +46,34 @@ def _throttling(row: Numbered) -> Throttling:
 
 
 _NUMBER: Final[tuple[Column[Numbered], ...]] = (
-    Column("run", "", 0, (), lambda row: row.number, help="its number, the oldest is 1", width=3,
+    Column("run", "", 0, (), lambda row: row.number, help="number of the run; the oldest is 1", width=3,
            identity=True),
     Column("when", "", -1, (), lambda row: _time(row.kept.when), help="end of the measurement (UTC)", identity=True),
 )
 _HISTORY: Final[tuple[Column[Numbered], ...]] = (
     *_NUMBER,
-    Column("baseline", "", -1, (), lambda row: row.kept.baseline, help="what was predicted from", identity=True),
-    Column("unit", "", -1, (), lambda row: row.kept.unit, help="of the scores", identity=True),
+    Column("baseline", "", -1, (), lambda row: row.kept.baseline, help="baseline of the prediction", identity=True),
+    Column("unit", "", -1, (), lambda row: row.kept.unit, help="unit of the scores", identity=True),
     Column("load", "", -1, (), lambda row: row.kept.load, help="the command that was run", identity=True),
     Column("ratio", "", 5, (), lambda row: row.kept.ratio, help="the lowest APERF/MPERF of a busy CPU"),
-    Column("state", "", -1, (), lambda row: row.kept.state, help="of that CPU's clock: turbo, base clock, below it"),
-    Column("busy CPUs", "", 0, (), lambda row: row.kept.busy_cpus, help="how many were"),
-    Column("busy", "%", 0, (), lambda row: share(row.kept.busy), help="of the time that they were"),
+    Column("state", "", -1, (), lambda row: row.kept.state,
+           help="state of that CPU's clock: turbo, base clock, below it"),
+    Column("busy CPUs", "", 0, (), lambda row: row.kept.busy_cpus, help="number of busy CPUs"),
+    Column("busy", "%", 0, (), lambda row: share(row.kept.busy), help="share of the time that these CPUs were busy"),
     *throttling_columns(_throttling)[:1],
-    Column("predicted", "", 3, (), lambda row: row.kept.predicted, help="score"),
+    Column("predicted", "", 3, (), lambda row: row.kept.predicted, help="predicted score"),
     Column("error", "", 3, (), lambda row: row.kept.error, help="half the width of its error bar"),
-    Column("measured", "", 3, (), lambda row: row.kept.measured, help="score, as the load gave it"),
+    Column("measured", "", 3, (), lambda row: row.kept.measured, help="score that the load printed"),
 )
 _CIRCUMSTANCES: Final[tuple[Column[Numbered], ...]] = (
     *_NUMBER,
-    Column("length", "s", 2, (), lambda row: row.kept.seconds, help="of the measurement"),
-    Column("lowest CPU", "", 0, (), lambda row: row.kept.lowest_cpu, help="whose ratio it is"),
+    Column("length", "s", 2, (), lambda row: row.kept.seconds, help="length of the measurement"),
+    Column("lowest CPU", "", 0, (), lambda row: row.kept.lowest_cpu, help="number of the CPU with the lowest ratio"),
     *throttling_columns(_throttling)[1:],
     Column("configuration", "", -1, (),
            lambda row: ", ".join(f"{key} {value}" for key, value in row.kept.configuration.items()),
-           help="of the hardware"),
-    Column("key", "", -1, (), lambda row: row.kept.key, help="what names it in its file"),
+           help="configuration of the hardware"),
+    Column("key", "", -1, (), lambda row: row.kept.key, help="key of the run in its file"),
 )
 
 
@@ -87,33 +88,35 @@ def _group(name: str, of: Callable[[Change], MeasurementSpan | None]) -> tuple[C
 
     return (
         column("", 5, lambda group: group.median, "median of those measurements"),
-        column(" runs", 0, lambda group: group.count, "how many those are"),
-        column(" throttled", 0, lambda group: group.throttled, "in how many of them CPUs were held back"),
-        column(" from", -1, lambda group: _time(group.first), "when the oldest of them was"),
-        column(" to", -1, lambda group: _time(group.last), "when the newest of them was"),
+        column(" runs", 0, lambda group: group.count, "number of those measurements"),
+        column(" throttled", 0, lambda group: group.throttled, "number of those measurements with throttled CPUs"),
+        column(" from", -1, lambda group: _time(group.first), "time of the oldest of them"),
+        column(" to", -1, lambda group: _time(group.last), "time of the newest of them"),
     )
 
 
 _TRENDS: Final[tuple[Column[Of], ...]] = (
-    Column("baseline", "", -1, (), lambda row: row.trend.baseline, help="what was predicted from", identity=True),
+    Column("baseline", "", -1, (), lambda row: row.trend.baseline, help="baseline of the prediction", identity=True),
     Column("load", "", -1, (), lambda row: row.trend.load, help="the command that was run", identity=True),
     Column("quantity", "", -1, (), lambda row: row.change.quantity, help="ratio or measured score", identity=True),
     Column("unit", "", -1, (), lambda row: row.trend.unit if row.change.quantity == "measured" else "",
-           help="of a measured score", identity=True),
+           help="unit of a measured score", identity=True),
     Column("verdict", "", -1, (), lambda row: row.change.verdict,
            help="slower, faster, unchanged, or nothing to compare with"),
-    Column("change", "%", 1, (), lambda row: share(row.change.relative), help="by so much it is more than before"),
+    Column("change", "%", 1, (), lambda row: share(row.change.relative),
+           help="relative increase over the earlier runs"),
     Column("chance", "%", 1, (), lambda row: share(row.change.chance),
-           help="by so much the two may differ although nothing changed"),
+           help="difference that may occur by chance although nothing changed"),
     *_group("now", lambda change: change.now),
     *_group("before", lambda change: change.before),
     Column("before is", "", -1, (), lambda row: None if row.change.before is None else
-           "the month before" if row.change.month else "all that is older", help="what it is compared with"),
+           "the month before" if row.change.month else "all that is older", help="span of time with which it is "
+           "compared"),
 )
 _LOADS: Final[tuple[Column[Trend], ...]] = (
-    Column("baseline", "", -1, (), lambda row: row.baseline, help="what was predicted from", identity=True),
+    Column("baseline", "", -1, (), lambda row: row.baseline, help="baseline of the prediction", identity=True),
     Column("load", "", -1, (), lambda row: row.load, help="the command that was run", identity=True),
-    Column("days", "", 1, (), lambda row: row.days, help="before the newest run, that count as now"),
+    Column("days", "", 1, (), lambda row: row.days, help="days before the newest run that count as now"),
     Column("doubtful", "", 0, (), lambda row: row.doubtful, help="runs left out because of their warnings"),
     Column("other configuration", "", 0, (), lambda row: row.otherwise,
            help="runs left out because the hardware was configured otherwise than in the newest one"),

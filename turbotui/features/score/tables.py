@@ -75,15 +75,15 @@ def scored(columns: tuple[Column[R], ...], scores: Iterable[float | None]) -> tu
 _SCORES: Final = frozenset({"value", "predicted", "error", "measured", "now", "before"})
 
 _BASELINES: Final[tuple[Column[Baseline], ...]] = (
-    Column("name", "", -1, (), lambda one: one.name, help="of the benchmark", identity=True),
-    Column("unit", "", -1, (), lambda one: one.unit, help="of its score", identity=True),
+    Column("name", "", -1, (), lambda one: one.name, help="name of the benchmark", identity=True),
+    Column("unit", "", -1, (), lambda one: one.unit, help="unit of its score", identity=True),
     Column("value", "", 3, (), lambda one: one.value, help="the score; more is better"),
     Column("ratio", "", 5, (), lambda one: one.ratio, help="lowest APERF/MPERF of a busy CPU while it ran"),
-    Column("busy CPUs", "", 0, (), lambda one: one.cpus, help="how many were busy while it ran"),
-    Column("busy", "%", 0, (), lambda one: share(one.busy), help="of the time that they were"),
+    Column("busy CPUs", "", 0, (), lambda one: one.cpus, help="number of CPUs that were busy during the benchmark"),
+    Column("busy", "%", 0, (), lambda one: share(one.busy), help="share of the time that these CPUs were busy"),
     Column("configuration", "", -1, (),
            lambda one: ", ".join(f"{key} {value}" for key, value in one.configuration.items()),
-           help="of the hardware that it was measured on"),
+           help="configuration of the hardware on which it was measured"),
 )
 
 
@@ -93,33 +93,37 @@ def _first(report: ScoreReport) -> float | None:
 
 _REPORT: Final[tuple[Column[ScoreReport], ...]] = (
     Column("baseline", "", -1, (), lambda one: one.baseline.name if one.baseline else None, identity=True,
-           help="what is predicted from"),
+           help="baseline of the prediction"),
     Column("unit", "", -1, (), lambda one: one.baseline.unit if one.baseline else None, identity=True,
-           help="of the scores"),
-    Column("runs", "", 0, (), lambda one: len(one.runs), help="how many"),
-    Column("mean", "", 5, (), lambda one: statistics.fmean(one.ratios) if one.ratios else None, help="of their ratios"),
+           help="unit of the scores"),
+    Column("runs", "", 0, (), lambda one: len(one.runs), help="number of runs"),
+    Column("mean", "", 5, (), lambda one: statistics.fmean(one.ratios) if one.ratios else None,
+           help="mean of the runs' ratios"),
     Column("median", "", 5, (), lambda one: statistics.median(one.ratios) if one.ratios else None,
-           help="of their ratios"),
-    Column("lowest", "", 5, (), lambda one: min(one.ratios, default=None), help="of their ratios"),
-    Column("highest", "", 5, (), lambda one: max(one.ratios, default=None), help="of their ratios"),
-    Column("predicted", "", 3, (), _first, help="score, of the median"),
+           help="median of the runs' ratios"),
+    Column("lowest", "", 5, (), lambda one: min(one.ratios, default=None), help="lowest of the runs' ratios"),
+    Column("highest", "", 5, (), lambda one: max(one.ratios, default=None), help="highest of the runs' ratios"),
+    Column("predicted", "", 3, (), _first, help="predicted score at the median ratio"),
     Column("error", "", 3, (), lambda one: one.prediction.error if one.prediction else None,
            help="half the width of its error bar"),
     Column("measured", "", 3, (), lambda one: statistics.median(one.scores) if one.scores else None,
            help="median of the scores that the load printed"),
-    Column("slower", "%", 1, (), lambda one: one.slower, help="by so much is what is predicted below the baseline"),
-    Column("verdict", "", -1, (), lambda one: one.verdict or None, help="of the fleet check: ok, slower, doubtful"),
+    Column("slower", "%", 1, (), lambda one: one.slower,
+           help="difference by which the prediction is below the baseline"),
+    Column("verdict", "", -1, (), lambda one: one.verdict or None,
+           help="verdict of the fleet check: ok, slower, doubtful"),
 )
 
 
 def throttling_columns(found: Callable[[R], Throttling]) -> tuple[Column[R], ...]:
     """Make the columns of throttling."""
     return (
-        Column("throttled", "", -1, (), lambda row: yes_or_no(found(row).active), help="whether CPUs were held back"),
+        Column("throttled", "", -1, (), lambda row: yes_or_no(found(row).active), help="whether CPUs were throttled"),
         Column("heat", "", 0, (), lambda row: found(row).heat, help="episodes of throttling for heat"),
         Column("limited", "%", 0, (), lambda row: share(found(row).limited),
-               help="of the time a package was held back by its power limit, at most"),
-        Column("held by", "", -1, (), lambda row: _reasons(found(row)), help="at the last reading"),
+               help="share of the time for which the power limit throttled a package, of the worst package"),
+        Column("held by", "", -1, (), lambda row: _reasons(found(row)),
+               help="reasons of throttling at the last reading"),
     )
 
 
@@ -132,24 +136,26 @@ def _throttling(row: Measured) -> Throttling:
 
 
 _RUNS: Final[tuple[Column[Measured], ...]] = (
-    Column("run", "", 0, (), lambda one: one.number, help="its number", width=3, identity=True),
-    Column("length", "s", 2, (), lambda one: one.run.seconds, help="of the measurement"),
+    Column("run", "", 0, (), lambda one: one.number, help="number of the run", width=3, identity=True),
+    Column("length", "s", 2, (), lambda one: one.run.seconds, help="length of the measurement"),
     Column("ratio", "", 5, (), lambda one: one.run.ratio, help="the lowest APERF/MPERF of a busy CPU"),
-    Column("state", "", -1, (), lambda one: one.run.state, help="of that CPU's clock: turbo, base clock, below it"),
-    Column("lowest CPU", "", 0, (), lambda one: one.run.lowest.cpu if one.run.lowest else None, help="which CPU it is"),
+    Column("state", "", -1, (), lambda one: one.run.state,
+           help="state of that CPU's clock: turbo, base clock, below it"),
+    Column("lowest CPU", "", 0, (), lambda one: one.run.lowest.cpu if one.run.lowest else None,
+           help="number of the CPU with the lowest ratio"),
     Column("core type", "", -1, (), lambda one: one.run.lowest.kind if one.run.lowest else None,
-           help="of that CPU, on hybrid machines"),
-    Column("busy CPUs", "", 0, (), lambda one: one.run.busy_cpus, help="how many were"),
-    Column("busy", "%", 0, (), lambda one: share(one.run.load), help="of the time that they were"),
+           help="core type of that CPU, on hybrid machines"),
+    Column("busy CPUs", "", 0, (), lambda one: one.run.busy_cpus, help="number of busy CPUs"),
+    Column("busy", "%", 0, (), lambda one: share(one.run.load), help="share of the time that these CPUs were busy"),
     *throttling_columns(_throttling),
     Column("measured", "", 3, (), lambda one: one.score, help="the score that the load printed"),
 )
 _RATIOS: Final[tuple[Column[OfCpu], ...]] = (
-    Column("run", "", 0, (), lambda one: one.number, help="its number", width=3, identity=True),
+    Column("run", "", 0, (), lambda one: one.number, help="number of the run", width=3, identity=True),
     Column("CPU", "", 0, (), lambda one: one.cpu.cpu, help="Linux number", identity=True),
     Column("core type", "", -1, (), lambda one: one.cpu.kind, help="P, E or LP on hybrid machines"),
     Column("ratio", "", 5, (), lambda one: one.cpu.ratio, help="APERF/MPERF"),
-    Column("busy", "%", 1, (), lambda one: share(one.cpu.busy), help="of the time that it was"),
+    Column("busy", "%", 1, (), lambda one: share(one.cpu.busy), help="share of the time that the CPU was busy"),
 )
 _WHY: Final = {"measured": NO_SCORE, "throttled": UNCOUNTED, "heat": UNCOUNTED, "limited": UNCOUNTED,
                "held by": UNCOUNTED, "predicted": NO_BASELINE, "error": NO_BASELINE, "slower": NO_BASELINE,

@@ -48,7 +48,8 @@ SPIED: Final = "spied_intervals"
 _FIRST: Final[tuple[Column[SpiedInterval], ...]] = (
     Column("seq", "", 0, (), lambda one: one.seq, help="number of the interval, from 1", identity=True),
     Column("cpu", "", 0, (), lambda one: one.cpu, help="the spy's CPU", identity=True),
-    Column("length", "s", 9, (), lambda one: round(one.seconds, 9), help="between the two readings, on the CPU itself"),
+    Column("length", "s", 9, (), lambda one: round(one.seconds, 9),
+           help="time between the two readings, taken on the CPU itself"),
 )
 _NO_TURN: Final = Unavailable(Reason.NEVER_RAN,
                               "nothing counted the event in this interval, and no rate of another one can stand for it")

@@ -246,14 +246,16 @@ def _run_seconds(row: TaskRegion) -> Value:
 
 
 _FIXED: Final[tuple[Column[TaskRegion], ...]] = (
-    Column("Region", "", -1, (), lambda row: row.name, width=16, identity=True, help="as the command marks it"),
-    Column("Entered", "", 0, (), lambda row: row.entries, width=7, help="how often a thread entered it"),
+    Column("Region", "", -1, (), lambda row: row.name, width=16, identity=True,
+           help="name of the region, as the command marks it"),
+    Column("Entered", "", 0, (), lambda row: row.entries, width=7,
+           help="number of times that a thread entered the region"),
     Column("Seconds", "s", 3, (), lambda row: row.seconds, width=8,
            help="in which it was open in at least one thread"),
     Column("Time_s", "s", 6, (), _run_seconds, width=10,
            help="run time of all threads meanwhile, by perf's task clock"),
     Column("Run%", "%", 1, (), lambda row: None if row.of_run is None else 100.0 * row.of_run, width=6, scale=PERCENT,
-           help="its share of the command's run time"),
+           help="share of the command's run time"),
     Column("IPC", "", 2, (), lambda row: row.ipc, width=6, help="instructions of a cycle"),
 )
 _OWN: Final = ("Region", "Entered", "Seconds")

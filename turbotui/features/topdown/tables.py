@@ -34,7 +34,7 @@ def _kind(row: TopdownRow) -> Value:
 
 
 NAME: Final[TopdownColumn] = Column("Place", "", -1, (), _of_place("name"), width=12, priority=0, identity=True,
-                                    help="What the row stands for.")
+                                    help="Name of the row.")
 _IDENTITY: Final = {
     RowLevel.MACHINE: (),
     RowLevel.PACKAGE: ("package",),
@@ -46,12 +46,12 @@ _IDENTITY: Final = {
     RowLevel.REGION: (),
 }
 _IDS: Final[dict[str, TopdownColumn]] = {
-    "package": Column("Package", "", 0, (), _of_place("package"), width=7, identity=True, help="Its package."),
-    "core": Column("Core", "", 0, (), _of_place("core"), width=4, identity=True, help="Its core."),
-    "cpu": Column("CPU", "", 0, (), _of_place("cpu"), width=4, identity=True, help="Its CPU."),
-    "pid": Column("PID", "", 0, (), _of_place("pid"), width=7, identity=True, help="Its process."),
-    "tid": Column("TID", "", 0, (), _of_place("tid"), width=7, identity=True, help="Its number."),
-    "kind": Column("Type", "", -1, (), _kind, width=4, identity=True, help="Its kind of core."),
+    "package": Column("Package", "", 0, (), _of_place("package"), width=7, identity=True, help="Package of the row."),
+    "core": Column("Core", "", 0, (), _of_place("core"), width=4, identity=True, help="Core of the row."),
+    "cpu": Column("CPU", "", 0, (), _of_place("cpu"), width=4, identity=True, help="CPU of the row."),
+    "pid": Column("PID", "", 0, (), _of_place("pid"), width=7, identity=True, help="Process id."),
+    "tid": Column("TID", "", 0, (), _of_place("tid"), width=7, identity=True, help="Thread id."),
+    "kind": Column("Type", "", -1, (), _kind, width=4, identity=True, help="Kind of core."),
 }
 
 
@@ -139,15 +139,16 @@ def _of_extent(name: str, factor: float = 1.0) -> Callable[[TopdownRow], Value]:
 
 
 SLOTS_PERCENT: Final = "Slots%"
-_REGION: Final[TopdownColumn] = replace(NAME, id="Region", help="As the command marks it.")
+_REGION: Final[TopdownColumn] = replace(NAME, id="Region", help="Name of the region, as the command marks it.")
 _EXTENT: Final[tuple[TopdownColumn, ...]] = (
-    Column("Entered", "", 0, (), _of_extent("entries"), width=7, priority=0, help="How often a thread entered it."),
+    Column("Entered", "", 0, (), _of_extent("entries"), width=7, priority=0,
+           help="Number of times that a thread entered the region."),
     Column("Seconds", "s", 3, (), _of_extent("seconds"), width=8, priority=0,
-           help="In which it was open in at least one thread."),
+           help="Time in which the region was open in at least one thread."),
     Column("Time%", "%", 1, (), _of_extent("of_time", 100.0), width=6, priority=0, scale=PERCENT,
-           help="Its share of the time for which the command ran."),
+           help="Share of the time for which the command ran."),
     Column(SLOTS_PERCENT, "%", 1, (), _of_extent("of_slots", 100.0), width=6, priority=0, scale=PERCENT,
-           help="Its share of all slots of the command."),
+           help="Share of all slots of the command."),
 )
 BY_TIME: Final[TopdownColumn] = Column(
     "ByTime%", "%", 1, (), _of_extent("apportioned", 100.0), width=7, priority=5,

@@ -31,7 +31,7 @@ def _says_no_events(row: Row) -> str:
     return f"{UNNAMED}: C types one, such as event=0x1,umask=0x2"
 
 
-NO_EVENTS: Final[Column[Row]] = Column("events", "", -1, (), _says_no_events, help="why there is no number")
+NO_EVENTS: Final[Column[Row]] = Column("events", "", -1, (), _says_no_events, help="reason for the absence of counts")
 """The column of a table without numbers."""
 
 

@@ -183,9 +183,11 @@ def uncore_table(counters: UncoreCounters, units: UncoreUnits, frame: Frame | No
     counters.follow(frame)
     columns: tuple[Column[Any], ...] = (PLACE, *counters.shown(units))
     if any(counters.settings(unit.pmu.name) for unit in units.units):
-        columns += (Column("filters", "", -1, (), _Filters(counters, units), width=0, help="what a row leaves out"),)
+        columns += (Column("filters", "", -1, (), _Filters(counters, units), width=0,
+                           help="filters of the row's counts"),)
     if ports is not None and any("_rc_" in unit.pmu.name for unit in units.units):
-        columns += (Column("root ports", "", -1, (), _Ports(ports), width=0, help="that it counts"),)
+        columns += (Column("root ports", "", -1, (), _Ports(ports), width=0,
+                           help="root ports whose traffic the row counts"),)
     if units.kind.id in _ENDS and any(unit.peer for unit in units.units):
         name, words = _ENDS[units.kind.id]
         columns += (Column(name, "", -1, (), _Ends(counters.stacks), width=0, help=words),)
