@@ -1,7 +1,7 @@
 """Determines core types: P, E and LP on x86, capacity classes elsewhere, with the evidence.
 
-Each witness in `_WITNESSES` evaluates one sort of evidence and returns "several types", "one type", or nothing. The
-strongest witness with an answer is used, and named. Without an answer, the core types are unknown.
+Each classifier in `CLASSIFIERS` evaluates one sort of evidence and returns "several types", "one type", or nothing. The
+strongest classifier with an answer is used, and named. Without an answer, the core types are unknown.
 
 Some differences are not evidence, because cores of one type have them, too: of highest_perf (AMD's preferred cores), of
 the top clock by some percent (Intel's Turbo Boost Max 3.0), and of base_frequency as set by an operator (Intel Speed
@@ -61,8 +61,8 @@ cores by 24 % (Arrow Lake) to 70 %.
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """The facts of a machine for witnesses."""
+class CoreTypeInputs:
+    """The facts of a machine that classifiers examine."""
 
     host: Host
     read: SysfsReader
@@ -71,7 +71,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Testimony:
+class Classification:
     """The core types that one kind of evidence gives.
 
     Attributes:
@@ -87,19 +87,19 @@ class Testimony:
     names: Mapping[int, str] | None = None
 
 
-Witness: TypeAlias = Callable[[Scene], Testimony | None]
+Classifier: TypeAlias = Callable[[CoreTypeInputs], Classification | None]
 
 
-def core_pmus(scene: Scene) -> Testimony | None:
-    """Judge by core PMUs: two PMUs mean a hybrid, even if all CPUs of one type are offline."""
+def core_pmus(inputs: CoreTypeInputs) -> Classification | None:
+    """Classify cores by their PMUs: two PMUs mean a hybrid, even if all CPUs of one type are offline."""
     lists = {
         pmu: path for pmu in _PMU_KINDS for folder in reversed(_PMU_FOLDERS)
-        if scene.read.text(path := f"{folder}/{pmu}/cpus") is not None
+        if inputs.read.text(path := f"{folder}/{pmu}/cpus") is not None
     }  # fmt: skip
     if len(lists) < 2:
         return None
-    names = {cpu: _PMU_KINDS[pmu] for pmu, path in lists.items() for cpu in scene.read.cpus(path) or ()}
-    return Testimony(f"the core PMUs {', '.join(lists)}", names=names)
+    names = {cpu: _PMU_KINDS[pmu] for pmu, path in lists.items() for cpu in inputs.read.cpus(path) or ()}
+    return Classification(f"the core PMUs {', '.join(lists)}", names=names)
 
 
 _LEAF_FEATURES, _LEAF_HYBRID, _EXTENDED, _LEAF_TOPOLOGY = 0x7, 0x1A, 0x8000_0000, 0x8000_0026
@@ -108,22 +108,22 @@ _AMD_TYPES: Final = {0: "P", 1: "E"}  # EBX[31:28] (kernel arch/x86/kernel/cpu/t
 
 
 
-def cpuid(scene: Scene) -> Testimony | None:
-    """Judge by CPUID 7 and 0x1A of Intel, 0x80000026 of AMD, by the cpuid device of each CPU."""
-    ask = {"GenuineIntel": _intel_type, "AuthenticAMD": _amd_type}.get(scene.model.vendor)
+def cpuid(inputs: CoreTypeInputs) -> Classification | None:
+    """Classify cores by CPUID 7 and 0x1A of Intel, 0x80000026 of AMD, by the cpuid device of each CPU."""
+    ask = {"GenuineIntel": _intel_type, "AuthenticAMD": _amd_type}.get(inputs.model.vendor)
     if ask is None:
         return None
     names: dict[int, str] = {}
     by = ""
-    for cpu in scene.facts:
-        said = ask(scene.host, cpu)
-        if said is None:
+    for cpu in inputs.facts:
+        found = ask(inputs.host, cpu)
+        if found is None:
             return None
-        by, name = said
+        by, name = found
         if not name:
-            return Testimony(by, dict.fromkeys(scene.facts, by))
+            return Classification(by, dict.fromkeys(inputs.facts, by))
         names[cpu] = name
-    return Testimony(by, names=names) if names else None
+    return Classification(by, names=names) if names else None
 
 
 def _intel_type(host: Host, cpu: int) -> tuple[str, str] | None:
@@ -158,28 +158,28 @@ def _leaves(host: Host, cpu: int, numbers: tuple[int, ...]) -> dict[int, Leaf] |
         return None
 
 
-def model(scene: Scene) -> Testimony | None:
-    """Judge by a processor model or architecture that exists with one core type only."""
-    known = one_kind(scene.model)
-    return Testimony(known, dict.fromkeys(scene.facts, known)) if known else None
+def model(inputs: CoreTypeInputs) -> Classification | None:
+    """Classify cores by a processor model or architecture that exists with one core type only."""
+    known = one_kind(inputs.model)
+    return Classification(known, dict.fromkeys(inputs.facts, known)) if known else None
 
 
-def identity(scene: Scene) -> Testimony | None:
-    """Judge by identity registers of each core: MIDR_EL1 on Arm, mvendorid and marchid on RISC-V.
+def identity(inputs: CoreTypeInputs) -> Classification | None:
+    """Classify cores by their identity registers: MIDR_EL1 on Arm, mvendorid and marchid on RISC-V.
 
     More than three values include revisions and islands; then capacities are better evidence, if available.
     """
-    if scene.model.x86:
+    if inputs.model.x86:
         return None
-    who = {cpu: _identity(scene.read, cpu, fact) for cpu, fact in scene.facts.items()}
+    who = {cpu: _identity(inputs.read, cpu, fact) for cpu, fact in inputs.facts.items()}
     if not who or not all(who.values()):
         return None
     kinds = len(set(who.values()))
-    if kinds > _MOST_KINDS and 1 < len({fact.capacity for fact in scene.facts.values()}) <= _MOST_KINDS:
+    if kinds > _MOST_KINDS and 1 < len({fact.capacity for fact in inputs.facts.values()}) <= _MOST_KINDS:
         return None
-    by = "mvendorid and marchid" if scene.model.architecture.startswith("riscv") else "MIDR_EL1"
+    by = "mvendorid and marchid" if inputs.model.architecture.startswith("riscv") else "MIDR_EL1"
     by += " of each core"
-    return Testimony(by, who, _strength(scene))
+    return Classification(by, who, _strength(inputs))
 
 
 _MOST_KINDS: Final = 3
@@ -197,30 +197,30 @@ def _identity(read: SysfsReader, cpu: int, fact: CpuFacts) -> str:
     return f"{midr >> 24 & 0xFF:#x} {midr >> 4 & 0xFFF:#x}"
 
 
-def _strength(scene: Scene) -> dict[int, float]:
+def _strength(inputs: CoreTypeInputs) -> dict[int, float]:
     """Return capacities, else top clocks, else nothing, which orders types by their first CPU."""
-    capacities = {cpu: float(fact.capacity) for cpu, fact in scene.facts.items()}
+    capacities = {cpu: float(fact.capacity) for cpu, fact in inputs.facts.items()}
     if min(capacities.values()) > 0:
         return capacities
-    return {cpu: float(value) for cpu, value in (_each(scene, "cpufreq/cpuinfo_max_freq") or {}).items()}
+    return {cpu: float(value) for cpu, value in (_each(inputs, "cpufreq/cpuinfo_max_freq") or {}).items()}
 
 
-def capacity(scene: Scene) -> Testimony | None:
-    """Judge by classes of cpu_capacity (kernel Documentation/scheduler/sched-capacity.rst)."""
-    capacities = {cpu: fact.capacity for cpu, fact in scene.facts.items() if fact.capacity > 0}
+def capacity(inputs: CoreTypeInputs) -> Classification | None:
+    """Classify cores by classes of cpu_capacity (kernel Documentation/scheduler/sched-capacity.rst)."""
+    capacities = {cpu: fact.capacity for cpu, fact in inputs.facts.items() if fact.capacity > 0}
     if not capacities:
         return None
-    return Testimony("cpu_capacity", capacities, {cpu: float(value) for cpu, value in capacities.items()})
+    return Classification("cpu_capacity", capacities, {cpu: float(value) for cpu, value in capacities.items()})
 
 
-def caches(scene: Scene) -> Testimony | None:
-    """Judge by sizes of L1d, L1i and L2, in which Intel's P and E cores differ, and AMD's dense cores do not."""
-    if scene.model.vendor != "GenuineIntel" or scene.model.hypervisor:
+def caches(inputs: CoreTypeInputs) -> Classification | None:
+    """Classify cores by sizes of L1d, L1i and L2, in which Intel's P and E cores differ but AMD's dense do not."""
+    if inputs.model.vendor != "GenuineIntel" or inputs.model.hypervisor:
         return None
-    sizes = {cpu: _cache_sizes(scene.read, cpu) for cpu in scene.facts}
+    sizes = {cpu: _cache_sizes(inputs.read, cpu) for cpu in inputs.facts}
     if not sizes or not all(sizes.values()) or len(set(sizes.values())) > _MOST_KINDS:
         return None
-    return Testimony("the sizes of L1 and L2 caches", sizes, {cpu: float(own[0]) for cpu, own in sizes.items()})
+    return Classification("the sizes of L1 and L2 caches", sizes, {cpu: float(own[0]) for cpu, own in sizes.items()})
 
 
 def _cache_sizes(read: SysfsReader, cpu: int) -> tuple[int, ...]:
@@ -235,40 +235,40 @@ def _cache_sizes(read: SysfsReader, cpu: int) -> tuple[int, ...]:
     return tuple(found[name] for name in wanted) if found.keys() >= set(wanted) else ()
 
 
-def cppc(scene: Scene) -> Testimony | None:
-    """Judge by highest_perf of ACPI CPPC, if it has a step, or classes that nominal_perf confirms."""
-    if scene.model.hypervisor:
+def cppc(inputs: CoreTypeInputs) -> Classification | None:
+    """Classify cores by highest_perf of ACPI CPPC, if it has a step, or classes that nominal_perf confirms."""
+    if inputs.model.hypervisor:
         return None
-    highest, nominal = _each(scene, "acpi_cppc/highest_perf"), _each(scene, "acpi_cppc/nominal_perf")
+    highest, nominal = _each(inputs, "acpi_cppc/highest_perf"), _each(inputs, "acpi_cppc/nominal_perf")
     if highest is None:
         return None
     classes = _by_step(highest, nominal)
     if classes is None and nominal is not None and len(set(nominal.values())) == 1 and _steps(highest) == 0:
-        classes = dict.fromkeys(scene.facts, 0)  # at most preferred cores
+        classes = dict.fromkeys(inputs.facts, 0)  # at most preferred cores
     if classes is None:
         return None
-    return Testimony("highest_perf and nominal_perf in acpi_cppc", classes, dict(highest))
+    return Classification("highest_perf and nominal_perf in acpi_cppc", classes, dict(highest))
 
 
-def cpufreq(scene: Scene) -> Testimony | None:
-    """Judge by cpufreq's top clocks, if they have a step or base clocks confirm them; equal clocks prove nothing."""
-    if scene.model.hypervisor:
+def cpufreq(inputs: CoreTypeInputs) -> Classification | None:
+    """Classify cores by cpufreq's top clocks, if they have a step or base clocks confirm them."""
+    if inputs.model.hypervisor:
         return None
-    top, base = _each(scene, "cpufreq/cpuinfo_max_freq"), _each(scene, "cpufreq/base_frequency")
+    top, base = _each(inputs, "cpufreq/cpuinfo_max_freq"), _each(inputs, "cpufreq/base_frequency")
     if top is None:
         return None
     classes = _by_step(top, base)
     if classes is None:
         return None
     by = "cpuinfo_max_freq in cpufreq" if base is None else "base_frequency and cpuinfo_max_freq in cpufreq"
-    return Testimony(by, classes, dict(top))
+    return Classification(by, classes, dict(top))
 
 
-def _each(scene: Scene, name: str) -> dict[int, int] | None:
+def _each(inputs: CoreTypeInputs, name: str) -> dict[int, int] | None:
     """Return a number of every CPU; None if one CPU lacks it, or has 0."""
     found: dict[int, int] = {}
-    for cpu in scene.facts:
-        value = scene.read.number(f"{CPUS}/cpu{cpu}/{name}")
+    for cpu in inputs.facts:
+        value = inputs.read.number(f"{CPUS}/cpu{cpu}/{name}")
         if value <= 0:
             return None
         found[cpu] = value
@@ -306,8 +306,8 @@ def _both(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int, int]
     return dict(first) if apart and 1 < len(order) <= _MOST_KINDS else None
 
 
-WITNESSES: Final[tuple[Witness, ...]] = (core_pmus, cpuid, model, identity, capacity, caches, cppc, cpufreq)
-"""The witnesses, strongest first: kernel, processor, known models, caches, clocks."""
+CLASSIFIERS: Final[tuple[Classifier, ...]] = (core_pmus, cpuid, model, identity, capacity, caches, cppc, cpufreq)
+"""The classifiers, strongest first: kernel, processor, known models, caches, clocks."""
 
 
 TYPE_ORDER = ("P", "E", "LP", "big", "mid", "little")
@@ -371,16 +371,16 @@ def core_kinds(host: Host, facts: Mapping[int, CpuFacts], model: CpuModel) -> Co
         facts: its online CPUs.
         model: its processor's model.
     """
-    scene = Scene(host, SysfsReader(host), facts, model)
-    for witness in WITNESSES:
-        said = witness(scene)
-        if said is None:
+    inputs = CoreTypeInputs(host, SysfsReader(host), facts, model)
+    for classifier in CLASSIFIERS:
+        found = classifier(inputs)
+        if found is None:
             continue
-        if said.names is not None:
-            return CoreKinds(KindsAnswer.SEVERAL, said.names, said.by)
-        if len(set(said.classes.values())) < 2:
-            return CoreKinds(KindsAnswer.ONE, {}, said.by)
-        return CoreKinds(KindsAnswer.SEVERAL, _named(said.classes, said.strength, x86=model.x86), said.by)
+        if found.names is not None:
+            return CoreKinds(KindsAnswer.SEVERAL, found.names, found.by)
+        if len(set(found.classes.values())) < 2:
+            return CoreKinds(KindsAnswer.ONE, {}, found.by)
+        return CoreKinds(KindsAnswer.SEVERAL, _named(found.classes, found.strength, x86=model.x86), found.by)
     return CoreKinds()
 
 
