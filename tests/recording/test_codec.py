@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.recording.codec import Cell, ColumnLayout, Lanework, TableTick, TickEncoder
+from turbotui.recording.codec import Cell, ColumnLayout, LaneLayout, TableTick, TickEncoder
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.lanes import MASK, Lanes
 from turbotui.recording.tick_decoder import TickDecoder
@@ -25,8 +25,8 @@ def exactly(cell: Cell) -> object:
 
 
 def coded(layout: list[ColumnLayout], ticks: list[list[list[Cell]]], keys: int = 60) -> list[list[list[Cell]]]:
-    work = Lanework(layout)
-    encoder, decoder = TickEncoder(7, work), TickDecoder(Lanework(layout))
+    lane_layout = LaneLayout(layout)
+    encoder, decoder = TickEncoder(7, lane_layout), TickDecoder(LaneLayout(layout))
     found = []
     for number, columns in enumerate(ticks):
         key = number % keys == 0
@@ -76,8 +76,8 @@ def test_equal_cells_of_other_types_are_not_taken_for_each_other() -> None:
 
 
 def test_a_tick_whose_predecessor_is_missing_is_refused_until_the_next_key() -> None:
-    work = Lanework([ColumnLayout(2)])
-    encoder, decoder = TickEncoder(0, work), TickDecoder(work)
+    lane_layout = LaneLayout([ColumnLayout(2)])
+    encoder, decoder = TickEncoder(0, lane_layout), TickDecoder(lane_layout)
     ticks = [encoder.encode(TableTick(at, at, (at, 0, 0, 0, 0, 0), [[at, 5]]), key=at == 3) for at in range(5)]
     with pytest.raises(DamagedError, match="missing"):
         decoder.decode(ticks[1], key=False)
@@ -94,13 +94,13 @@ def test_columns_that_cannot_be_are_refused() -> None:
     for columns in ([ColumnLayout(1, 0)], [ColumnLayout(1), ColumnLayout(2, 0)], [ColumnLayout(-1)],
                     [ColumnLayout(1, -3)], [ColumnLayout(1, 1)], [ColumnLayout(1 << 40)]):
         with pytest.raises(DamagedError):
-            Lanework(columns)
+            LaneLayout(columns)
 
 
 @given(st.lists(st.integers(0, 1 << 45), min_size=2, max_size=30), st.integers(8, 16))
 def test_increases_that_are_rounded_neither_drift_nor_go_back(increases: list[int], significant: int) -> None:
-    work = Lanework([ColumnLayout(1, rounded=True), ColumnLayout(1, against=0)])
-    encoder, decoder = TickEncoder(0, work, significant), TickDecoder(work)
+    lane_layout = LaneLayout([ColumnLayout(1, rounded=True), ColumnLayout(1, against=0)])
+    encoder, decoder = TickEncoder(0, lane_layout, significant), TickDecoder(lane_layout)
     total, before, last, largest = 10**15, -1, -1, 0
     for number, increase in enumerate(increases):
         total += increase

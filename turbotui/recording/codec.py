@@ -118,7 +118,7 @@ class _Related:
     arithmetic: Lanes
 
 
-class Lanework:
+class LaneLayout:
     """The columns of a layout and the lanes of their cells.
 
     Raises:
@@ -178,14 +178,14 @@ class TickEncoder:
 
     Args:
         number: the number of the layout, which every tick carries.
-        lanework: the layout.
+        lane_layout: the layout.
         significant: bits to which the increases of rounded columns are rounded; 0: every bit is kept. The error is
             carried into the next increase, so totals do not drift, and no counter goes back.
     """
 
-    def __init__(self, number: int, lanework: Lanework, significant: int = 0) -> None:
+    def __init__(self, number: int, lane_layout: LaneLayout, significant: int = 0) -> None:
         self._number = number
-        self._lanework = lanework
+        self._lane_layout = lane_layout
         self._significant = significant
         self._stream: StreamCompressor = stream_compressor()
         self._begun = False
@@ -205,35 +205,36 @@ class TickEncoder:
         """
         if key or not self._begun:
             self._begin()
-        work = self._lanework
+        lane_layout = self._lane_layout
         tags, lanes = self._cells(tick.columns)
-        relative = work.relative(lanes, tick.started_ns)
+        relative = lane_layout.relative(lanes, tick.started_ns)
         stored = self._rounded(relative) if self._significant else relative
-        moved = work.arithmetic.folded(work.arithmetic.subtract(stored, self._before & work.lasting))
+        difference = lane_layout.arithmetic.subtract(stored, self._before & lane_layout.lasting)
+        moved = lane_layout.arithmetic.folded(difference)
         self._before, self._exact, self._lanes = stored, relative, lanes
         extras = dict(tick.extras)
         if self._new_texts:
             extras["texts"], self._new_texts = self._new_texts, []
         said = json_text(extras, compact=True).encode() if extras else b""
         first = b"".join((COUNTS.pack(*tick.counts, len(said)), said, tags))
-        head = HEAD.pack(tick.wall_ns, tick.started_ns, self._number, len(first) + work.arithmetic.size)
-        parts = (first, *work.arithmetic.planes(moved))
-        return head + self._stream.compress(parts if work.arithmetic.count >= _MANY else (b"".join(parts),))
+        head = HEAD.pack(tick.wall_ns, tick.started_ns, self._number, len(first) + lane_layout.arithmetic.size)
+        parts = (first, *lane_layout.arithmetic.planes(moved))
+        return head + self._stream.compress(parts if lane_layout.arithmetic.count >= _MANY else (b"".join(parts),))
 
     def _begin(self) -> None:
         if self._begun:
             self._stream = stream_compressor()
         self._begun = True
         self._before = 0
-        self._lanes = bytes(self._lanework.arithmetic.size)
+        self._lanes = bytes(self._lane_layout.arithmetic.size)
         self._texts.clear()
         self._seen.clear()
 
     def _cells(self, columns: Sequence[Sequence[Cell]]) -> tuple[bytes, bytes]:
         """Return the tags of all columns and the lanes of all cells."""
-        work = self._lanework
-        tags, inner, lanes = bytearray(len(work.columns)), [], []
-        for number, (cells, layout) in enumerate(zip(columns, work.columns, strict=True)):
+        lane_layout = self._lane_layout
+        tags, inner, lanes = bytearray(len(lane_layout.columns)), [], []
+        for number, (cells, layout) in enumerate(zip(columns, lane_layout.columns, strict=True)):
             if len(cells) != layout.rows:
                 raise InternalError(f"a recorded column has {len(cells)} cells where its layout has {layout.rows}.")
             try:
@@ -253,7 +254,7 @@ class TickEncoder:
         seen = self._seen.get(number)
         if seen is not None and seen[0] == list(cells) and all(map(_same, seen[0], cells)):
             return seen[1], seen[2]
-        lanes = array("Q", _little(self._lanes[self._lanework.slices[number]]))
+        lanes = array("Q", _little(self._lanes[self._lane_layout.slices[number]]))
         tags = bytearray(len(cells))
         for row, cell in enumerate(cells):
             if cell is None:
@@ -281,11 +282,11 @@ class TickEncoder:
 
     def _rounded(self, relative: int) -> int:
         """Round the increases of rounded columns; a column against a rounded column keeps its difference."""
-        work = self._lanework
-        size = work.arithmetic.size
+        lane_layout = self._lane_layout
+        size = lane_layout.arithmetic.size
         now = bytearray(relative.to_bytes(size, "little"))
         stored, exact = self._before.to_bytes(size, "little"), self._exact.to_bytes(size, "little")
-        for layout, place in zip(work.columns, work.slices, strict=True):
+        for layout, place in zip(lane_layout.columns, lane_layout.slices, strict=True):
             if not layout.rounded:
                 continue
             if layout.against == CLOCK_OF_TICK:

@@ -12,7 +12,7 @@ from turbotui.machine.topology_kinds import CoreKinds, KindsAnswer
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, SignalId
 from turbotui.recording.capability_facts import capabilities_from, capability_facts
-from turbotui.recording.codec import CLOCK_OF_TICK, NO_COLUMN, ColumnLayout, Lanework, TableTick
+from turbotui.recording.codec import CLOCK_OF_TICK, NO_COLUMN, ColumnLayout, LaneLayout, TableTick
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.said import Said, whole
 from turbotui.recording.tick_decoder import DecodedTick
@@ -120,7 +120,7 @@ class CpuTableLayout:
         signals: in the order of their columns; each has the number of its clock.
         clocks: the number of clocks; signals that are read together share a clock.
         wraps: signals whose wraps are counted, in the order of their columns.
-        work: the columns.
+        lane_layout: the columns and their lanes.
     """
 
     topology: Topology
@@ -128,7 +128,7 @@ class CpuTableLayout:
     signals: Mapping[SignalId, int]
     clocks: int
     wraps: tuple[SignalId, ...]
-    work: Lanework
+    lane_layout: LaneLayout
     _columns: Mapping[SignalId, int] = field(init=False)
     _wrapped: Mapping[SignalId, int] = field(init=False)
 
@@ -187,7 +187,7 @@ class CpuTableLayout:
         for name, one in _entries(said, key).items():
             if name not in self.signals:
                 continue
-            rows = self.work.columns[self.signals[name]].rows
+            rows = self.lane_layout.columns[self.signals[name]].rows
             runs = [run.integers() for run in one.items()]
             if not all(len(run) == 2 and 0 <= run[0] <= run[1] < rows for run in runs):
                 raise DamagedError(f"{one.where} of the recording are no positions of {rows} rows")
@@ -225,7 +225,7 @@ def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool =
         columns.append(ColumnLayout(rows, against, rounded and plain and against < 0))
     wraps = tuple(sorted(snapshot.wraps))
     columns += [ColumnLayout(len(snapshot.wraps[name])) for name in wraps]
-    return CpuTableLayout(snapshot.topology, capabilities, known, len(clocks), wraps, Lanework(columns))
+    return CpuTableLayout(snapshot.topology, capabilities, known, len(clocks), wraps, LaneLayout(columns))
 
 
 def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
@@ -235,7 +235,7 @@ def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
     names += [{"kind": _WRAPS, "signal": name} for name in layout.wraps]
     columns = [
         {**name, "rows": column.rows, "against": column.against, "rounded": column.rounded}
-        for name, column in zip(names, layout.work.columns, strict=True)
+        for name, column in zip(names, layout.lane_layout.columns, strict=True)
     ]
     return {
         "table": TABLE, "topology": topology_facts(layout.topology),
@@ -279,7 +279,7 @@ def layout_from(said: Said, known: Iterable[Topology] = ()) -> CpuTableLayout:
     for at, (name, clock) in enumerate(signals.items()):
         if not 0 <= clock < clocks or columns[clock].rows != columns[clocks + at].rows:
             raise DamagedError(f"{name!r} of the recording has no clock")
-    return CpuTableLayout(topology, capabilities, signals, clocks, tuple(wraps), Lanework(columns))
+    return CpuTableLayout(topology, capabilities, signals, clocks, tuple(wraps), LaneLayout(columns))
 
 
 class _Columns(Mapping[SignalId, T], Generic[T]):

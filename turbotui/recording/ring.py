@@ -208,7 +208,7 @@ class _DecodedGroup:
 
     def __init__(self, group: _Group) -> None:
         self.group = group
-        self._decoder, self._maker = TickDecoder(group.layout.work), FrameMaker()
+        self._decoder, self._maker = TickDecoder(group.layout.lane_layout), FrameMaker()
         self._frames: list[Frame] = []
 
     def frame(self, at: int) -> Frame:

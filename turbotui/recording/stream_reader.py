@@ -174,7 +174,7 @@ class StreamReader:
         header, number, layout = self._known.read(record.payload)
         self._enter(header)
         if number not in self._layouts:
-            self._layouts[number] = layout, TickDecoder(layout.work)
+            self._layouts[number] = layout, TickDecoder(layout.lane_layout)
         self._layout_payload = record.payload
 
     def _take_tick(self, record: Record) -> Iterator[Item]:

@@ -19,7 +19,7 @@ from turbotui.recording.codec import (
     WORD,
     Cell,
     Counts,
-    Lanework,
+    LaneLayout,
     Tag,
     words_of,
 )
@@ -61,16 +61,16 @@ class DecodedTick:
         extras: as in `TableTick`.
     """
 
-    __slots__ = ("_lanes", "_lanework", "_sums", "_tags", "_texts", "counts", "extras", "head")
+    __slots__ = ("_lane_layout", "_lanes", "_sums", "_tags", "_texts", "counts", "extras", "head")
 
-    def __init__(self, head: TickHead, counts: Counts, extras: Mapping[str, object], lanework: Lanework, *,
+    def __init__(self, head: TickHead, counts: Counts, extras: Mapping[str, object], lane_layout: LaneLayout, *,
                  tags: Sequence[bytes | int], texts: Sequence[str], sums: int) -> None:
         self.head = head
         self.counts = counts
         self.extras = extras
         self._tags = tags
         self._texts = texts
-        self._lanework = lanework
+        self._lane_layout = lane_layout
         self._sums = sums
         self._lanes: bytes | None = None
 
@@ -86,9 +86,9 @@ class DecodedTick:
     def words(self, number: int) -> list[int]:
         """Return the lanes of a column, by row, whatever the cells' kind."""
         if self._lanes is None:
-            self._lanes = self._sums.to_bytes(self._lanework.arithmetic.size, "little")
-        words = words_of(self._lanes[self._lanework.slices[number]])
-        against = self._lanework.columns[number].against
+            self._lanes = self._sums.to_bytes(self._lane_layout.arithmetic.size, "little")
+        words = words_of(self._lanes[self._lane_layout.slices[number]])
+        against = self._lane_layout.columns[number].against
         if against == NO_COLUMN:
             return words
         if against == CLOCK_OF_TICK:
@@ -114,8 +114,8 @@ class DecodedTick:
 class TickDecoder:
     """Decodes the ticks of one layout, in their order from a key tick on."""
 
-    def __init__(self, lanework: Lanework) -> None:
-        self._lanework = lanework
+    def __init__(self, lane_layout: LaneLayout) -> None:
+        self._lane_layout = lane_layout
         self._stream: StreamDecompressor | None = None
         self._sums = 0
         self._texts: list[str] = []
@@ -145,13 +145,13 @@ class TickDecoder:
         if stream is None:
             raise DamagedError("a tick cannot be decoded: those before it are missing")
         head = head_of(payload)
-        work = self._lanework
+        lane_layout = self._lane_layout
         (size,) = struct.unpack_from("<I", payload, HEAD.size - 4)
-        planes = work.arithmetic.size
-        if size > planes + COUNTS.size + len(work.columns) + work.arithmetic.count + _MOST_EXTRAS:
+        planes = lane_layout.arithmetic.size
+        if size > planes + COUNTS.size + len(lane_layout.columns) + lane_layout.arithmetic.count + _MOST_EXTRAS:
             raise DamagedError(f"a tick of {size:,} bytes is not possible in its layout")
         body = stream.decompress(payload[HEAD.size :], size)
-        if size < COUNTS.size + len(work.columns) + planes:
+        if size < COUNTS.size + len(lane_layout.columns) + planes:
             raise DamagedError(f"a tick of {size:,} bytes is too short for its layout")
         *counts, length = COUNTS.unpack_from(body)
         position = COUNTS.size + length
@@ -163,16 +163,16 @@ class TickDecoder:
         if len(body) - position != planes:
             raise DamagedError("a tick has other cells than its layout")
         self._texts += texts
-        moved = work.arithmetic.unfolded(work.arithmetic.joined(memoryview(body)[position:]))
-        self._sums = work.arithmetic.add(self._sums & work.lasting, moved)
+        moved = lane_layout.arithmetic.unfolded(lane_layout.arithmetic.joined(memoryview(body)[position:]))
+        self._sums = lane_layout.arithmetic.add(self._sums & lane_layout.lasting, moved)
         self._stream = stream
         tick, span, busy, overruns, late, behind = counts
-        return DecodedTick(head, (tick, span, busy, overruns, late, behind), extras, work,
+        return DecodedTick(head, (tick, span, busy, overruns, late, behind), extras, lane_layout,
                            tags=tags, texts=self._texts, sums=self._sums)
 
     def _tags(self, body: bytes, position: int) -> tuple[Sequence[bytes | int], int]:
         """Return each column's tag or its cells' tags, and the position behind them."""
-        columns = self._lanework.columns
+        columns = self._lane_layout.columns
         found: list[bytes | int] = list(body[position : position + len(columns)])
         position += len(columns)
         if len(found) < len(columns):

@@ -90,7 +90,7 @@ class SnapshotEncoder:
         if layout is None or encoder is None or not layout.fits(snapshot, capabilities):
             layout = self._layout = layout_of(snapshot, capabilities, rounded=bool(self.tier.significant))
             self._number = (self._number + 1) & 0xFFFF_FFFF
-            encoder = self._encoder = TickEncoder(self._number, layout.work, self.tier.significant)
+            encoder = self._encoder = TickEncoder(self._number, layout.lane_layout, self.tier.significant)
             self._since_key = 0
         key = self._since_key % self._key_every == 0
         self._since_key += 1
