@@ -15,7 +15,7 @@ from turbotui.machine.observing import observe
 def _run(script: str, limit: int = 1 << 20) -> tuple[CommandOutput, int | None]:
     """A shell script that ran apart to its end; its output, read to the end, and its status."""
     output = CommandOutput(limit)
-    with observe(["sh", "-c", script], output=output.mouth, apart=True) as seen:
+    with observe(["sh", "-c", script], output=output.write_end, apart=True) as seen:
         output.start()
         seen.begin()
         seen.wait()
@@ -44,7 +44,7 @@ def test_of_much_output_the_newest_is_kept_and_the_rest_is_counted() -> None:
 
 def test_a_line_that_is_not_finished_is_taken_when_it_is() -> None:
     output = CommandOutput()
-    writer = os.dup(output.mouth)
+    writer = os.dup(output.write_end)
     output.start()
     os.write(writer, b"whole\npart")
     taken = b""
@@ -76,7 +76,7 @@ def test_a_command_apart_has_no_terminal_and_no_input_and_leads_its_group() -> N
 
 def test_a_signal_reaches_all_that_a_command_apart_has_started() -> None:
     output = CommandOutput()
-    with observe(["sh", "-c", "sleep 1000 & echo $!; wait"], output=output.mouth, apart=True) as seen:
+    with observe(["sh", "-c", "sleep 1000 & echo $!; wait"], output=output.write_end, apart=True) as seen:
         output.start()
         seen.begin()
         child = b""
@@ -91,7 +91,7 @@ def test_a_signal_reaches_all_that_a_command_apart_has_started() -> None:
 
 def test_a_command_that_is_not_there_is_told_by_its_number() -> None:
     output = CommandOutput()
-    with observe(["/nowhere/at/all"], output=output.mouth, apart=True) as seen:
+    with observe(["/nowhere/at/all"], output=output.write_end, apart=True) as seen:
         output.start()
         with pytest.raises(NotRunError) as told:
             seen.begin()

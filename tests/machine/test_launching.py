@@ -30,11 +30,11 @@ def limit() -> Iterator[None]:
 
 
 def printed(words: list[str]) -> str:
-    ear, mouth = os.pipe()
-    held = Held(words, mouth)
-    os.close(mouth)
+    read_end, write_end = os.pipe()
+    held = Held(words, write_end)
+    os.close(write_end)
     held.go()
-    with open(ear, encoding="ascii") as lines:
+    with open(read_end, encoding="ascii") as lines:
         text = lines.read()
     assert held.wait() == 0
     return text

@@ -27,14 +27,14 @@ class CommandOutput:
     It is a pipe, because commands start pagers and move cursors on a terminal.
 
     Attributes:
-        mouth: the descriptor that the command writes to; -1 after `start`.
+        write_end: the descriptor that the command writes to; -1 after `start`.
         written: bytes so far.
         lost: bytes that were dropped before they were taken.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._pipe, self.mouth = os.pipe()
+        self._pipe, self.write_end = os.pipe()
         self._ends, self._end = os.pipe()
         self._lock = threading.Lock()
         self._kept: deque[bytearray] = deque()
@@ -46,8 +46,8 @@ class CommandOutput:
 
     def start(self) -> None:
         """Begin to read, once the command has its end of the pipe."""
-        os.close(self.mouth)
-        self.mouth = -1
+        os.close(self.write_end)
+        self.write_end = -1
         self._thread.start()
 
     def finish(self) -> None:
@@ -61,7 +61,7 @@ class CommandOutput:
     def close(self) -> None:
         """Stop reading, and close every descriptor."""
         self.finish()
-        for descriptor in (self._pipe, self.mouth, self._ends, self._end):
+        for descriptor in (self._pipe, self.write_end, self._ends, self._end):
             if descriptor >= 0:
                 os.close(descriptor)
 

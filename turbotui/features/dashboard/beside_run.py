@@ -57,7 +57,7 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
             prepare()
 
     try:
-        with RegionPipe() as pipe, observe(words, output=output.mouth, prepare=prepared, apart=True) as seen:
+        with RegionPipe() as pipe, observe(words, output=output.write_end, prepare=prepared, apart=True) as seen:
             output.start()
             beside = CommandBeside(seen, output, tuple(words), stays=stays, pipe=pipe)
             failure: InternalError | None = None

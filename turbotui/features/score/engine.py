@@ -179,18 +179,18 @@ def _started(load: Load) -> Iterator[Callable[[], float | None] | None]:
     if not load.command:
         yield None
         return
-    ear, mouth = (None, sys.stderr.fileno()) if load.pattern is None else os.pipe()
+    read_end, write_end = (None, sys.stderr.fileno()) if load.pattern is None else os.pipe()
     with contextlib.ExitStack() as ends:
-        if ear is not None:
-            ends.callback(os.close, ear)
-        seen = observe(load.command, output=mouth)
-        if ear is not None:
-            os.close(mouth)
+        if read_end is not None:
+            ends.callback(os.close, read_end)
+        seen = observe(load.command, output=write_end)
+        if read_end is not None:
+            os.close(write_end)
         ends.enter_context(seen)
 
         def run() -> float | None:
             seen.run()
-            found = None if ear is None or load.pattern is None else _read_score(ear, load.pattern)
+            found = None if read_end is None or load.pattern is None else _read_score(read_end, load.pattern)
             seen.wait()
             held = seen.commands[0]
             if signal.SIGINT in seen.signals:
@@ -203,10 +203,10 @@ def _started(load: Load) -> Iterator[Callable[[], float | None] | None]:
         yield run
 
 
-def _read_score(ear: int, pattern: re.Pattern[str]) -> float | None:
+def _read_score(read_end: int, pattern: re.Pattern[str]) -> float | None:
     """Return the last score in a load's output, which is passed on to stderr; None if there is none."""
     found = None
-    with open(ear, encoding="utf-8", errors="replace", closefd=False) as lines:
+    with open(read_end, encoding="utf-8", errors="replace", closefd=False) as lines:
         for line in lines:
             sys.stderr.write(line)
             number = score_in(line, pattern)
