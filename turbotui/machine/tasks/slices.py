@@ -28,7 +28,7 @@ _MISC: Final = 0xFFFF << 32
 _OUT: Final = 1 << 32 + 13  # PERF_RECORD_MISC_SWITCH_OUT
 _IDLE: Final = 0
 _OUT_OF_IDLE_NS: Final = 6_000  # from the idle task's record to that of the next thread, with counters to start
-_LONG_WAY_NS: Final = 50_000
+_LONGEST_IDLE_EXIT_NS: Final = 50_000
 _EXACT: Final = 0.01  # a thread's time is an estimate if a larger share of it are unrecorded starts out of idle
 _TICK: Final = struct.Struct("IIQ")  # process, thread, time
 _FIRST: Final = 8  # records read at once at first: where threads begin and end, runs of switches are short
@@ -61,8 +61,8 @@ class KnownUntil:
 
 
 @dataclass(slots=True)
-class WayOutOfIdle:
-    """Time from the idle task's record to that of the thread that follows, on any CPU.
+class IdleExitTimes:
+    """Times from the record of the idle task to that of the thread that follows, on any CPU.
 
     Attributes:
         total: the sum of the recorded times, in ns.
@@ -72,9 +72,9 @@ class WayOutOfIdle:
     total: int = 0
     times: int = 0
 
-    def seen(self, length: int) -> None:
+    def add(self, length: int) -> None:
         """Add one recorded time, unless it is so long that the hypervisor must have taken the CPU away meanwhile."""
-        if length <= _LONG_WAY_NS:
+        if length <= _LONGEST_IDLE_EXIT_NS:
             self.total += length
             self.times += 1
 
@@ -89,7 +89,7 @@ class CpuSlices:
 
     Args:
         since: the time at which the records begin, in ns.
-        way: the times from the idle task to the next thread; shared by CPUs.
+        idle_exits: the times from the idle task to the next thread; shared by CPUs.
 
     Attributes:
         unknown: spans in which the running thread is unknown because records were lost.
@@ -98,11 +98,11 @@ class CpuSlices:
         last: the time of the latest switch or tick, in ns.
     """
 
-    __slots__ = ("_before", "_current", "_known_until", "_left", "_lost", "_ran", "_unseen", "_way", "damaged",
+    __slots__ = ("_before", "_current", "_idle_exits", "_known_until", "_left", "_lost", "_ran", "_unseen", "damaged",
                  "guessed", "last", "unknown")
 
-    def __init__(self, since: int, way: WayOutOfIdle | None = None) -> None:
-        self._way = WayOutOfIdle() if way is None else way
+    def __init__(self, since: int, idle_exits: IdleExitTimes | None = None) -> None:
+        self._idle_exits = IdleExitTimes() if idle_exits is None else idle_exits
         self.last = since
         self.unknown: list[Span] = []
         self.guessed: frozenset[int] = frozenset()
@@ -184,9 +184,9 @@ class CpuSlices:
             else:
                 if other >> _TID_SHIFT == _IDLE:
                     if left == _IDLE:
-                        self._way.seen(time - self.last)
+                        self._idle_exits.add(time - self.last)
                     else:  # the idle task's switch was not recorded: the mean time is assumed
-                        self._spend(_IDLE, max(self.last, time - self._way.mean))
+                        self._spend(_IDLE, max(self.last, time - self._idle_exits.mean))
                         self._unseen[tid] = self._unseen.get(tid, 0) + 1
                 current, left = tid, None
         self._current, self._left = current, left

@@ -17,7 +17,7 @@ from turbotui.machine.perf_abi import ENABLE, control
 from turbotui.machine.perf_ring import SET_OUTPUT, Ring
 from turbotui.machine.tasks.memory import pages_for
 from turbotui.machine.tasks.sets import timed
-from turbotui.machine.tasks.slices import SAMPLE_TYPE, CpuSlices, KnownUntil, Ran, Span, WayOutOfIdle, added
+from turbotui.machine.tasks.slices import SAMPLE_TYPE, CpuSlices, IdleExitTimes, KnownUntil, Ran, Span, added
 from turbotui.machine.tasks.waiting import Waiting
 
 _SHARE: Final = 8  # by this factor, the rings of samples are larger
@@ -36,7 +36,7 @@ _CLOCK: Final = PerfAttr(_SOFTWARE, _CPU_CLOCK, flags=_DISABLED | _SAMPLE_ID_ALL
 class _Cpu:
     """The events of one CPU, and their ring."""
 
-    def __init__(self, host: Host, cpu: int, pages: int, waiting: Waiting, way: WayOutOfIdle) -> None:
+    def __init__(self, host: Host, cpu: int, pages: int, waiting: Waiting, idle_exits: IdleExitTimes) -> None:
         self._host = host
         self._waiting = waiting
         self._descriptors = [host.perf_event_open(timed(_SWITCH), -1, cpu, -1)]
@@ -48,7 +48,7 @@ class _Cpu:
             raise
         control(self._descriptors[1], SET_OUTPUT, self._descriptors[0], "sending ticks to another ring")
         waiting.add(self._descriptors[0])
-        self.slices = CpuSlices(host.now_ns(), way)
+        self.slices = CpuSlices(host.now_ns(), idle_exits)
         for descriptor in self._descriptors:
             control(descriptor, ENABLE, 0, "times of switches")
 
@@ -80,12 +80,12 @@ class SwitchTimes:
         self._pages = max(1, pages_for(len(cpus)) // _SHARE)
         self._cpus: dict[int, _Cpu] = {}
         self._known_until = KnownUntil()
-        self._way = WayOutOfIdle()
+        self._idle_exits = IdleExitTimes()
         self._damaged = 0
         self._looked_ns = host.now_ns()
         try:
             for cpu in cpus:
-                self._cpus[cpu] = _Cpu(host, cpu, self._pages, waiting, self._way)
+                self._cpus[cpu] = _Cpu(host, cpu, self._pages, waiting, self._idle_exits)
         except HostError:
             self.close()
             raise
@@ -129,7 +129,7 @@ class SwitchTimes:
             there = frozenset(self._cpus)
             for cpu in online - there:
                 with contextlib.suppress(HostError, MachineError):  # offline again: the next call tries again
-                    self._cpus[cpu] = _Cpu(self._host, cpu, self._pages, self._waiting, self._way)
+                    self._cpus[cpu] = _Cpu(self._host, cpu, self._pages, self._waiting, self._idle_exits)
             return there
         return frozenset(self._cpus)
 
