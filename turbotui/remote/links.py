@@ -114,7 +114,7 @@ class SocketLink:
     def __init__(self, connection: socket.socket, path: str) -> None:
         self._connection = connection
         self._path = path
-        self._heard = False
+        self._received = False
         self._outbox = Outbox()
 
     def read(self, seconds: float) -> bytes | None:
@@ -128,7 +128,7 @@ class SocketLink:
             return None
         except ConnectionError:
             return b""
-        self._heard = self._heard or bool(data)
+        self._received = self._received or bool(data)
         return data
 
     def ask(self, request: bytes) -> None:
@@ -137,7 +137,7 @@ class SocketLink:
 
     def why_ended(self) -> str:
         """See `Link.why_ended`."""
-        if self._heard:
+        if self._received:
             return f"the collector behind {self._path} has ended"
         return (f"the collector behind {self._path} closed the connection without a word: it serves root, its own user "
                 "and its group, and a bounded number of readers")

@@ -118,7 +118,7 @@ class RemoteSession(FixedColumns):
         self._wanted: frozenset[SignalId] = frozenset()
         self._asked: frozenset[SignalId] | None = None
         self._columns: tuple[ColumnId, ...] = ()
-        self._heard_at = clock()
+        self._last_reading_at = clock()
         self._broken = ""
         self._retry_at: float | None = None
         self._seconds = 1.0
@@ -211,7 +211,7 @@ class RemoteSession(FixedColumns):
     def trouble(self) -> str:
         """Why no new reading arrives, and since when; "" while readings arrive."""
         now, retry_at = self._clock(), self._retry_at
-        silent = now - self._heard_at
+        silent = now - self._last_reading_at
         if self._broken:
             again = "" if retry_at is None else f"; again in {max(0.0, retry_at - now):.0f} s"
             return f"NO READING FOR {_ago(silent)}: {self._broken}{again}"
@@ -345,7 +345,7 @@ class RemoteSession(FixedColumns):
             self.catalog = catalog if self._present is None else catalog.mapped(self._present)
             self.want(self._columns)
         self._broken = ""
-        self._heard_at = self._clock()
+        self._last_reading_at = self._clock()
         self._behind = (time.time_ns() - frame.newer.wall_ns) / 1e9
         if frame.seconds is not None and frame.seconds > 0:
             self._seconds = frame.seconds

@@ -63,7 +63,7 @@ class TaskTracer:
         self._ends_cpu: dict[int, int] = {}
         self._rings_of_ends = 0  # that there may be
         self._cgroup: int | None = None
-        self._heard: set[int] = set()  # CPUs whose rings had records since the last reading of the online CPUs
+        self._active_cpus: set[int] = set()  # CPUs whose rings had records since the last reading of the online CPUs
         self._replug_ns = 0
         self._throttles: dict[int, ClockThrottle] = {}  # by the descriptor of the ring; of sets that trace threads
         self._waiting = Waiting() if waiting is None else waiting
@@ -179,7 +179,7 @@ class TaskTracer:
             if throttle is not None and throttle.update(now, one.size // self._decoders[descriptor].sample_bytes):
                 self._rest(descriptor, throttle)
             if one.size:
-                self._heard.add(self._ring_cpu[descriptor])
+                self._active_cpus.add(self._ring_cpu[descriptor])
         yield from in_order([*ends, *samples.values()])
         self._release()
         if self.choice.mode is Mode.CPUS and now >= self._replug_ns:
@@ -201,11 +201,11 @@ class TaskTracer:
                 continue
             news.append(Taken(cpu, (Reopened(0),)))
         gone = [one for one in self._sets if one.cpu not in online
-                or (one.cpu not in self._heard and one.cpu in have and self._is_cut(one))]
+                or (one.cpu not in self._active_cpus and one.cpu in have and self._is_cut(one))]
         for one in gone:
             self._closed.append(self._last_read(one))
             self._drop(one)
-        self._heard.clear()
+        self._active_cpus.clear()
         self._replug_ns = now if gone else now + _REPLUG_NS  # the next call opens a CPU that came back
         return news
 
