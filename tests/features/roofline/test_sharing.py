@@ -11,7 +11,7 @@ from roofline_bed import Bed
 
 from turbotui.features.roofline.live import RooflinePoint, read_points, total_of
 from turbotui.features.roofline.roofs import Bound, RoofSet, verdict
-from turbotui.features.roofline.sharing import AtWork, Working, divided, mean_working
+from turbotui.features.roofline.sharing import Working, WorkingCores, divided, mean_working
 from turbotui.features.roofline.theory import chip_roofs
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, judge, part_of, roofs_for, sentence
@@ -122,7 +122,7 @@ def test_cores_at_work_are_counted_where_they_share(cpus: set[int], package: tup
                                                     machine: tuple[int, float, float]) -> None:
     """Two packages of 56 cores; CPU 112 is the sibling of CPU 0."""
     server = _machine("sapphire-2s")
-    found = AtWork(server.topology, _speeds(server, cpus, 1e9, 1e9), traffic={})
+    found = WorkingCores(server.topology, _speeds(server, cpus, 1e9, 1e9), traffic={})
     core, whole = found.of(cpu_row(0)), found.of(SYSTEM_ROW)
     assert core is not None
     assert whole is not None
@@ -138,7 +138,7 @@ def test_cores_of_several_kinds_weigh_by_what_they_can_do() -> None:
     weights = core_weights(laptop)
     assert weights["P"] > weights["E"] > 0
     efficient = {cpu for cpu, place in laptop.topology.places.items() if place.core_type == "E"}
-    found = AtWork(laptop.topology, _speeds(laptop, efficient, 1e9, 1e9), weights).of(SYSTEM_ROW)
+    found = WorkingCores(laptop.topology, _speeds(laptop, efficient, 1e9, 1e9), weights).of(SYSTEM_ROW)
     assert found is not None
     assert found.cores == len(efficient)
     assert found.capacity < len(efficient) / 16

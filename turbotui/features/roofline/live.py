@@ -7,7 +7,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.phases import Moment
-from turbotui.features.roofline.sharing import AtWork, Working, mean_working
+from turbotui.features.roofline.sharing import Working, WorkingCores, mean_working
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import Sizing, WidthModel, half_together, levels_together, single_together
 from turbotui.quantities.scope import RowId, Scope
@@ -89,7 +89,7 @@ class IntervalPoints:
 
     points: tuple[RooflinePoint, ...]
     unknown: int
-    at_work: AtWork
+    at_work: WorkingCores
 
 
 def read_points(
@@ -116,7 +116,7 @@ def read_points(
         traffic: bytes per second of the memory, by package row.
     """
     by_cpu = _all_cpus(frame, definitions, sizing) if frame.older is not None else {}
-    at_work = AtWork(frame.topology, by_cpu, weights, traffic)
+    at_work = WorkingCores(frame.topology, by_cpu, weights, traffic)
     found: list[RooflinePoint] = []
     unknown = 0
     for row, name in rows:

@@ -49,7 +49,7 @@ class Cores:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class RidgePoint:
     """The ridge point of the highest flat roof and a level's steepest roof."""
 
     roofs: RoofSet
@@ -84,7 +84,7 @@ def _evidence(unit: str) -> tuple[Column[RoofPart[P]], ...]:
     )
 
 
-def _attainable(intensity: float) -> Column[Meeting]:
+def _attainable(intensity: float) -> Column[RidgePoint]:
     return Column(f"at {intensity:g}", "GFLOP/s", 2, (), lambda row: row.attainable(intensity),
                   help=f"attainable at {intensity:g} flop/byte: the lower of both roofs")
 
@@ -126,7 +126,7 @@ _BANDWIDTHS: Final[tuple[Column[RoofPart[Bandwidth]], ...]] = (
     Column("origin", "", -1, (), lambda row: _origin(row.roofs, row.one.at_most),
            help=f"{_ORIGIN}, or the most that the family has", identity=True),
 )
-_RIDGES: Final[tuple[Column[Meeting], ...]] = (
+_RIDGES: Final[tuple[Column[RidgePoint], ...]] = (
     Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
     Column("peak", "", -1, (), lambda row: row.peak.name, help="the highest flat roof", identity=True),
     Column("level", "", -1, (), lambda row: row.slant.level, help="level of the memory", identity=True),
@@ -197,7 +197,7 @@ def bandwidth_table(sets: Sequence[RoofSet]) -> AnyTable:
 
 def ridge_table(sets: Sequence[RoofSet]) -> AnyTable:
     """Make the table of each set's ridge points, with the attainable performance."""
-    rows = [Meeting(one, peak, slant, place) for one in sets for peak, slant, place in ridges(one)]
+    rows = [RidgePoint(one, peak, slant, place) for one in sets for peak, slant, place in ridges(one)]
     return RowTable("ridges", "ridge", _RIDGES, rows)
 
 

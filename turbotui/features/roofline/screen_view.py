@@ -17,7 +17,7 @@ from turbotui.features.roofline.roofs import RoofSet
 from turbotui.features.roofline.screen_axes import RoofAxes, can_draw
 from turbotui.features.roofline.screen_flats import FlatRoofs
 from turbotui.features.roofline.screen_levels import levels_of, name_of
-from turbotui.features.roofline.sharing import AtWork
+from turbotui.features.roofline.sharing import WorkingCores
 from turbotui.features.roofline.task_points import Note, task_points
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdict_text import memory_note
@@ -106,7 +106,7 @@ class RoofView:
         self._estimated = False
         self.traffic = MemoryTraffic(machine, recorded, by_cache=True)
         self._weights = core_weights(machine)
-        self._at_work: AtWork | None = None
+        self._at_work: WorkingCores | None = None
 
     # Frames
 

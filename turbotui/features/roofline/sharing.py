@@ -75,7 +75,7 @@ def mean_working(parts: Iterable[tuple[Working | None, float]]) -> Working | Non
     )
 
 
-class AtWork:
+class WorkingCores:
     """The cores of a machine that work in an interval.
 
     Args:
