@@ -12,7 +12,7 @@ from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS, time_of_day
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.curves import TimedValue
-from turbotui.widgets.graph_picture import Curve, CurvePanel, GraphPainter, GraphPicture, Happening, room
+from turbotui.widgets.graph_picture import Curve, CurvePanel, GraphEvent, GraphPainter, GraphPicture, room
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.time_axis import TimeSpan
 
@@ -26,7 +26,7 @@ def timed(*values: float) -> tuple[TimedValue, ...]:
 
 
 def picture(*panels: CurvePanel, at: int = 4, following: bool = False, loading: str = "",
-            events: tuple[Happening, ...] = ()) -> GraphPicture:
+            events: tuple[GraphEvent, ...] = ()) -> GraphPicture:
     return GraphPicture(panels, TimeSpan(WHEN, WHEN + 10 * NS), WHEN + at * NS, WHEN + 10 * NS, following, following,
                    events, loading)
 
@@ -54,7 +54,7 @@ def test_every_size_is_filled_and_every_panel_has_a_scale(width: int, height: in
 
 
 def test_the_cursor_is_said_with_its_value_its_age_and_what_happened() -> None:
-    events = (Happening(WHEN + 3 * NS + 5, "cpu 3 went offline"), Happening(WHEN + NS, "mark 1"))
+    events = (GraphEvent(WHEN + 3 * NS + 5, "cpu 3 went offline"), GraphEvent(WHEN + NS, "mark 1"))
     lines = texts(GraphPainter().lines(picture(ONE, events=events), 90, 20))
     assert lines[0].startswith(" Load · cpu 0  40.0 %")
     assert lines[0].endswith("over 9 intervals:  min 1.0  mean 9.4  max 40.0 %")

@@ -22,7 +22,7 @@ from turbotui.app.text_window import TextWindow
 from turbotui.quantities.moments import NS
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.graph_cursor import GraphCursor
-from turbotui.widgets.graph_picture import GraphPainter, GraphPicture, Happening
+from turbotui.widgets.graph_picture import GraphEvent, GraphPainter, GraphPicture
 from turbotui.widgets.segment_lines import SegmentLines
 
 _PART: Final = 0.004
@@ -162,7 +162,7 @@ class Graph(Window[None]):
         live = past is None or past.live
         latest = app.watched.session.latest if isinstance(app, FramesApp) else None
         now = latest.newer.wall_ns if live and latest is not None else moments[-1]
-        happened = () if past is None else tuple(Happening(one.time_ns, one.text) for one in past.events)
+        happened = () if past is None else tuple(GraphEvent(one.time_ns, one.text) for one in past.events)
         newest = cursor.span.last >= moments[-1]
         return GraphPicture(cells.panels(), cursor.span, cursor.here, max(now, cursor.here), live and newest,
                        live and cursor.at is None, happened, self._loading)

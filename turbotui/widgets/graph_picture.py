@@ -54,7 +54,7 @@ class CurvePanel:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class GraphEvent:
     """An event on the time axis.
 
     Attributes:
@@ -87,7 +87,7 @@ class GraphPicture:
     now: int
     ends_now: bool = False
     following: bool = False
-    events: Sequence[Happening] = ()
+    events: Sequence[GraphEvent] = ()
     loading: str = ""
 
 
