@@ -16,7 +16,7 @@ from turbotui.sampling.carrying import empty_places, filled
 from turbotui.sampling.collector import Collector, WakeUp
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.snapshot import Snapshot
-from turbotui.sampling.worker_pool import Unheard
+from turbotui.sampling.worker_pool import LateAnswers
 
 SECOND = 1_000_000_000
 SIZE = 3
@@ -80,38 +80,38 @@ def answer(worker: Hand, value: int, began: Sequence[tuple[str, int]] = ()) -> A
 
 
 def test_an_answer_after_its_tick_is_heard_in_the_next_and_what_began_is_never_forgotten() -> None:
-    worker, unheard = Hand(), Unheard()
-    collector = Collector(WakeUp(), unheard.take)
+    worker, late = Hand(), LateAnswers()
+    collector = Collector(WakeUp(), late.take)
     collector.expect(worker)
     assert not collector.complete()
-    assert unheard.with_answers(collector.close(), ticks=False) == []
+    assert late.with_answers(collector.close(), ticks=False) == []
     collector.receive(answer(worker, 5, [("s", 0)]))
     assert not worker.busy
-    (stood_in,) = unheard.with_answers([], ticks=False)
+    (stood_in,) = late.with_answers([], ticks=False)
     assert stood_in.late
     assert stood_in.began == {("s", 0)}
     assert [list(raw or ()) for raw in stood_in.readings.raws] == [[5]]
-    assert unheard.with_answers([], ticks=False) == []
+    assert late.with_answers([], ticks=False) == []
     for later in (5, 6):
-        unheard.take(answer(worker, later, [("s", later)]))
-    (own,) = unheard.with_answers([answer(worker, 7)], ticks=False)
+        late.take(answer(worker, later, [("s", later)]))
+    (own,) = late.with_answers([answer(worker, 7)], ticks=False)
     assert not own.late
     assert own.began == {("s", 5), ("s", 6)}
     assert [list(raw or ()) for raw in own.readings.raws] == [[7]]
 
 
 def test_after_a_change_of_what_is_read_only_what_began_is_kept() -> None:
-    worker, unheard = Hand(), Unheard()
-    unheard.take(answer(worker, 5, [("s", 0)]))
-    unheard.forget_readings()
-    assert unheard.with_answers([], ticks=False) == []
-    (own,) = unheard.with_answers([answer(worker, 7)], ticks=False)
+    worker, late = Hand(), LateAnswers()
+    late.take(answer(worker, 5, [("s", 0)]))
+    late.forget_readings()
+    assert late.with_answers([], ticks=False) == []
+    (own,) = late.with_answers([answer(worker, 7)], ticks=False)
     assert own.began == {("s", 0)}
 
 
 def test_ticks_take_over_what_began_with_their_first_reading() -> None:
-    worker, unheard = Hand(), Unheard()
-    unheard.take(Answer(worker, ticks={3: answer(worker, 1, [("s", 0)]), 4: answer(worker, 2, [("t", 0)])}))
-    (own,) = unheard.with_answers([Answer(worker, ticks={1: answer(worker, 3), 2: answer(worker, 4)})], ticks=True)
+    worker, late = Hand(), LateAnswers()
+    late.take(Answer(worker, ticks={3: answer(worker, 1, [("s", 0)]), 4: answer(worker, 2, [("t", 0)])}))
+    (own,) = late.with_answers([Answer(worker, ticks={1: answer(worker, 3), 2: answer(worker, 4)})], ticks=True)
     assert own.ticks[1].began == {("s", 0), ("t", 0)}
     assert not own.ticks[2].began

@@ -15,7 +15,7 @@ from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources import METER_SOURCES, SOURCES
 from turbotui.sources.batteries import Batteries
-from turbotui.sources.meter_source import AsideDevice, DeviceAnswer, MeterReader, MeterSource
+from turbotui.sources.meter_source import DeviceAnswer, MeterReader, MeterSource, ThreadedDevice
 from turbotui.sources.npus import Npus
 from turbotui.sources.power_meters import Fans, GraphicsPower, PowerMeters
 
@@ -313,7 +313,7 @@ class _Counted:
 
 def test_an_old_count_is_unknown_and_an_old_gauge_stands() -> None:
     device = _Counted()
-    aside = AsideDevice(device)
+    aside = ThreadedDevice(device)
     aside.ask()
     first = aside.latest(None)
     aside.ask()

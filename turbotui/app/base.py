@@ -18,7 +18,7 @@ from turbotui.app.gauges import gauges_of
 from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
-from turbotui.app.watched import FarSession
+from turbotui.app.watched import CollectorSession
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
@@ -86,7 +86,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def compose(self) -> ComposeResult:
         """Lay out banner (unless the machine is real and read here), summary, body, status line and keys."""
         session = self.watch_state.session
-        if session.machine.host.kind is not HostKind.REAL or isinstance(session, FarSession):
+        if session.machine.host.kind is not HostKind.REAL or isinstance(session, CollectorSession):
             self._banner = SegmentLines(base=StyleRole.BANNER, id="banner")
             yield self._banner
         yield TimeLine(id="time")
@@ -236,7 +236,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def _banner_text(self, width: int) -> str:
         session = self.watch_state.session
         host = session.machine.host
-        if isinstance(session, FarSession):
+        if isinstance(session, CollectorSession):
             return far_banner(host.kind, host.name, session.way, session.trouble, width)
         word = host.kind.value
         long = f"{word} machine {host.name}: no number on this screen was measured"
@@ -307,7 +307,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Words at the right of the status line for states that must not be overlooked."""
         watch = self.watch_state
         states = ["PAST" if watch.in_past and not watch.play_state else "", "PAUSED" if watch.paused else ""]
-        if isinstance(watch.session, FarSession):
+        if isinstance(watch.session, CollectorSession):
             states += watch.session.remarks
         recorder = "" if watch.recorder is None else watch.recorder.flag
         found = [recorder, *states, watch.late_flag(), tcc_flag(watch.session), watch.spy_flag()]

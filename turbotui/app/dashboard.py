@@ -34,7 +34,7 @@ from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
 from turbotui.app.tour import TourApp
 from turbotui.app.watch import Watch
-from turbotui.app.watched import FarSession, WatchedSession
+from turbotui.app.watched import CollectorSession, WatchedSession
 from turbotui.errors import InternalError, TerminalError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
@@ -157,7 +157,7 @@ class TurbotuiApp(HandsApp, TourApp):
 
     @property
     def _banded(self) -> bool:
-        return self.session.machine.host.kind is not HostKind.REAL or isinstance(self.session, FarSession)
+        return self.session.machine.host.kind is not HostKind.REAL or isinstance(self.session, CollectorSession)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Default values of turbotui's style variables, for themes without them."""
@@ -174,10 +174,10 @@ class TurbotuiApp(HandsApp, TourApp):
             self.set_keymap(self._own_keys)
         self.switch_mode(self._first_screen)
         self.call_after_refresh(self._start)
-        if isinstance(self.session, FarSession):
+        if isinstance(self.session, CollectorSession):
             self.set_interval(_TROUBLE_SECONDS, partial(self._show_trouble, self.session))
 
-    def _show_trouble(self, session: FarSession) -> None:
+    def _show_trouble(self, session: CollectorSession) -> None:
         """Say that frames no longer arrive, or that they arrive again."""
         if self._base is not None and self._base.composed and session.trouble != self._trouble:
             self._trouble = session.trouble
@@ -367,7 +367,7 @@ class TurbotuiApp(HandsApp, TourApp):
         if self.watched.player is not None:
             self.step_speed(self.watched.player, by)
             return
-        if isinstance(self.session, FarSession):
+        if isinstance(self.session, CollectorSession):
             self._say("The interval is the collector's: turbotui collect --interval")
             return
         seconds = self.watched.step_interval(by)

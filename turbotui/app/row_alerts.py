@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from turbotui.app.screen_table import background_modules
 from turbotui.app.settings import PersonalSettings
-from turbotui.app.watched import FarSession, PlayedSession, WatchedSession
+from turbotui.app.watched import CollectorSession, PlayedSession, WatchedSession
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.quantities.alerts import AlertRule, parse_alert
@@ -141,7 +141,7 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
             why = f"no table is called {request.table}; there are {', '.join(modules)}"
             problems.append(settings.problem("table", why, ("alert",), at))
             continue
-        if isinstance(session, PlayedSession | FarSession):
+        if isinstance(session, PlayedSession | CollectorSession):
             absent.append(f"{request.when}: {request.table} are watched for on the machine itself only, and this one "
                           "is recorded or elsewhere")
             continue

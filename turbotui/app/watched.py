@@ -73,7 +73,7 @@ class WatchedSession(Protocol):
 
 
 @runtime_checkable
-class FarSession(Protocol):
+class CollectorSession(Protocol):
     """A session whose readings come from a collector in another process, possibly on another machine."""
 
     @property

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from turbotui.app.list_window import MenuWindow
 from turbotui.app.screen_table import watch_memory
 from turbotui.app.watch import Watch
-from turbotui.app.watched import FarSession
+from turbotui.app.watched import CollectorSession
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT
@@ -91,7 +91,7 @@ class WhyWindow(MenuWindow[str]):
     async def _watch_memory(self) -> None:
         """Count memory traffic from now on, if possible; it lingers like columns."""
         watch = self._watch
-        if watch.held or watch.in_past or watch.player is not None or isinstance(watch.session, FarSession):
+        if watch.held or watch.in_past or watch.player is not None or isinstance(watch.session, CollectorSession):
             return
         memory = await asyncio.to_thread(watch_memory, watch.session.machine)
         if memory is not None:
@@ -118,7 +118,7 @@ class WhyWindow(MenuWindow[str]):
     def _look(self) -> None:
         """Read tasks and groups on a thread, unless another machine or time is shown, or a reading is in progress."""
         watch = self._watch
-        if watch.in_past or watch.player is not None or isinstance(watch.session, FarSession):
+        if watch.in_past or watch.player is not None or isinstance(watch.session, CollectorSession):
             return
         self._work = [task for task in self._work if not task.done()]
         if self._looking is None or self._looking.done():

@@ -17,7 +17,7 @@ from turbotui.sampling.semaphore import WorkerSemaphore, together
 from turbotui.sampling.workers import Worker
 
 
-class Unheard:
+class LateAnswers:
     """The newest late answer of each worker, kept until the worker answers again.
 
     On a machine where every answer takes longer than a tick waits, late answers are all there are.
@@ -98,13 +98,13 @@ class WorkerPool:
         self._grace = grace
         self._semaphore = WorkerSemaphore()
         self._holding: set[int] = set()
-        self._unheard = Unheard()
+        self._late_answers = LateAnswers()
 
     def follow(self, machine: Machine, plan: Plan, signals: Mapping[SignalId, Signal]) -> None:
         """Use this plan from the next request on; workers of CPUs that are gone end."""
         self._machine = machine
         self._plan = plan
-        self._unheard.forget_readings()
+        self._late_answers.forget_readings()
         self._signals = signals
         self._every_task = tuple(task for tasks in plan.tasks.values() for task in tasks)
         self._semaphore.together = together(len(plan.tasks) if machine.host.pins else 0)
@@ -134,7 +134,7 @@ class WorkerPool:
         Raises:
             InternalError: a source broke its contract.
         """
-        collector = Collector(self.wake_up, None if wrap_check else self._unheard.take)
+        collector = Collector(self.wake_up, None if wrap_check else self._late_answers.take)
         asked: dict[Worker, tuple[int, Work]] = {}
         late: set[int] = set()
         for cpu, worker, work in (
@@ -168,7 +168,7 @@ class WorkerPool:
         for worker, (cpu, work) in asked.items():
             if worker not in answered:
                 late |= work.cpus or {cpu}
-        return answers if wrap_check else self._unheard.with_answers(answers, ticks=bool(ticks)), frozenset(late)
+        return answers if wrap_check else self._late_answers.with_answers(answers, ticks=bool(ticks)), frozenset(late)
 
     def end(self) -> None:
         """End all workers: have each close its files, and wait for those that can be waited for."""

@@ -176,7 +176,7 @@ class OpenDevice:
             return None
 
 
-class AsideDevice:
+class ThreadedDevice:
     """An open device that a thread of its own reads, once per request."""
 
     def __init__(self, device: OneDevice) -> None:
@@ -233,7 +233,7 @@ class MeterReader:
     def __init__(self, host: Host, devices: Sequence[tuple[OneDevice, bool]], wanted: frozenset[SignalId]) -> None:
         self._host = host
         self._quick: list[OneDevice] = []
-        self._aside: list[tuple[OneDevice, AsideDevice]] = []
+        self._aside: list[tuple[OneDevice, ThreadedDevice]] = []
         names: list[SignalId] = []
         for device, slow in devices:
             if not any(name in wanted for name in device.signals):
@@ -241,7 +241,7 @@ class MeterReader:
                 continue
             names += [name for name in (*device.signals, *([device.age] if slow else [])) if name in wanted]
             if slow and host.pins:
-                self._aside.append((device, AsideDevice(device)))
+                self._aside.append((device, ThreadedDevice(device)))
             else:
                 self._quick.append(device)
         self._names = tuple(names)

@@ -120,7 +120,7 @@ class WatchedFleet(Protocol):
 
 
 class FleetSession(FixedColumns):
-    """`app.watched.WatchedSession` and `FarSession` of a fleet: its frames have no counters, only times.
+    """`app.watched.WatchedSession` and `CollectorSession` of a fleet: its frames have no counters, only times.
 
     Args:
         reader: queries the server.
@@ -178,12 +178,12 @@ class FleetSession(FixedColumns):
 
     @property
     def way(self) -> str:
-        """See `FarSession.way`."""
+        """See `CollectorSession.way`."""
         return "Prometheus' API"
 
     @property
     def trouble(self) -> str:
-        """See `FarSession.trouble`; includes the age of the shown values."""
+        """See `CollectorSession.trouble`; includes the age of the shown values."""
         if not self._trouble:
             return ""
         age = duration(time.monotonic() - self._answered)
@@ -191,7 +191,7 @@ class FleetSession(FixedColumns):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """See `FarSession.remarks`."""
+        """See `CollectorSession.remarks`."""
         found = self.reading(self.latest)
         return ("PARTIAL ANSWER",) if found is not None and found.notes else ()
 

@@ -14,7 +14,7 @@ from turbotui.app.graph import Graph
 from turbotui.app.text_window import TextWindow
 from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
-from turbotui.app.watched import FarSession, PlayedSession
+from turbotui.app.watched import CollectorSession, PlayedSession
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.additions import GroupAdditions
 from turbotui.features.groups.columns import COLUMNS, GroupColumn, needed
@@ -159,7 +159,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         session = self.watch_state.session
         if self._played is not None:
             return _NOT_RECORDED
-        if isinstance(session, FarSession):
+        if isinstance(session, CollectorSession):
             return Unavailable(Reason.NOT_READ, f"readings come by {session.way}, which sends no groups",
                                "run turbotui there")
         return None if self._newest is None else self._newest.snapshot.why

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.searching import SearchScreen, next_match
 from turbotui.app.watch import Watch
-from turbotui.app.watched import FarSession
+from turbotui.app.watched import CollectorSession
 from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
 from turbotui.features.overview.cpu_numbers import cpu_numbers
@@ -60,7 +60,8 @@ class OverviewScreen(SearchScreen):
         self._stats = ProcessStats(session.machine.host)
         self._look: ProcessLook | None = None
         self._looking: asyncio.Task[None] | None = None
-        self._has_tasks = session.machine.host.kind is not HostKind.RECORDED and not isinstance(session, FarSession)
+        recorded = session.machine.host.kind is HostKind.RECORDED
+        self._has_tasks = not recorded and not isinstance(session, CollectorSession)
         self._judge = Judge(session.catalog, session.machine.host if self._has_tasks else None, watch.rules)
         self._cursor: Target | None = None
         self._lit = ""
