@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import headline, how_known, mark, sentence
-from turbotui.diagnosis.limits import WORDS, Facts, Hold, Holder, LimitState, Sure, holds_of, prefers_less
+from turbotui.diagnosis.limits import WORDS, EvidenceKind, Facts, Hold, Holder, LimitState, holds_of, prefers_less
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.scope import RowId, Scope, cpu_row
@@ -33,7 +33,7 @@ def facts(cells: Mapping[ColumnId, Value] = {}, *, fastest: float | None = 2200.
                  {column.id: column for column in STATIC_COLUMNS})
 
 
-def held(cells: Mapping[ColumnId, Value], before: Facts | None = None) -> list[tuple[Holder, Sure, float]]:
+def held(cells: Mapping[ColumnId, Value], before: Facts | None = None) -> list[tuple[Holder, EvidenceKind, float]]:
     return [(hold.holder, hold.sure, hold.share) for hold in holds_of(facts(cells), before)]
 
 
@@ -48,9 +48,9 @@ def test_nothing_holds_a_package_whose_bits_and_counters_are_quiet() -> None:
 
 def test_counted_time_comes_before_bits_and_gives_the_share() -> None:
     cells = {**QUIET, "PKG_%": 62.0, "Throttle": "PowerLimit PL1", "PkgWatt": 349.0}
-    assert held(cells) == [(Holder.PL1, Sure.COUNTED, 0.62)]
+    assert held(cells) == [(Holder.PL1, EvidenceKind.COUNTED, 0.62)]
     assert held({**QUIET, "PkgThr%": 40.0, "PKG_%": 30.0, "Throttle": "PL2"}) == [
-        (Holder.HEAT, Sure.COUNTED, 0.4), (Holder.PL2, Sure.COUNTED, 0.3),
+        (Holder.HEAT, EvidenceKind.COUNTED, 0.4), (Holder.PL2, EvidenceKind.COUNTED, 0.3),
     ]  # fmt: skip
     assert held({**QUIET, "PKG_%": 100.4})[0][2] == 1.0
 
@@ -62,7 +62,7 @@ def test_the_noise_of_two_stamps_is_no_throttling() -> None:
 @pytest.mark.parametrize(("word", "holder"), WORDS.items())
 def test_every_word_that_means_a_limit_is_one(word: str, holder: Holder) -> None:
     found = held({"Throttle": word, "ThrLog": word, "PkgWatt": 200.0})
-    assert found == [(holder, Sure.STATE, 1.0)]
+    assert found == [(holder, EvidenceKind.STATE, 1.0)]
 
 
 @pytest.mark.parametrize("word", ["GFX:PL1", "Ring:Thermal", "MaxTurbo", "MultiCoreTurbo", "Transitions", "AutoHWP",
@@ -72,24 +72,24 @@ def test_words_that_slow_no_core_or_name_no_cause_are_none(word: str) -> None:
 
 
 def test_a_core_s_own_bits_count() -> None:
-    assert held({"Throttle": "none", "CoreLimit": "PROCHOT"}) == [(Holder.PROCHOT, Sure.STATE, 1.0)]
+    assert held({"Throttle": "none", "CoreLimit": "PROCHOT"}) == [(Holder.PROCHOT, EvidenceKind.STATE, 1.0)]
 
 
 def test_a_log_bit_tells_of_this_interval_only_if_it_is_new() -> None:
     quiet, logged = {"Throttle": "none", "ThrLog": "none"}, {"Throttle": "none", "ThrLog": "Thermal"}
-    assert held(logged, facts(quiet)) == [(Holder.HEAT, Sure.LOG, 1.0)]
+    assert held(logged, facts(quiet)) == [(Holder.HEAT, EvidenceKind.LOG, 1.0)]
     assert held(logged, facts(logged)) == []
     assert held(logged) == []  # nobody saw the reading before
     assert held(logged, facts({})) == []  # nor what it said
 
 
 def test_a_counter_says_for_how_long_and_one_that_stands_still_does_not_silence_a_state_bit() -> None:
-    assert held({**QUIET, "Throttle": "PL1", "PKG_%": 3.0}) == [(Holder.PL1, Sure.COUNTED, 0.03)]
-    assert held({**QUIET, "Throttle": "PL1"}) == [(Holder.PL1, Sure.STATE, 1.0)]
-    assert held({**QUIET, "Throttle": "PowerLimit", "PKG_%": None}) == [(Holder.POWER, Sure.STATE, 1.0)]
+    assert held({**QUIET, "Throttle": "PL1", "PKG_%": 3.0}) == [(Holder.PL1, EvidenceKind.COUNTED, 0.03)]
+    assert held({**QUIET, "Throttle": "PL1"}) == [(Holder.PL1, EvidenceKind.STATE, 1.0)]
+    assert held({**QUIET, "Throttle": "PowerLimit", "PKG_%": None}) == [(Holder.POWER, EvidenceKind.STATE, 1.0)]
     fresh = {**QUIET, "ThrLog": "PL1"}
     assert held(fresh, facts(QUIET)) == []  # shorter than the counter sees
-    assert held({**fresh, "PKG_%": None}, facts(QUIET)) == [(Holder.PL1, Sure.LOG, 1.0)]
+    assert held({**fresh, "PKG_%": None}, facts(QUIET)) == [(Holder.PL1, EvidenceKind.LOG, 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -120,16 +120,16 @@ def test_limits_that_are_no_limits_are_not_reached() -> None:
 
 
 def test_heat_that_the_kernel_counted_without_its_time() -> None:
-    assert held({"Throttle": "none", "PkgThr": 3}) == [(Holder.HEAT, Sure.EVENTS, 1.0)]
+    assert held({"Throttle": "none", "PkgThr": 3}) == [(Holder.HEAT, EvidenceKind.EVENTS, 1.0)]
     assert held({"Throttle": "none", "PkgThr": 0}) == []
     assert held({"Throttle": "none", "PkgThr": 3, "PkgThr%": 0.0}) == []
 
 
 def test_without_bits_and_counters_numbers_at_their_limits_are_what_there_is() -> None:
-    assert held({"PkgWatt": 349.0}) == [(Holder.PL1, Sure.INFERRED, 1.0)]
-    assert held({"PkgTmp": 95}) == [(Holder.HEAT, Sure.INFERRED, 1.0)]
+    assert held({"PkgWatt": 349.0}) == [(Holder.PL1, EvidenceKind.INFERRED, 1.0)]
+    assert held({"PkgTmp": 95}) == [(Holder.HEAT, EvidenceKind.INFERRED, 1.0)]
     assert held({"PkgTmp": 95, "PkgWatt": 419.0}) == [
-        (Holder.HEAT, Sure.INFERRED, 1.0), (Holder.PL2, Sure.INFERRED, 1.0),
+        (Holder.HEAT, EvidenceKind.INFERRED, 1.0), (Holder.PL2, EvidenceKind.INFERRED, 1.0),
     ]  # fmt: skip
     assert held({"PkgTmp": 90, "PkgWatt": 300.0}) == []
     assert held({"PkgTmp": 95, "PkgWatt": 349.0, **QUIET}) == []  # the bits would say so
@@ -144,7 +144,7 @@ def test_nothing_is_inferred_of_a_package_at_full_clock_or_at_rest() -> None:
 def test_a_policy_s_cap_holds_cpus_that_reach_it() -> None:
     capped = facts(QUIET, fastest=1195.0, cap=1200.0)
     assert [(hold.holder, hold.sure, hold.evidence) for hold in holds_of(capped, None)] == [
-        (Holder.POLICY, Sure.SETTING, "MaxMHz")
+        (Holder.POLICY, EvidenceKind.SETTING, "MaxMHz")
     ]
     assert holds_of(facts(QUIET, fastest=900.0, cap=1200.0), None) == ()
     assert holds_of(facts(QUIET, fastest=3790.0, cap=3800.0), None) == ()
@@ -192,7 +192,7 @@ def test_whatever_the_numbers_each_holder_is_named_once_and_in_order(cells: dict
 
 # Sentences
 
-PL1 = Hold(Holder.PL1, Sure.COUNTED, 1.0, "PKG_%")
+PL1 = Hold(Holder.PL1, EvidenceKind.COUNTED, 1.0, "PKG_%")
 
 
 def test_the_sentence_of_the_issue() -> None:
@@ -208,13 +208,13 @@ def test_other_sentences() -> None:
     assert sentence(verdict(quiet, LimitState.FREE)) == "nothing holds package 0 back: 41 % busy at 3,500 MHz"
     assert sentence(verdict(quiet, LimitState.FREE, earlier=(Holder.HEAT, 0.2))).endswith(
         "; heat did for 20 % of the last 60 s")
-    heat = Hold(Holder.HEAT, Sure.STATE, 1.0, "Throttle")
+    heat = Hold(Holder.HEAT, EvidenceKind.STATE, 1.0, "Throttle")
     assert sentence(verdict(facts({**QUIET, "PkgTmp": 95}), LimitState.HELD, heat, share=1.0, window=4.0)) == (
         "package 0 is held at 2,100 MHz by heat (95 °C, tj_max 96 °C, 100 % of the last 4.0 s)")
-    cap = Hold(Holder.POLICY, Sure.SETTING, 1.0, "MaxMHz")
+    cap = Hold(Holder.POLICY, EvidenceKind.SETTING, 1.0, "MaxMHz")
     assert "scaling_max_freq 1,200 of 3,800 MHz" in sentence(verdict(facts(cap=1200.0), LimitState.HELD, cap,
                                                                      share=1.0))
-    epp = Hold(Holder.PREFERENCE, Sure.INFERRED, 1.0, "EPP")
+    epp = Hold(Holder.PREFERENCE, EvidenceKind.INFERRED, 1.0, "EPP")
     said = verdict(facts(), LimitState.HELD, epp, share=1.0, setting=("EPP", "power"))
     assert sentence(said) == "package 0 is held at 2,100 MHz by a setting that saves energy: EPP is power"
     assert mark(said) == "~"

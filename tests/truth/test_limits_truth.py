@@ -10,7 +10,7 @@ from watching import Watched
 
 from turbotui.diagnosis.limit_history import KEPT, LimitHistory, LimitVerdict, general
 from turbotui.diagnosis.limit_sentences import sentence
-from turbotui.diagnosis.limits import COLUMNS, STAND_INS, Holder, LimitState, Sure
+from turbotui.diagnosis.limits import COLUMNS, STAND_INS, EvidenceKind, Holder, LimitState
 from turbotui.quantities.scope import Scope
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES
@@ -71,7 +71,7 @@ def test_the_share_and_the_kind_of_limit_are_those_of_the_model(shape: str) -> N
             continue  # at the border between "is" and "was"
         assert one.verdict.state is LimitState.HELD, sentence(one.verdict)
         assert hold is not None
-        assert hold.sure is Sure.COUNTED
+        assert hold.sure is EvidenceKind.COUNTED
         assert hold.share == pytest.approx(most, abs=0.003)
         if abs(one.limited - one.throttled) > 0.02:
             assert general(hold.holder) is (Holder.HEAT if one.throttled > one.limited else Holder.POWER)
@@ -158,7 +158,7 @@ def test_the_same_frame_twice_and_frames_after_a_gap() -> None:
     gap.push(frames[0])
     gap.push(frames[-1])
     for verdict in gap.verdicts():
-        assert verdict.hold is None or verdict.hold.sure is not Sure.LOG
+        assert verdict.hold is None or verdict.hold.sure is not EvidenceKind.LOG
         assert verdict.window == pytest.approx(2 * SECONDS)
 
 

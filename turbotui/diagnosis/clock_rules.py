@@ -9,8 +9,8 @@ from typing import Final
 from turbotui.diagnosis import limits
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import holding
-from turbotui.diagnosis.limits import POWER_HOLDERS, Facts, Hold, Holder, LimitState, Sure
-from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, opening
+from turbotui.diagnosis.limits import POWER_HOLDERS, EvidenceKind, Facts, Hold, Holder, LimitState
+from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, RankedBy, SlownessRule, opening
 from turbotui.quantities.columns import ColumnId
 
 _LEAST: Final = 0.01  # share of the work; less would go unnoticed
@@ -29,9 +29,13 @@ _HIGHER: Final = (
     "cpupower frequency-set -u CLOCK allows a higher one; what set the limit may set it again: tuned, TLP, thermald, "
     "power-profiles-daemon, or no_turbo in /sys/devices/system/cpu/intel_pstate"
 )
-_SURE: Final[Mapping[Sure, Certainty]] = {
-    Sure.COUNTED: Certainty.CERTAIN, Sure.STATE: Certainty.CERTAIN, Sure.SETTING: Certainty.CERTAIN,
-    Sure.EVENTS: Certainty.LIKELY, Sure.LOG: Certainty.LIKELY, Sure.INFERRED: Certainty.POSSIBLE,
+_SURE: Final[Mapping[EvidenceKind, Certainty]] = {
+    EvidenceKind.COUNTED: Certainty.CERTAIN,
+    EvidenceKind.STATE: Certainty.CERTAIN,
+    EvidenceKind.SETTING: Certainty.CERTAIN,
+    EvidenceKind.EVENTS: Certainty.LIKELY,
+    EvidenceKind.LOG: Certainty.LIKELY,
+    EvidenceKind.INFERRED: Certainty.POSSIBLE,
 }  # fmt: skip
 
 
@@ -72,7 +76,7 @@ def _held_by(*holders: Holder) -> Callable[[JudgedFrame], Observed | NoFinding]:
                  for verdict, hold in found}
         worst, hold = max(found, key=lambda pair: parts[pair[0].row])
         lost = sum(parts.values())
-        if lost < _LEAST and hold.sure is Sure.INFERRED:
+        if lost < _LEAST and hold.sure is EvidenceKind.INFERRED:
             return NoFinding.CLEAR
         more = len(parts) - 1
         also = f"; {more} more {'package is' if more == 1 else 'packages are'}" if more else ""
@@ -145,7 +149,7 @@ def _rule(name: str, cause: str, holders: tuple[Holder, ...], remedy: str,
           *needs: tuple[ColumnId, ...]) -> SlownessRule:
     named = {one for group in (*_CLOCKS, *needs) for one in group}
     wants = tuple(one for one in limits.COLUMNS if one not in named)
-    return SlownessRule(name, cause, (*_CLOCKS, *needs), _held_by(*holders), _SOURCE, "4", remedy, Whose.CPU, wants)
+    return SlownessRule(name, cause, (*_CLOCKS, *needs), _held_by(*holders), _SOURCE, "4", remedy, RankedBy.CPU, wants)
 
 
 RULES: Final[tuple[SlownessRule, ...]] = (
@@ -166,10 +170,11 @@ RULES: Final[tuple[SlownessRule, ...]] = (
     SlownessRule("below-base", "clocks below the base clock, or far below the highest",
          (*_CLOCKS, ("BaseMHz", "TopMHz")), _below_base,
          _SOURCE, "4",
-         "turbotui info shows limits and settings; dmesg | grep -i -e throttl -e power may name the reason", Whose.CPU),
+         "turbotui info shows limits and settings; dmesg | grep -i -e throttl -e power may name the reason",
+         RankedBy.CPU),
     SlownessRule("idle-exits", "time to leave idle states", (("IdleExit%",), ("Load%", "Busy%")), _idle_exits,
                  "cpuidle", "1", "cpupower idle-set -D 50 keeps CPUs out of states that take more than 50 us to leave; "
-                 "a program can hold /dev/cpu_dma_latency open", Whose.WAKES, costly=True),
+                 "a program can hold /dev/cpu_dma_latency open", RankedBy.WAKES, costly=True),
     SlownessRule("smi", "time that firmware takes", (("SMI",),), _firmware, "MSR 0x34", "1",
          "A firmware update, or its settings for power and USB legacy support, make such interrupts fewer"),
 )  # fmt: skip

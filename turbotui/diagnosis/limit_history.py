@@ -9,11 +9,11 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limits import (
     AT_CLOCK,
     POWER_HOLDERS,
+    EvidenceKind,
     Facts,
     Hold,
     Holder,
     LimitState,
-    Sure,
     holds_of,
     prefers_less,
 )
@@ -149,7 +149,7 @@ class LimitHistory:
         holds = tuple(hold for hold in self._holds[facts.row] if hold.share >= _NOTABLE)
         busy = facts.busy
         idle = busy is not None and busy < _IDLE
-        if holds and not (idle and all(hold.sure is Sure.SETTING for hold in holds)):
+        if holds and not (idle and all(hold.sure is EvidenceKind.SETTING for hold in holds)):
             first = holds[0]
             return LimitVerdict(
                 facts, LimitState.HELD, first, holds[1:], shares.get(general(first.holder), first.share), window
@@ -160,7 +160,7 @@ class LimitHistory:
         state, setting = _unheld(facts, idle=idle)
         hold = None
         if setting is not None:
-            hold, state = Hold(Holder.PREFERENCE, Sure.INFERRED, 1.0, setting[0]), LimitState.HELD
+            hold, state = Hold(Holder.PREFERENCE, EvidenceKind.INFERRED, 1.0, setting[0]), LimitState.HELD
         return LimitVerdict(facts, state, hold, (), 1.0 if hold else 0.0, window, past, setting)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turbotui.diagnosis.limit_history import LimitVerdict
-from turbotui.diagnosis.limits import AT_CLOCK, HEAT, POWER_HOLDERS, Facts, Hold, Holder, LimitState, Sure
+from turbotui.diagnosis.limits import AT_CLOCK, HEAT, POWER_HOLDERS, EvidenceKind, Facts, Hold, Holder, LimitState
 
 
 def headline(verdicts: Sequence[LimitVerdict]) -> str:
@@ -169,4 +169,4 @@ def mark(verdict: LimitVerdict) -> str:
     """A mark for a verdict that needs attention: held back, by evidence or by inference."""
     if verdict.state is not LimitState.HELD or verdict.hold is None:
         return "?" if verdict.state is LimitState.UNTOLD else " "
-    return INFERRED_MARK if verdict.hold.sure is Sure.INFERRED else "▲"
+    return INFERRED_MARK if verdict.hold.sure is EvidenceKind.INFERRED else "▲"

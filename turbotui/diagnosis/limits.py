@@ -62,7 +62,7 @@ POWER_HOLDERS = frozenset({Holder.PL1, Holder.PL2, Holder.POWER})
 """Holders whose shares of time are combined, because it is not always known which of them acted."""
 
 
-class Sure(Enum):
+class EvidenceKind(Enum):
     """The kind of evidence for a verdict, as a sentence."""
 
     COUNTED = "the processor or the kernel counted the time"
@@ -108,7 +108,7 @@ class Hold:
     """
 
     holder: Holder
-    sure: Sure
+    sure: EvidenceKind
     share: float
     evidence: ColumnId
 
@@ -212,12 +212,12 @@ def holds_of(facts: Facts, before: Facts | None) -> tuple[Hold, ...]:
 def _counted(facts: Facts) -> Iterable[Hold]:
     percent = facts.number("PkgThr%")
     if percent is not None and percent > 100 * _LEAST_SHARE:
-        yield Hold(Holder.HEAT, Sure.COUNTED, min(1.0, percent / 100), "PkgThr%")
+        yield Hold(Holder.HEAT, EvidenceKind.COUNTED, min(1.0, percent / 100), "PkgThr%")
     elif percent is None and facts.number("PkgThr"):
-        yield Hold(Holder.HEAT, Sure.EVENTS, 1.0, "PkgThr")
+        yield Hold(Holder.HEAT, EvidenceKind.EVENTS, 1.0, "PkgThr")
     percent = facts.number("PKG_%")
     if percent is not None and percent > 100 * _LEAST_SHARE:
-        yield Hold(_which_power(facts), Sure.COUNTED, min(1.0, percent / 100), "PKG_%")
+        yield Hold(_which_power(facts), EvidenceKind.COUNTED, min(1.0, percent / 100), "PKG_%")
 
 
 def _which_power(facts: Facts) -> Holder:
@@ -251,9 +251,9 @@ def _bits(facts: Facts, before: Facts | None) -> Iterable[Hold]:
             # A counter that stands still may not exist on this model, so a state bit is believed; a log bit beside it
             # can only mean less time than the counter resolves.
             if word in now:
-                yield Hold(named, Sure.STATE, 1.0, state)
+                yield Hold(named, EvidenceKind.STATE, 1.0, state)
             elif word in fresh and not (by_power and counted is not None):
-                yield Hold(named, Sure.LOG, 1.0, log)
+                yield Hold(named, EvidenceKind.LOG, 1.0, log)
 
 
 def _settings(facts: Facts) -> Iterable[Hold]:
@@ -261,7 +261,7 @@ def _settings(facts: Facts) -> Iterable[Hold]:
     if cap is None or top is None or fastest is None:
         return
     if cap < AT_CLOCK * top and fastest[0] >= AT_CLOCK * cap:
-        yield Hold(Holder.POLICY, Sure.SETTING, 1.0, "MaxMHz")
+        yield Hold(Holder.POLICY, EvidenceKind.SETTING, 1.0, "MaxMHz")
 
 
 def _inferred(facts: Facts) -> Iterable[Hold]:
@@ -274,11 +274,11 @@ def _inferred(facts: Facts) -> Iterable[Hold]:
     celsius, hottest = facts.celsius, facts.number("TjMax")
     hot = celsius is not None and hottest is not None and celsius >= hottest - _NEAR_TJ
     if hot and facts.number("PkgThr%") is None:
-        yield Hold(Holder.HEAT, Sure.INFERRED, 1.0, "CoreTmp" if "PkgTmp" in facts.why else "PkgTmp")
+        yield Hold(Holder.HEAT, EvidenceKind.INFERRED, 1.0, "CoreTmp" if "PkgTmp" in facts.why else "PkgTmp")
     if facts.number("PKG_%") is None:
         which = _which_power(facts)
         if which is not Holder.POWER:
-            yield Hold(which, Sure.INFERRED, 1.0, "PkgWatt")
+            yield Hold(which, EvidenceKind.INFERRED, 1.0, "PkgWatt")
 
 
 def prefers_less(facts: Facts) -> tuple[ColumnId, str] | None:

@@ -39,7 +39,7 @@ WEIGHTS: Final[Mapping[Certainty, float]] = {
 """Factors for ranking findings: a guess ranks below what was counted, unless it would cost twice as much."""
 
 
-class Whose(Enum):
+class RankedBy(Enum):
     """The figure by which the tasks responsible for a cause are ranked."""
 
     CPU = "CPU time"
@@ -107,7 +107,7 @@ class SlownessRule:
     source: str
     screen: str
     remedy: str
-    whose: Whose = Whose.NOBODY
+    whose: RankedBy = RankedBy.NOBODY
     wants: tuple[ColumnId, ...] = ()
     costly: bool = False
     least: float = 0.0

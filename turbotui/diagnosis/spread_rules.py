@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of, opening
+from turbotui.diagnosis.rules import (
+    Certainty,
+    JudgedFrame,
+    NoFinding,
+    Observed,
+    RankedBy,
+    SlownessRule,
+    name_of,
+    opening,
+)
 from turbotui.quantities.scope import RowId, Scope
 
 _SATURATED: Final = 96.0  # percent busy; the rest is interrupts and the clock's resolution
@@ -115,16 +124,16 @@ def _slow_cores(moment: JudgedFrame) -> Observed | NoFinding:
 ONE_CPU: Final = SlownessRule(
     "one-cpu", "one saturated CPU or thread", (("Busy%", "Load%"),), _single, "/proc/stat", "7",
     "top -H shows the thread; taskset -pc PID shows whether it is bound. One thread gets faster by a higher clock only",
-    Whose.THREAD,
+    RankedBy.THREAD,
 )  # fmt: skip
 ONE_GROUP: Final = SlownessRule(
     "one-group", "one package, node or cache is full while others idle", (("Busy%", "Load%"),), _groups, "/proc/stat",
     "2", "taskset -pc PID, numactl --show and the group's cpuset say what binds the work: numactl --interleave=all "
-    "COMMAND or a wider cpuset spreads it", Whose.CPU,
+    "COMMAND or a wider cpuset spreads it", RankedBy.CPU,
 )  # fmt: skip
 SLOW_CORES: Final = SlownessRule(
     "slow-cores", "efficiency cores chosen while performance cores idle", (("Busy%", "Load%"), ("Type",)), _slow_cores,
     "kinds of core", "1", "taskset -pc PID shows whether it is bound there; sysctl kernel.sched_itmt_enabled and "
-    "cpupower frequency-info show the preference; uclamp.min or a lower nice value asks for faster cores", Whose.CPU,
+    "cpupower frequency-info show the preference; uclamp.min or a lower nice value asks for faster cores", RankedBy.CPU,
     wants=("TopMHz",),
 )  # fmt: skip

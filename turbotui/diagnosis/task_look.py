@@ -10,7 +10,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.findings import Finding
-from turbotui.diagnosis.rules import Whose
+from turbotui.diagnosis.rules import RankedBy
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.group_names import CGROUP, UNIT, group_name
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
@@ -32,9 +32,9 @@ _SLEEPS: Final = re.compile(r"^voluntary_ctxt_switches:\s*(\d+)", re.MULTILINE)
 _BYTES: Final = re.compile(r"^(?:read|write)_bytes: (\d+)", re.MULTILINE)
 
 
-_CONTROLLERS: Final[Mapping[Whose, tuple[str, ...]]] = {
-    Whose.FAULTS: ("memory", "cpu"), Whose.IO: ("blkio", "memory", "cpu"),
-    Whose.BYTES: ("blkio", "memory", "cpu"),
+_CONTROLLERS: Final[Mapping[RankedBy, tuple[str, ...]]] = {
+    RankedBy.FAULTS: ("memory", "cpu"), RankedBy.IO: ("blkio", "memory", "cpu"),
+    RankedBy.BYTES: ("blkio", "memory", "cpu"),
 }  # fmt: skip
 """Controllers of version 1 by the subject of a cause."""
 
@@ -65,25 +65,25 @@ class TaskUse:
     faulting: tuple[int, ...] = ()
     waiting: tuple[int, ...] = ()
 
-    def members(self, whose: Whose) -> tuple[int, ...]:
+    def members(self, whose: RankedBy) -> tuple[int, ...]:
         """The processes behind a cause, those with the largest part first."""
-        return {Whose.FAULTS: self.faulting, Whose.IO: self.waiting}.get(whose, self.pids)
+        return {RankedBy.FAULTS: self.faulting, RankedBy.IO: self.waiting}.get(whose, self.pids)
 
-    def part(self, whose: Whose) -> float:
+    def part(self, whose: RankedBy) -> float:
         """Their part of a cause."""
-        return {Whose.FAULTS: self.faults, Whose.IO: self.waited, Whose.WAKES: self.wakes,
-                Whose.BYTES: self.moved}.get(whose, self.ran)
+        return {RankedBy.FAULTS: self.faults, RankedBy.IO: self.waited, RankedBy.WAKES: self.wakes,
+                RankedBy.BYTES: self.moved}.get(whose, self.ran)
 
-    def said(self, whose: Whose, unit: str) -> str:
+    def said(self, whose: RankedBy, unit: str) -> str:
         """Name, number of processes and usage, in words."""
         members = self.members(whose)
         several = len(members) > 1
         many, which = (f"{len(members)} x ", "") if several else ("", f" {members[0]}")
         amount = {
-            Whose.FAULTS: f"{self.faults:,.0f} major faults/s",
-            Whose.IO: f"{'wait' if several else 'waits'} for storage",
-            Whose.BYTES: f"{1e-6 * self.moved:,.1f} MB/s to and from storage",
-            Whose.WAKES: f"wakes {self.wakes:,.0f} times/s, {100 * self.ran:,.0f} % CPU",
+            RankedBy.FAULTS: f"{self.faults:,.0f} major faults/s",
+            RankedBy.IO: f"{'wait' if several else 'waits'} for storage",
+            RankedBy.BYTES: f"{1e-6 * self.moved:,.1f} MB/s to and from storage",
+            RankedBy.WAKES: f"wakes {self.wakes:,.0f} times/s, {100 * self.ran:,.0f} % CPU",
         }.get(whose, f"{100 * self.ran:,.0f} % CPU")  # fmt: skip
         return f"{many}{self.name}{which} ({f'{unit}, ' if unit else ''}{amount})"
 
@@ -99,7 +99,7 @@ class TaskLook:
         self._uses: tuple[TaskUse, ...] = ()
         self._single: tuple[str, float] | None = None
         self._counts: Mapping[int, tuple[int | None, int | None]] = {}
-        self._units: dict[tuple[int, Whose], str] = {}
+        self._units: dict[tuple[int, RankedBy], str] = {}
 
     def look(self, processes: Mapping[int, ProcessStat], began_ns: int | None = None) -> None:
         """Compare every process's counts with the previous look, and read the threads of the busiest process.
@@ -136,18 +136,18 @@ class TaskLook:
     def name(self, finding: Finding) -> Finding:
         """A finding with the tasks behind it, the largest part first."""
         whose = finding.rule.whose
-        if whose is Whose.NOBODY:
+        if whose is RankedBy.NOBODY:
             return finding
-        if whose is Whose.IO and not any(use.waited for use in self._uses):
+        if whose is RankedBy.IO and not any(use.waited for use in self._uses):
             # nobody waited at that instant: processes that move bytes do, and a major fault is such a wait too
-            whose = Whose.BYTES if any(use.moved > _LEAST_BYTES for use in self._uses) else Whose.FAULTS
-        if whose is Whose.WAKES and all(use.wakes <= _LEAST_WAKES for use in self._uses):
-            whose = Whose.CPU  # interrupts that wake no process whose sleeps were counted
-        least = {Whose.FAULTS: _LEAST_FAULTS, Whose.IO: 0.0, Whose.WAKES: _LEAST_WAKES,
-                 Whose.BYTES: _LEAST_BYTES}.get(whose, _LEAST)
+            whose = RankedBy.BYTES if any(use.moved > _LEAST_BYTES for use in self._uses) else RankedBy.FAULTS
+        if whose is RankedBy.WAKES and all(use.wakes <= _LEAST_WAKES for use in self._uses):
+            whose = RankedBy.CPU  # interrupts that wake no process whose sleeps were counted
+        least = {RankedBy.FAULTS: _LEAST_FAULTS, RankedBy.IO: 0.0, RankedBy.WAKES: _LEAST_WAKES,
+                 RankedBy.BYTES: _LEAST_BYTES}.get(whose, _LEAST)
         ranked = sorted(self._uses, key=lambda use: -use.part(whose))
         most = [use for use in ranked if use.part(whose) > least]
-        if whose is Whose.VECTORS:
+        if whose is RankedBy.VECTORS:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
         most = most[:_NAMED]
         for use in most:  # asked at every frame, and read again together with the processes
@@ -203,7 +203,7 @@ class TaskLook:
         except HostError:
             return None
 
-    def _unit(self, pid: int, whose: Whose) -> str:
+    def _unit(self, pid: int, whose: RankedBy) -> str:
         """The kind and name of a process's control group: a service, a scope, a container; "" for a slice.
 
         If a process also has groups of version 1, the one whose controller concerns the cause is used.

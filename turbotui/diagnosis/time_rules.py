@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of, opening
+from turbotui.diagnosis.rules import (
+    Certainty,
+    JudgedFrame,
+    NoFinding,
+    Observed,
+    RankedBy,
+    SlownessRule,
+    name_of,
+    opening,
+)
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import RowId
 
@@ -105,11 +114,12 @@ STEAL: Final = SlownessRule(
 )  # fmt: skip
 INTERRUPTS: Final = SlownessRule(
     "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "/proc/interrupts", "1",
-    "watch -d cat /proc/interrupts names the line; of timers, strace -c -f -p PID shows who arms them", Whose.WAKES,
+    "watch -d cat /proc/interrupts names the line; of timers, strace -c -f -p PID shows who arms them", RankedBy.WAKES,
     wants=tuple(_KINDS),
 )  # fmt: skip
 SOFTIRQS: Final = SlownessRule(
     "softirqs", "time in interrupts and soft interrupts", (("irq%",), ("Load%", "Busy%")), _softirqs, "/proc/stat", "1",
-    "Spread the queues of the device over more CPUs: ethtool -l DEVICE, cat /proc/irq/*/smp_affinity_list", Whose.CPU,
+    "Spread the queues of the device over more CPUs: ethtool -l DEVICE, cat /proc/irq/*/smp_affinity_list",
+    RankedBy.CPU,
     wants=tuple(_SOFT_KINDS),
 )  # fmt: skip

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.diagnosis.limit_history import LimitVerdict
-from turbotui.diagnosis.limits import AT_CLOCK, LimitState, Sure
-from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose
+from turbotui.diagnosis.limits import AT_CLOCK, EvidenceKind, LimitState
+from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, RankedBy, SlownessRule
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import Scope
 
@@ -49,7 +49,7 @@ def _is_slow(verdict: LimitVerdict) -> bool:
     facts = verdict.facts
     everyone, mhz = facts.number("TurboAll"), facts.mhz
     holds = () if verdict.hold is None else (verdict.hold, *verdict.others)
-    held = verdict.state is LimitState.HELD and any(hold.sure is not Sure.INFERRED for hold in holds)
+    held = verdict.state is LimitState.HELD and any(hold.sure is not EvidenceKind.INFERRED for hold in holds)
     fast = everyone is not None and mhz is not None and mhz >= AT_CLOCK * everyone
     return not held and not fast and (facts.busy or 0.0) >= _WORKING
 
@@ -96,6 +96,6 @@ VECTORS: Final = SlownessRule(
     (("Busy%", "Load%"), tuple(name for name, _ in _EVIDENCE)), _judge,
     "power licences or 512-bit instructions (the cores' counters)", "6",
     "Dense code gains all the same: it is its neighbours that lose, so keep them on other cores (taskset). gcc and "
-    "clang take -mprefer-vector-width=256, oneMKL MKL_ENABLE_INSTRUCTIONS=AVX2", Whose.VECTORS,
+    "clang take -mprefer-vector-width=256, oneMKL MKL_ENABLE_INSTRUCTIONS=AVX2", RankedBy.VECTORS,
     ("Lic1%", "Bzy_MHz", "TurboAll", "Turbo1", "TopMHz", "Throttle", "PKG_%"), costly=True,
 )  # fmt: skip

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of, opening
+from turbotui.diagnosis.rules import (
+    Certainty,
+    JudgedFrame,
+    NoFinding,
+    Observed,
+    RankedBy,
+    SlownessRule,
+    name_of,
+    opening,
+)
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason
 
@@ -197,31 +206,31 @@ OVERLOAD: Final = SlownessRule(
     "overload", "more tasks want to run than there are CPUs",
     (("Load%", "Busy%"), ("RunQ", "PSIcpu%", "RunDelay%")), _overload, "/proc/stat and /proc/pressure", "7",
     "renice 10 -p PID or systemctl set-property UNIT CPUWeight=20 lets the others go first; fewer jobs at once "
-    "(make -j) get done as fast", Whose.WAIT, ("PSIcpu%", "RunDelay%"),
+    "(make -j) get done as fast", RankedBy.WAIT, ("PSIcpu%", "RunDelay%"),
 )  # fmt: skip
 QUOTA: Final = SlownessRule(
     "quota", "a CPU quota that is used up", (("Throttled%",),), _quota, "control groups (cpu.stat)", "7",
     "systemctl set-property UNIT CPUQuota= (or the container's limit) gives it more; cat cpu.max and cpu.stat of the "
-    "group (version 1: cpu.cfs_quota_us) show limit and counts", Whose.NOBODY, ("Quota",),
+    "group (version 1: cpu.cfs_quota_us) show limit and counts", RankedBy.NOBODY, ("Quota",),
 )  # fmt: skip
 MEMORY: Final = SlownessRule(
     "memory", "waits for memory", (("PSImem%", "Reclaim/s"),), _memory, "/proc/pressure", "7",
     "ps -eo pid,comm,rss --sort=-rss | head names the largest; systemctl set-property UNIT MemoryHigh=SIZE bounds one",
-    Whose.FAULTS, ("PSImemFull%", "MemAvail%", "OOMKills"),
+    RankedBy.FAULTS, ("PSImemFull%", "MemAvail%", "OOMKills"),
 )  # fmt: skip
 SWAPPING: Final = SlownessRule(
     "swapping", "memory that is read back from swap space", (("SwapIn/s",), ("SwapOut/s",)), _swapping, "/proc/vmstat",
-    "7", "grep VmSwap /proc/*/status names who is swapped out; less at once, or more memory, helps", Whose.FAULTS,
+    "7", "grep VmSwap /proc/*/status names who is swapped out; less at once, or more memory, helps", RankedBy.FAULTS,
     ("SwapFree%", "MemAvail%", "PSImem%", "PSIio%", "PSIioFull%"),
 )  # fmt: skip
 STORAGE: Final = SlownessRule(
     "storage", "waits for storage", (("PSIio%", "iowait%"),), _storage, "/proc/pressure and /proc/stat", "7",
-    "ps -eo state,pid,comm,wchan | grep ^D names the tasks that wait; iostat -x 1 names the device", Whose.IO,
+    "ps -eo state,pid,comm,wchan | grep ^D names the tasks that wait; iostat -x 1 names the device", RankedBy.IO,
     ("PSIioFull%", "iowait%", "Load%", "Blocked", "SwapIn/s"),
 )  # fmt: skip
 BANDWIDTH: Final = SlownessRule(
     "bandwidth", "memory bandwidth", (), _bandwidth, "memory controllers (uncore PMUs) and their peak", "5",
     "turbotui roofline -- COMMAND shows whether it is bound by memory; numactl --interleave=all spreads it over nodes, "
-    "and fewer cores get as much done", Whose.CPU,
+    "and fewer cores get as much done", RankedBy.CPU,
 )  # fmt: skip
 RULES: Final = (OVERLOAD, QUOTA, MEMORY, SWAPPING, STORAGE, BANDWIDTH)
