@@ -26,7 +26,7 @@ from turbotui.quantities.units import Unit as Measure
 from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, Times, probe_events
 from turbotui.sources.source import Probe
-from turbotui.sources.uncore_reader import Together, UncoreReader
+from turbotui.sources.uncore_reader import ConcurrentEvents, UncoreReader
 
 _DOCUMENT = "perf_event_open(2); kernel Documentation/ABI/testing/sysfs-bus-event_source-devices"
 _UNCHECKED = {"amd_umc": 4, "amd_l3": 6, "amd_df": 4}
@@ -206,11 +206,11 @@ class UncoreSource(PerCpuSource):
         limit = _UNCHECKED.get(self.order.units[0].kind)
         return UncoreReader(machine.host, cpu, [self._bundles(unit, wanted) for unit in units], limit)
 
-    def _bundles(self, unit: UncoreUnit, wanted: frozenset[SignalId]) -> Sequence[Together]:
+    def _bundles(self, unit: UncoreUnit, wanted: frozenset[SignalId]) -> Sequence[ConcurrentEvents]:
         """A unit's bundles, the largest first: it is the one that needs an empty group most."""
         order = self.order
         found = [
-            Together(
+            ConcurrentEvents(
                 {order.signal(unit, bundle, event): self._encoded[event].attr for event in events},
                 order.times(unit, bundle),
                 next((setting for event in events if (setting := filter_of(event))), ()),

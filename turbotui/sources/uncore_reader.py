@@ -25,7 +25,7 @@ _WHAT = "(its counters may be held, or filtered otherwise, by another program)"
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class ConcurrentEvents:
     """Events that are counted in the same time.
 
     Attributes:
@@ -44,20 +44,20 @@ class _Group:
     """One group while it is opened: descriptors by attribute, in the order of a read."""
 
     descriptors: dict[PerfAttr, int] = field(default_factory=dict)
-    held: list[Together] = field(default_factory=list)
+    held: list[ConcurrentEvents] = field(default_factory=list)
 
     @property
     def leader(self) -> int:
         return next(iter(self.descriptors.values()), -1)
 
-    def has_room(self, bundle: Together, limit: int | None) -> bool:
+    def has_room(self, bundle: ConcurrentEvents, limit: int | None) -> bool:
         """Whether a bundle may be tried here. Those of other filters may not, nor those of none: they need not wait."""
         if any(one.filter != bundle.filter for one in self.held):
             return False
         together = self.descriptors.keys() | set(bundle.signals.values())
         return limit is None or not self.descriptors or len(together) <= limit
 
-    def take(self, host: Host, cpu: int, bundle: Together) -> HostError | None:
+    def take(self, host: Host, cpu: int, bundle: ConcurrentEvents) -> HostError | None:
         """Open what the group does not have yet of a bundle; if one is refused, none of it stays."""
         added: list[PerfAttr] = []
         for attr in bundle.signals.values():
@@ -89,7 +89,7 @@ class UncoreReader:
     """
 
     def __init__(
-        self, host: Host, cpu: int, units: Iterable[Sequence[Together]], limit: int | None = None
+        self, host: Host, cpu: int, units: Iterable[Sequence[ConcurrentEvents]], limit: int | None = None
     ) -> None:
         self._host = host
         self._limit = limit
@@ -118,7 +118,7 @@ class UncoreReader:
         self._places += [None] * len(absent)
         self._layouts = [struct.Struct(f"={_HEADER_WORDS + len(group.descriptors)}Q") for group in self._groups]
 
-    def _open(self, bundles: Sequence[Together], refused: list[HostError]) -> list[SignalId]:
+    def _open(self, bundles: Sequence[ConcurrentEvents], refused: list[HostError]) -> list[SignalId]:
         """Open the bundles of one unit; gives the signals of those that do not open."""
         mine: list[_Group] = []
         absent: list[SignalId] = []

@@ -15,7 +15,7 @@ import pytest
 
 from turbotui.cli import main
 from turbotui.features.doctor.model import Diagnosis, diagnose
-from turbotui.features.gather.engine import Parcel, gather
+from turbotui.features.gather.engine import GatheredArchive, gather
 from turbotui.features.gather.scrubbing import Scrubber
 from turbotui.features.gather.secrets import KERNELS, Secret, find_secrets
 from turbotui.features.info.model import configuration
@@ -46,7 +46,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
-def reread(parcel: Parcel) -> GatheredHost:
+def reread(parcel: GatheredArchive) -> GatheredHost:
     return GatheredHost(parse_gathered(parcel.packed)[0], "again")
 
 
@@ -210,7 +210,7 @@ def test_nothing_that_tells_whose_machine_it_was_is_in_the_file(hostile: Path) -
     diagnosed(host)
 
 
-def recorded(parcel: Parcel, folder: Path) -> Journal:
+def recorded(parcel: GatheredArchive, folder: Path) -> Journal:
     (folder / "recording").write_bytes(parse_gathered(parcel.packed)[1]["recording"])
     return read(str(folder / "recording"))
 

@@ -13,7 +13,7 @@ from watchedtasks import switches_allowed, tasks, written
 from turbotui.features.tasks.application_totals import Totals
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.text import SoFar, TaskInterval
+from turbotui.features.tasks.text import StartTotals, TaskInterval
 from turbotui.features.tasks.watched_application import Watched
 from turbotui.features.tasks.watching import Watching
 from turbotui.sampling.energy import Energy
@@ -23,7 +23,7 @@ FLOPS = Application("all", everything=True, events="flops")
 NO_ENERGY = Energy({}, {}, {})
 
 
-def cut(found: Watching, one: Watched, number: int | None, earlier: SoFar) -> tuple[Any, SoFar]:
+def cut(found: Watching, one: Watched, number: int | None, earlier: StartTotals) -> tuple[Any, StartTotals]:
     report = found.report(one, Grouping.COMMAND, whole=number is None)
     shown = TaskInterval(report, one.aggregate, number, {}, NO_ENERGY, Grouping.COMMAND, found._host, earlier)
     return written(shown.envelope, shown.tables), shown.so_far()
@@ -32,12 +32,12 @@ def cut(found: Watching, one: Watched, number: int | None, earlier: SoFar) -> tu
 def test_all_numbers_of_a_table_are_of_its_interval_and_those_since_the_start_say_so() -> None:
     with watching("turin-2s", EVERYTHING) as (host, found, one):
         passes(host, found, 10)
-        first, earlier = cut(found, one, 1, SoFar())
+        first, earlier = cut(found, one, 1, StartTotals())
         one.aggregators[0].lost += 3
         passes(host, found, 10)
         second, _ = cut(found, one, 2, earlier)
         found.finish()
-        whole, _ = cut(found, one, None, SoFar())
+        whole, _ = cut(found, one, None, StartTotals())
     for table in (first, second):
         for name in ("instructions", "Time_s"):
             assert table["sum"][name] == pytest.approx(sum(row[name] for row in table["tasks"]))
@@ -73,10 +73,10 @@ def test_sums_of_multiplexed_sets_are_of_the_whole_time_and_say_that_they_are_es
         before = [truth_of(host).truth(cpu) for cpu in found._cpus]
         passes(host, found, 200, 0.05)
         after = [truth_of(host).truth(cpu) for cpu in found._cpus]
-        table, _ = cut(found, one, 1, SoFar())
+        table, _ = cut(found, one, 1, StartTotals())
         numerics = one.numerics
         found.finish()
-        whole, _ = cut(found, one, None, SoFar())
+        whole, _ = cut(found, one, None, StartTotals())
     flops = sum(new.flops - old.flops for new, old in zip(after, before, strict=True))
     assert numerics.flops(table["sum"]) == pytest.approx(flops, rel=0.03)
     assert set(table["estimated"]) == set(one.aggregate.names) - one.aggregate.always

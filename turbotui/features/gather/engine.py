@@ -131,7 +131,7 @@ JOURNAL: Final = "recording"
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class GatheredArchive:
     """A gathered machine, ready to be written.
 
     Attributes:
@@ -147,7 +147,7 @@ class Parcel:
     notes: tuple[str, ...]
 
 
-def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, intervals: int = 1) -> Parcel:
+def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, intervals: int = 1) -> GatheredArchive:
     """Read a machine, and pack the readings without anything that identifies the machine.
 
     Args:
@@ -180,7 +180,7 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
             raise InternalError(f"{name} would hold a name or number that is to be scrubbed; nothing was written")
     words = spared(host)
     notes = (f"{', '.join(words)}: a name here and a word of the kernel's files, so it stays",) if words else ()
-    return Parcel(packed, scrubbed, {name: len(data) for name, data in documents.items()}, notes)
+    return GatheredArchive(packed, scrubbed, {name: len(data) for name, data in documents.items()}, notes)
 
 
 def read_everything(host: Host, scrubber: Scrubber, interval: float,

@@ -14,7 +14,7 @@ from turbotui.commands.formats import add_format_arguments, print_tables, text_l
 from turbotui.commands.watching import GATHERED, open_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.features.gather.engine import Parcel, gather
+from turbotui.features.gather.engine import GatheredArchive, gather
 from turbotui.machine.own_files import create_bytes
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable
@@ -48,7 +48,7 @@ PART_COLUMNS: Final[tuple[Column[GatheredPart], ...]] = (
 )
 
 
-def part_table(parcel: Parcel) -> RowTable[GatheredPart]:
+def part_table(parcel: GatheredArchive) -> RowTable[GatheredPart]:
     """Make a table with a row for each kind of path."""
     machine, changed = parcel.scrubbed.machine, parcel.scrubbed.changed
     parts = [
@@ -150,7 +150,7 @@ def _parse_seconds(text: str) -> int:
     return int(text)
 
 
-def _summary(parcel: Parcel) -> Iterator[str]:
+def _summary(parcel: GatheredArchive) -> Iterator[str]:
     machine = parcel.scrubbed.machine
     taken = sum(parcel.scrubbed.changed.values())
     yield (f"{len(machine.files)} files, {sum(map(len, machine.words.values()))} words of devices, "

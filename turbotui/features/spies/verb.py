@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         session.spy(SpyPlan((one,), arguments.reference or REFERENCE))
     _check(session, arguments)
     notes = session.spy_notes
-    spying = _Spying(session, arguments)
+    spying = _SpyRun(session, arguments)
     spying.say(_notes(session))
     if not any(session.capabilities.signals.get(name) for column in session.spied for name in column.needs):
         raise UsageError(f"no event of these spies can be counted here{_instead(session) if notes else _NO_CPU}")
@@ -147,7 +147,7 @@ class _Taken:
     notes: tuple[str, ...]
 
 
-class _Spying:
+class _SpyRun:
     """One run of the command."""
 
     def __init__(self, session: Session, arguments: argparse.Namespace) -> None:

@@ -51,7 +51,7 @@ _FULL: Final = 0.5  # share of a place from which it is drawn filled
 
 
 @dataclass(frozen=True, slots=True)
-class SoFar:
+class StartTotals:
     """Totals of an application at the start of an interval.
 
     Attributes:
@@ -89,7 +89,7 @@ class TaskInterval:
     energy: Energy
     by: Grouping
     host: Host
-    earlier: SoFar = field(default_factory=SoFar)
+    earlier: StartTotals = field(default_factory=StartTotals)
     looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))
     regions: TaskRegions | None = None
 
@@ -128,9 +128,9 @@ class TaskInterval:
         }
         return replace(envelope_now(self.host, facts, tuple(notes(self))), seconds=report.seconds)
 
-    def so_far(self) -> SoFar:
+    def so_far(self) -> StartTotals:
         """Totals of the application at the end of the interval."""
-        return SoFar(self.earlier.seconds + self.report.seconds, self.aggregate.totals(), self.report.damaged)
+        return StartTotals(self.earlier.seconds + self.report.seconds, self.aggregate.totals(), self.report.damaged)
 
 
 def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = None) -> list[str]:

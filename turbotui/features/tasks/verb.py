@@ -24,7 +24,7 @@ from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_regions import REGIONS
 from turbotui.features.tasks.task_table import TASKS, TOTALS
-from turbotui.features.tasks.text import SoFar, TaskInterval, as_text, notes, timeline_lines
+from turbotui.features.tasks.text import StartTotals, TaskInterval, as_text, notes, timeline_lines
 from turbotui.features.tasks.thread_totals import RUN_MEANING
 from turbotui.features.tasks.watching import Watching
 from turbotui.machine.host import HostKind
@@ -142,7 +142,7 @@ class _Watch:
         self._signal = 0
         self._said: dict[str, set[str]] = {}
         self._spent = Energy({}, {}, {})
-        self._so_far: dict[str, SoFar] = {}
+        self._so_far: dict[str, StartTotals] = {}
         self._facts = ProcFacts(host)
         once = (not listed or arguments.intervals == 1) and len(applications) == 1
         self._writer = make_writer(arguments, 1 if once else None, marks=True)
@@ -241,7 +241,7 @@ class _Watch:
             report: Report = watching.report(one, self._by, whole=number is None)
             joules = share_out(report.rows, energy.over(report.seconds), self._machine.topology,
                                by_cycles="cycles" in report.names, everything=one.application.everything)
-            earlier = SoFar() if number is None else self._so_far.get(one.application.name, SoFar())
+            earlier = StartTotals() if number is None else self._so_far.get(one.application.name, StartTotals())
             shown = TaskInterval(report, one.aggregate, number, joules, energy, self._by, self._machine.host, earlier,
                                  TaskLooks(self._facts), one.regions if number is None else None)
             self._so_far[one.application.name] = shown.so_far()

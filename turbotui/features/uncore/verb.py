@@ -134,7 +134,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tell:
+class _IntervalOutput:
     """The output of an interval.
 
     Attributes:
@@ -146,17 +146,17 @@ class _Tell:
     text: Callable[[Envelope, Sequence[Any]], Iterator[str]]
 
 
-def _tables_of(counters: UncoreCounters) -> _Tell:
-    return _Tell(lambda frame: [uncore_table(counters, units, frame) for units in counters.kinds], _text)
+def _tables_of(counters: UncoreCounters) -> _IntervalOutput:
+    return _IntervalOutput(lambda frame: [uncore_table(counters, units, frame) for units in counters.kinds], _text)
 
 
-def _map_of(machine: Machine, counters: UncoreCounters) -> _Tell:
+def _map_of(machine: Machine, counters: UncoreCounters) -> _IntervalOutput:
     """Make the output of the map of traffic, for which only edges are counted."""
     edges = find_edges(machine, counters.kinds)
     for units in counters.kinds:
         counters.show(units, ())
     counters.count_beside(metrics_by_kind(edges))
-    return _Tell(lambda frame: [traffic_table(counters, traffic_of(counters, frame, edges))], _map_text)
+    return _IntervalOutput(lambda frame: [traffic_table(counters, traffic_of(counters, frame, edges))], _map_text)
 
 
 def _map_text(envelope: Envelope, tables: Sequence[TrafficTable]) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _map_text(envelope: Envelope, tables: Sequence[TrafficTable]) -> Iterator[st
     yield from (f"  - {reason}" for reason in table.reasons())
 
 
-def _print(machine: Machine, counters: UncoreCounters, tell: _Tell, frames: Iterable[Frame],
+def _print(machine: Machine, counters: UncoreCounters, tell: _IntervalOutput, frames: Iterable[Frame],
            writer: Writer | None) -> None:
     facts = {units.kind.id: units.kind.described + _no_peak(units) for units in counters.kinds}
     notes = tuple(f"{units.kind.title}: {unnamed(units.kind.id)}" for units in counters.kinds
