@@ -7,14 +7,14 @@ import pytest
 from turbotui.app.plain_help import plain_help
 from turbotui.app.themes import THEMES
 from turbotui.opening.picture import BAR, DIM, PLAIN, STRONG, OpeningView, help_lines, opening_lines
-from turbotui.opening.readings import Glance, busy, read_glance
+from turbotui.opening.readings import OpeningReading, busy, read_opening
 from turbotui.opening.terminal import GROUNDS, styles
 
 SIZES = [(1, 1), (10, 3), (40, 10), (80, 24), (120, 36), (200, 60), (300, 90)]
 
 
-def _known(cpus: int) -> Glance:
-    return Glance("a" * 30, "6.12.1-amd64", "AMD EPYC 9654 96-Core Processor", (900.25, 3.0, 1.0), "900/12345",
+def _known(cpus: int) -> OpeningReading:
+    return OpeningReading("a" * 30, "6.12.1-amd64", "AMD EPYC 9654 96-Core Processor", (900.25, 3.0, 1.0), "900/12345",
                  (1 << 20, 1 << 30), {cpu: (cpu, 1000) for cpu in range(cpus)})
 
 
@@ -44,7 +44,7 @@ def test_every_cpu_has_a_bar_where_there_is_room_and_a_sentence_stands_for_them_
 
 
 def test_what_is_not_known_is_no_zero() -> None:
-    older, newer = Glance("n", "k", ticks={0: (5, 10)}), Glance("n", "k", ticks={0: (5, 10), 1: (1, 2)})
+    older, newer = OpeningReading("n", "k", ticks={0: (5, 10)}), OpeningReading("n", "k", ticks={0: (5, 10), 1: (1, 2)})
     assert busy(older, newer) == {0: None, 1: None}
     lines = opening_lines(OpeningView(newer, busy(older, newer), "Looking"), 80, 24)
     shown = "\n".join("".join(piece for piece, _ in line) for line in lines)
@@ -59,7 +59,7 @@ def test_readings_come_from_proc(tmp_path_factory: pytest.TempPathFactory) -> No
     (proc / "cpuinfo").write_text("processor\t: 0\nmodel name\t: Some\x1b[2JCPU\n")
     (proc / "stat").write_text("cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 10 0 10 70 10 0 0 0 5 5\n"
                                "cpu3 1 2 3 4 5 6 7 8 0 0\nintr 5\n")
-    known = read_glance(str(proc))
+    known = read_opening(str(proc))
     assert known.loads == (1.5, 0.5, 0.25)
     assert known.tasks == "3/412"
     assert known.memory_kib == (1048576, 4194304)
@@ -68,7 +68,7 @@ def test_readings_come_from_proc(tmp_path_factory: pytest.TempPathFactory) -> No
 
 
 def test_a_proc_that_tells_nothing_leaves_its_parts_empty(tmp_path_factory: pytest.TempPathFactory) -> None:
-    known = read_glance(str(tmp_path_factory.mktemp("empty")))
+    known = read_opening(str(tmp_path_factory.mktemp("empty")))
     assert (known.model, known.loads, known.tasks, known.memory_kib, known.ticks) == ("", (), "", None, {})
     assert opening_lines(OpeningView(known, {}, "Looking"), 80, 24)
 

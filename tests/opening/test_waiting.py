@@ -13,14 +13,14 @@ from opening_terminal import Screen, a_screen
 from turbotui.app.plain_help import plain_help
 from turbotui.errors import UsageError
 from turbotui.machine.signal_guard import ENDING
-from turbotui.opening.readings import Glance
+from turbotui.opening.readings import OpeningReading
 from turbotui.opening.waiting import LeftError, Opening
 
-MACHINE = Glance("node7", "6.12.1", "Intel(R) Xeon(R) w9-3595X", (1.5, 0.5, 0.25), "3/412", (1 << 20, 4 << 20),
+MACHINE = OpeningReading("node7", "6.12.1", "Intel(R) Xeon(R) w9-3595X", (1.5, 0.5, 0.25), "3/412", (1 << 20, 4 << 20),
                 {0: (50, 100), 1: (10, 100)})
 
 
-def _look() -> Glance:
+def _look() -> OpeningReading:
     return MACHINE
 
 
@@ -167,8 +167,8 @@ def test_a_terminal_that_is_gone_ends_it() -> None:
 
 
 def test_the_bars_move_while_it_waits() -> None:
-    looks = iter([MACHINE, Glance("node7", "6.12.1", ticks={0: (125, 200), 1: (10, 200)})])
-    last = Glance("node7", "6.12.1", ticks={0: (125, 300), 1: (10, 300)})
+    looks = iter([MACHINE, OpeningReading("node7", "6.12.1", ticks={0: (125, 200), 1: (10, 200)})])
+    last = OpeningReading("node7", "6.12.1", ticks={0: (125, 300), 1: (10, 300)})
     with a_screen() as screen:
 
         def person() -> None:

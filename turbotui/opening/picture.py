@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.opening.readings import Glance
+from turbotui.opening.readings import OpeningReading
 
 Line = tuple[tuple[str, str], ...]
 """Pieces of a line, each with one of `PLAIN`, `DIM`, `STRONG`, `BAR`."""
@@ -32,7 +32,7 @@ class OpeningView:
         keys_wait: whether keys are being kept for their screen.
     """
 
-    known: Glance | None
+    known: OpeningReading | None
     busy: Mapping[int, float | None]
     doing: str
     seconds: float = 0.0
@@ -69,7 +69,7 @@ def help_lines(keys: Sequence[Line], scrolled: int, width: int, height: int) -> 
     return [_cut(line, width) for line in (*page, *blank, _EMPTY, foot)][:height]
 
 
-def _place(known: Glance, width: int) -> Line:
+def _place(known: OpeningReading, width: int) -> Line:
     counts = f"{len(known.ticks)} CPU{'s' * (len(known.ticks) != 1)}" if known.ticks else ""
     words = [known.model, counts, f"Linux {known.kernel}"]
     text, used = "", len(known.name) + 1
@@ -79,7 +79,7 @@ def _place(known: Glance, width: int) -> Line:
     return (f" {known.name}", STRONG), (text, PLAIN)
 
 
-def _load(known: Glance) -> Line:
+def _load(known: OpeningReading) -> Line:
     pieces: list[tuple[str, str]] = []
     if known.loads:
         pieces += [(" Load ", DIM), ("  ".join(f"{load:.2f}" for load in known.loads), STRONG)]

@@ -15,7 +15,7 @@ _READ: Final = 4096  # bytes of /proc/cpuinfo: the first CPU names the model
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class OpeningReading:
     """One reading.
 
     Attributes:
@@ -37,7 +37,7 @@ class Glance:
     ticks: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
 
-def read_glance(proc: str = "/proc") -> Glance:
+def read_opening(proc: str = "/proc") -> OpeningReading:
     """Read cheap values; a file that is missing or malformed leaves its part empty.
 
     Args:
@@ -53,11 +53,12 @@ def read_glance(proc: str = "/proc") -> Glance:
         loads, available = (), None
     names = (line.partition(":")[2] for line in _text(f"{proc}/cpuinfo", _READ).splitlines()
              if line.startswith("model name"))
-    return Glance(one_line(socket.gethostname()), one_line(os.uname().release), one_line(next(names, "")), loads,
-                 words[3] if len(words) > 3 else "", available, _ticks(_text(f"{proc}/stat")))
+    return OpeningReading(
+        one_line(socket.gethostname()), one_line(os.uname().release), one_line(next(names, "")), loads,
+        words[3] if len(words) > 3 else "", available, _ticks(_text(f"{proc}/stat")))
 
 
-def busy(older: Glance, newer: Glance) -> dict[int, float | None]:
+def busy(older: OpeningReading, newer: OpeningReading) -> dict[int, float | None]:
     """Percent of the time between two readings in which each CPU of the newer one was not idle; None if unknown."""
     found: dict[int, float | None] = {}
     for cpu, (used, whole) in newer.ticks.items():

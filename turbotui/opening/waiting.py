@@ -16,7 +16,7 @@ from turbotui.errors import TerminalError
 from turbotui.machine.signal_guard import ENDING, guarded_signals
 from turbotui.opening import keys as typing_keys
 from turbotui.opening.picture import Line, OpeningView, help_lines, opening_lines
-from turbotui.opening.readings import Glance, busy
+from turbotui.opening.readings import OpeningReading, busy
 from turbotui.opening.terminal import OpeningTerminal
 from turbotui.terminal.handover import Handover
 
@@ -55,7 +55,7 @@ class Opening:
         help_text: returns all lines of the help on demand.
     """
 
-    def __init__(self, terminal: OpeningTerminal, look: Callable[[], Glance] | None,
+    def __init__(self, terminal: OpeningTerminal, look: Callable[[], OpeningReading] | None,
                  help_text: Callable[[], Sequence[Line]]) -> None:
         self._terminal = terminal
         self._look = look

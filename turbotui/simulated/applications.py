@@ -15,7 +15,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.simulated.shapes import LoadPhase, MachineShape, Programme, Role
+from turbotui.simulated.shapes import LoadPhase, LoadSchedule, MachineShape, Role
 from turbotui.simulated.workloads import COMPUTE, INTEGER, MEMORY, WORKLOADS, Workload
 
 _BASE_LEVEL: Final = 0.96  # a phase takes over a CPU whose own load is lower
@@ -104,7 +104,7 @@ def running(shape: MachineShape, application: str) -> MachineShape:
     )
     first, second = found.seconds
     level = (_BASE_LEVEL, _BASE_LEVEL)
-    programme = Programme(
+    programme = LoadSchedule(
         roles=(Role(COMPUTE, level, (_FOR_EVER, _FOR_EVER), level, (0.0, 0.0), both=True, share=1.1),),
         phases=(LoadPhase(MEMORY, 1.0, first=first, every=first + second, length=second, stagger=0.0),),
         hot_kind=COMPUTE,

@@ -16,7 +16,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.simulated.applications import APPLICATIONS
-from turbotui.simulated.shapes import CoreType, IdleState, Isa, LoadPhase, MachineShape, Power, Programme, Role
+from turbotui.simulated.shapes import CoreType, IdleState, Isa, LoadPhase, LoadSchedule, MachineShape, Power, Role
 from turbotui.simulated.strain import Strain
 from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT, MEMORY
 
@@ -234,14 +234,14 @@ def _role(found: Sequence[SimulatedCause]) -> Role:
     return _CALM
 
 
-def _programme(busy: Busy, kind: int, role: Role) -> Programme:
+def _programme(busy: Busy, kind: int, role: Role) -> LoadSchedule:
     phases: tuple[LoadPhase, ...] = ()
     if busy in (Busy.ALL, Busy.PACKAGE, Busy.SLOW):
         # longer than any session, so the other packages' phase never comes
         stagger = _LONG if busy is Busy.PACKAGE else 0.0
         phases = (LoadPhase(kind, 1.0, 0.0, 9 * _LONG, 8 * _LONG, stagger, slow_only=busy is Busy.SLOW),)
     stay = (_LONG, _LONG) if busy is Busy.ONE else (0.0, 0.0)
-    return Programme(roles=(role,), phases=phases, hot_kind=INTEGER, hot_stay=stay)
+    return LoadSchedule(roles=(role,), phases=phases, hot_kind=INTEGER, hot_stay=stay)
 
 
 def _joined(one: Strain, other: Strain) -> Strain:

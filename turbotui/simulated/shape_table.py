@@ -14,17 +14,17 @@ from turbotui.simulated.shapes import (
     IdleState,
     Isa,
     LoadPhase,
+    LoadSchedule,
     MachineShape,
+    OtherDevices,
     Power,
-    Programme,
     Role,
-    Surroundings,
 )
 from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT, MEMORY
 
 _QUIET = (0.002, 0.02)
 
-SERVER: Final = Programme(
+SERVER: Final = LoadSchedule(
     roles=(
         Role(LIGHT, (0.01, 0.06), (0.5, 2.0), _QUIET, (3.0, 9.0), both=False, share=0.42),
         Role(COMPUTE, (0.85, 1.0), (6.0, 25.0), (0.02, 0.1), (1.0, 5.0), both=False, share=0.16),
@@ -40,7 +40,7 @@ SERVER: Final = Programme(
     hot_stay=(2.0, 7.0),
 )
 
-LAPTOP: Final = Programme(
+LAPTOP: Final = LoadSchedule(
     roles=(
         Role(LIGHT, (0.02, 0.12), (0.3, 1.2), (0.001, 0.008), (2.0, 6.0), both=False, share=0.6),
         Role(INTEGER, (0.3, 0.9), (0.3, 2.0), (0.004, 0.03), (1.0, 6.0), both=True, share=0.3),
@@ -54,7 +54,7 @@ LAPTOP: Final = Programme(
     hot_stay=(1.5, 5.0),
 )
 
-GUEST: Final = Programme(
+GUEST: Final = LoadSchedule(
     roles=(
         Role(LIGHT, (0.03, 0.2), (0.3, 2.0), _QUIET, (1.0, 5.0), both=False, share=0.5),
         Role(INTEGER, (0.4, 1.0), (1.0, 5.0), _QUIET, (2.0, 6.0), both=False, share=0.5),
@@ -345,7 +345,7 @@ _GRACE = MachineShape(
     core_types=(_NEOVERSE_V2,), blocks=(Block(72, 0, 1, 72),), programme=SERVER, power=_GRACE_POWER, step=0.1,
     driver="cppc_cpufreq", governor="ondemand", governors="conservative ondemand userspace powersave performance "
     "schedutil", idle_driver="acpi_idle", nvidia="grace", flags=ARM_FLAGS, memory_gib=480,
-    around=Surroundings(meter_ms=1000),
+    around=OtherDevices(meter_ms=1000),
 )  # fmt: skip
 _VERA = replace(
     _GRACE, name="vera-2s", summary="two-package Arm server with the Tegra410 uncore, 2 x 88 cores, SMT 2, 352 CPUs",
@@ -357,17 +357,17 @@ _MESH = replace(
     "128 CPUs", model=0xD0C, stepping=1, model_name="Neoverse-N1", core_types=(_NEOVERSE_N1,),
     blocks=(Block(64, 0, 1, 4),), l3_kib=2048, tsc_hz=25_000_000, nvidia="", mesh="cmn-600", memory_gib=512,
     memory_channels=8, memory_mts=3200,
-    around=Surroundings(), flags=_without(ARM_FLAGS, "sve", "bf16", "i8mm"),
+    around=OtherDevices(), flags=_without(ARM_FLAGS, "sve", "bf16", "i8mm"),
 )  # fmt: skip
 _CREATOR = replace(
     _LAPTOP, name="laptop-gpu", summary="hybrid Intel laptop on battery with a graphics card, an NPU and fans, 22 CPUs",
-    around=Surroundings(card_watts=34.0, npu=True, battery_joules=80.0 * 3600, fans=2),
+    around=OtherDevices(card_watts=34.0, npu=True, battery_joules=80.0 * 3600, fans=2),
 )
 _SUPPLIED = replace(
     _SAPPHIRE, name="server-psu", summary="one-package Intel server with HBM, two power supplies and a psys that does "
     "not count all, 32 CPUs", model_name="Intel(R) Xeon(R) CPU Max (simulated)", packages=1, tiers="hbm",
     blocks=(Block(16, 0, 1, 16),), l3_kib=38400, memory_gib=256, power=replace(_XEON_POWER, tdp=185.0, pl2=222.0),
-    around=Surroundings(supplies=2, fans=4, psys_share=0.15),
+    around=OtherDevices(supplies=2, fans=4, psys_share=0.15),
 )
 _GUEST = MachineShape(
     name="guest", summary="virtual machine with 4 CPUs and almost no counters", isa=Isa.AMD,

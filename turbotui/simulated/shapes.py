@@ -22,7 +22,7 @@ NPU_BUSY: Final = 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class OtherDevices:
     """Devices beside the processors.
 
     Attributes:
@@ -48,7 +48,7 @@ class Surroundings:
         return self.card_watts > 0 and now % CARD_SECONDS[1] < CARD_SECONDS[0]
 
 
-_BARE = Surroundings()
+_BARE = OtherDevices()
 
 
 class Isa(Enum):
@@ -188,7 +188,7 @@ class LoadPhase:
 
 
 @dataclass(frozen=True, slots=True)
-class Programme:
+class LoadSchedule:
     """The load of a machine: roles dealt to cores, phases of whole packages, and one busy thread that wanders."""
 
     roles: tuple[Role, ...]
@@ -292,7 +292,7 @@ class MachineShape:
     crystal: tuple[int, int, int]
     core_types: tuple[CoreType, ...]
     blocks: tuple[Block, ...]
-    programme: Programme
+    programme: LoadSchedule
     power: Power
     step: float
     package_states: tuple[tuple[int, float], ...] = ()
@@ -327,7 +327,7 @@ class MachineShape:
     cap: float = 1.0
     cap_reason: str = ""
     cap_told: bool = False
-    around: Surroundings = _BARE
+    around: OtherDevices = _BARE
 
     @property
     def cpus(self) -> int:

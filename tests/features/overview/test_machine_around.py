@@ -6,10 +6,10 @@ import pytest
 
 from turbotui.features.overview.note_line import note_line
 from turbotui.features.overview.task_lines import task_lines
-from turbotui.features.overview.top_tasks import MachineAround, TopTask, look
+from turbotui.features.overview.top_tasks import MachineStatus, TopTask, look
 from turbotui.machine.linux import LinuxHost
 
-_FACTS = MachineAround((11.26, 9.04, 0.5), (2_310_000_000, 23_500_000_000), 2 * 86400 + 7 * 3600 + 35 * 60)
+_FACTS = MachineStatus((11.26, 9.04, 0.5), (2_310_000_000, 23_500_000_000), 2 * 86400 + 7 * 3600 + 35 * 60)
 
 
 @pytest.mark.parametrize(("width", "said"), [
@@ -25,9 +25,9 @@ def test_the_line_says_as_much_as_fits(width: int, said: str) -> None:
 
 
 def test_what_is_not_told_takes_no_room() -> None:
-    assert note_line(MachineAround(), 3, 9, 80) == " 3 of 9 sources of numbers cannot be read here: 9 says why"
-    assert note_line(MachineAround(up=59.0), 0, 9, 80) == " up 0:00"
-    assert note_line(MachineAround(), 0, 9, 80) == ""
+    assert note_line(MachineStatus(), 3, 9, 80) == " 3 of 9 sources of numbers cannot be read here: 9 says why"
+    assert note_line(MachineStatus(up=59.0), 0, 9, 80) == " up 0:00"
+    assert note_line(MachineStatus(), 0, 9, 80) == ""
 
 
 def _drawn(width: int, arguments: str) -> list[str]:

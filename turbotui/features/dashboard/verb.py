@@ -133,14 +133,14 @@ def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBe
     settings = with_own_profile(arguments, settings)
     if os.environ.get("TERM", "dumb") in _PLAIN or doubtful:  # errors of these are shown on the user's terminal
         return _show(arguments, abilities, settings, None, beside, given=given)
-    from turbotui.opening.readings import read_glance  # noqa: PLC0415 - as above
+    from turbotui.opening.readings import read_opening  # noqa: PLC0415 - as above
     from turbotui.opening.waiting import Opening  # noqa: PLC0415 - as above
 
     here = arguments.machine is None and arguments.sysroot == "/"
     screen = sys.__stderr__ or sys.stdout
     theme = arguments.theme or settings.theme or None
     terminal = OpeningTerminal(sys.stdin.fileno(), screen.fileno(), theme, os.environ, abilities)
-    with Opening(terminal, read_glance if here else None, _help) as opening:
+    with Opening(terminal, read_opening if here else None, _help) as opening:
         return _show(arguments, abilities, settings, opening, beside, given=given)
 
 

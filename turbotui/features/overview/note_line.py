@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turbotui.features.overview.top_tasks import MachineAround
+from turbotui.features.overview.top_tasks import MachineStatus
 
 _GAP: Final = 3
 _DAY: Final = 86400
 
 
-def note_line(facts: MachineAround, mute: int, sources: int, width: int) -> str:
+def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
     """Draw load, memory and uptime at the left as far as they fit, and unreadable sources at the right.
 
     Args:
@@ -36,7 +36,7 @@ def _fits(said: Sequence[str], right: str, width: int) -> bool:
     return len(" · ".join(said)) + len(right) + (_GAP if said and right else 0) + 2 <= width
 
 
-def _said(facts: MachineAround) -> Iterator[str]:
+def _said(facts: MachineStatus) -> Iterator[str]:
     if facts.load is not None:
         yield "load " + " ".join(f"{one:.2f}" if one < 10 else f"{one:.1f}" for one in facts.load)
     if facts.memory is not None:

@@ -18,7 +18,7 @@ from turbotui.features.overview.cpu_numbers import cpu_numbers
 from turbotui.features.overview.lines import CellPlace, OverviewLines, TextPlace, nearest, places_of, texts_of
 from turbotui.features.overview.note_line import note_line
 from turbotui.features.overview.painter import OverviewPainter, OverviewScene
-from turbotui.features.overview.top_tasks import MachineAround, ProcessLook, look_and
+from turbotui.features.overview.top_tasks import MachineStatus, ProcessLook, look_and
 from turbotui.features.overview.verdict import Judge, OverviewVerdict
 from turbotui.machine.host import HostKind
 from turbotui.machine.tasks.process_stats import ProcessStats
@@ -137,7 +137,7 @@ class OverviewScreen(SearchScreen):
             mute = sum(not any(isinstance(found, Signal) for found in signals) for signals in probes)
             self._mute = mute, len(probes)
         look = None if self.watch_state.in_past else self._look
-        said = note_line(MachineAround() if look is None else look.machine, *self._mute, width)
+        said = note_line(MachineStatus() if look is None else look.machine, *self._mute, width)
         return said or (" " if self._has_tasks else "")  # the line keeps its place until it has content
 
     def second_line(self, width: int) -> list[TextSegment]:

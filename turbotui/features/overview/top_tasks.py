@@ -63,7 +63,7 @@ class TopTask:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineAround:
+class MachineStatus:
     """Facts of a machine beside its CPUs; None if /proc does not tell.
 
     Attributes:
@@ -96,7 +96,7 @@ class ProcessLook:
     spent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     tasks: Sequence[TopTask] = ()
     count: int = 0
-    machine: MachineAround = field(default_factory=MachineAround)
+    machine: MachineStatus = field(default_factory=MachineStatus)
     took: int = 0
 
     @property
@@ -148,7 +148,7 @@ def _arguments(host: Host, task: TopTask) -> str:
     return " ".join(words[1:] if program[:len(task.name)] == task.name else [program, *words[1:]])
 
 
-def _machine(host: Host) -> MachineAround:
+def _machine(host: Host) -> MachineStatus:
     """Read load, memory and uptime of a machine, each if available."""
     load, up = _numbers(host, "/proc/loadavg", 3), _numbers(host, "/proc/uptime", 1)
     memory: dict[str, int] = {}
@@ -160,7 +160,7 @@ def _machine(host: Host) -> MachineAround:
     except (HostError, ValueError):
         memory = {}
     total, free = (memory.get(name) for name in _MEMORY)
-    return MachineAround(load, None if total is None or free is None else (total - free, total),
+    return MachineStatus(load, None if total is None or free is None else (total - free, total),
                         None if up is None else up[0])
 
 
