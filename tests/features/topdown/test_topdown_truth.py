@@ -21,6 +21,8 @@ DEEPER = {
     "icache": "icache-cycles", "itlb": "itlb-cycles", "resteers": "resteers-cycles", "switches": "switches-cycles",
 }
 """Nodes of levels 3 and 4: cycles, or as many slots."""
+ONE_CAUSE = {"decode": "slots-bandwidth", "fast_nuke": "slots-clears"}
+"""Nodes of level 3 to which the model gives all slots of their parent; their siblings have none."""
 MACHINES = ("sapphire-2s", "icelake-2s", "turin-2s", "genoa-1s", "forest-1s", "grace-2s", "vera-2s", "laptop",
             "laptop-arrow")
 
@@ -157,6 +159,23 @@ def test_levels_three_and_four_are_what_the_pipelines_did(name: str, told: int) 
                 assert row.percent(node.id) == pytest.approx(100.0 * happened / cycles, abs=0.5), (row.place, node.id)
                 compared += 1
     assert compared == told
+
+
+@pytest.mark.parametrize("name", ["forest-1s", "laptop", "laptop-arrow"])
+def test_the_parts_of_an_efficient_cores_front_end_and_clears_add_up(name: str) -> None:
+    bed = TopdownBed(name, 3)
+    frame, truth = bed.interval()
+    rows = [row for row in bed.rows(frame, RowLevel.KIND) if row.branches[0].tree.by_id.get("decode")]
+    assert rows
+    for row in rows:
+        slots = total(truth, row.place.cpus, "slots")
+        for node, form in ONE_CAUSE.items():
+            happened = 100.0 * total(truth, row.place.cpus, form) / slots
+            assert row.percent(node) == pytest.approx(happened, abs=0.5), node
+        for parent in ("fetch_bandwidth", "clears"):
+            parts = sum(share for _node, share in row.shares(parent))
+            assert len(row.shares(parent)) == len(row.nodes(parent)) > 1
+            assert parts == pytest.approx(row.percent(parent), abs=0.5), parent
 
 
 @pytest.mark.parametrize(("name", "path"), [
