@@ -61,3 +61,9 @@ def test_never_wider_than_the_room(text: str, width: int) -> None:
 def test_a_line_of_a_list_ends_behind_a_word(width: int, said: str) -> None:
     line = shortened([(" -  CoreTmp ", StyleRole.PLAIN), ("no driver: this kernel", StyleRole.DIM)], width)
     assert "".join(text for text, _ in line) == said
+
+
+@pytest.mark.parametrize("width", [9, 10, 12])
+def test_blanks_at_the_end_of_a_line_need_no_room(width: int) -> None:
+    line = shortened([(" c ", StyleRole.KEY), ("picker ", StyleRole.PLAIN), ("  ", StyleRole.PLAIN)], width)
+    assert "".join(text for text, _ in line) == " c picker   "[:width]

@@ -188,12 +188,19 @@ def marked(mark: str, text: str) -> str:
 
 
 def shortened(segments: Sequence[TextSegment], width: int) -> Sequence[TextSegment]:
-    """A line at most this wide: the segment that does not fit ends behind a word, and those behind it go."""
+    """A line at most this wide: the segment that does not fit ends behind a word, and those behind it go.
+
+    Blanks at the end of the line need no room.
+    """
     found: list[TextSegment] = []
     left = width
     for at, (text, role) in enumerate(segments):
-        if len(text) > left or (len(text) == left and any(more.strip() for more, _ in segments[at + 1:])):
-            found.append((cut_words(text, left) if len(text) > left else cut(f"{text} ", left), role))
+        if len(text) >= left:
+            last = not any(more.strip() for more, _ in segments[at + 1:])
+            if last and len(text.rstrip()) <= left:
+                found.append((text[:left], role))
+            else:
+                found.append((cut_words(text, left) if len(text) > left else cut(f"{text} ", left), role))
             return found
         found.append((text, role))
         left -= len(text)
