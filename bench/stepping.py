@@ -26,7 +26,8 @@ from turbotui.app.screen_table import SCREENS
 from turbotui.cli import main as turbotui
 from turbotui.features.replay.journal_past import JournalPast
 from turbotui.features.replay.session import RecordedSession
-from turbotui.recording import Journal, read
+from turbotui.recording import read
+from turbotui.recording.journal import Journal
 
 SIZE = (200, 60)
 

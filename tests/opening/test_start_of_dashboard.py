@@ -148,6 +148,23 @@ def test_a_line_of_stat_imports_no_screen() -> None:
     assert modules.isdisjoint({"textual", "rich", "tomllib", "plotext"})
 
 
+LIVE_VERBS = """
+from turbotui.cli import main
+for verb in ("why", "power", "topdown", "uncore", "groups", "tasks --all"):
+    status = main([*verb.split(), "--machine", "laptop-old", "-n", "1", "-i", "0.1"])
+    assert status in (0, 7), (verb, status)
+assert main(["info", "--machine", "laptop-old"]) == 0
+"""
+
+
+def test_verbs_that_watch_a_machine_import_no_recording() -> None:
+    modules = _imported(LIVE_VERBS)
+    assert {f"turbotui.features.{name}.verb" for name in ("why", "topdown", "tasks", "info")} <= modules
+    assert modules.isdisjoint({"zstandard", "compression.zstd", "turbotui.recording.journal",
+                               "turbotui.recording.compression"})
+    assert not {name for name in modules if name.partition(".")[0] in {"textual", "asyncio"}}
+
+
 DASHBOARD = """
 from turbotui.app.loading import load_asyncio
 load_asyncio()

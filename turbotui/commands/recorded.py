@@ -12,7 +12,7 @@ from turbotui.errors import TurbotuiError, UsageError
 from turbotui.untrusted import one_line
 
 if TYPE_CHECKING:  # few runs read a recording: its modules are loaded then
-    from turbotui.recording import Journal
+    from turbotui.recording.journal import Journal
     from turbotui.sampling.frame import Frame
 
 T = TypeVar("T")

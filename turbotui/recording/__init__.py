@@ -9,10 +9,12 @@ The format is that of docs/specs/journal.md 1 to 8. This package imports no feat
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from turbotui.recording.framing import RecordingError
-from turbotui.recording.journal import Journal
-from turbotui.recording.parts import paths_of
-from turbotui.recording.rows import FLEET_STREAM
+
+if TYPE_CHECKING:  # many verbs import a module of this package, and few runs read a recording
+    from turbotui.recording.journal import Journal
 
 GATHERED = (".tar.gz", ".tgz")
 """The suffix of the files of `turbotui gather`."""
@@ -28,6 +30,9 @@ def read(path: str) -> Journal:
         from turbotui.recording.gathered_recording import read_gathered  # noqa: PLC0415 - few are packed
 
         return read_gathered(path)
+    from turbotui.recording.journal import Journal  # noqa: PLC0415 - as above
+    from turbotui.recording.parts import paths_of  # noqa: PLC0415 - as above
+
     return Journal(paths_of(path))
 
 
@@ -37,6 +42,8 @@ def read_machine(path: str) -> Journal:
     Raises:
         RecordingError: see `read`; or the recording holds the nodes of a fleet, which have no counters.
     """
+    from turbotui.recording.rows import FLEET_STREAM  # noqa: PLC0415 - as above
+
     journal = read(path)
     if not journal.signals and journal.rows(FLEET_STREAM, journal.first_ns - 1, journal.last_ns):
         journal.close()
@@ -45,4 +52,4 @@ def read_machine(path: str) -> Journal:
     return journal
 
 
-__all__ = ["Journal", "RecordingError", "read", "read_machine"]
+__all__ = ["RecordingError", "read", "read_machine"]

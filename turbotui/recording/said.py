@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.recording.compression import pack, unpack
 from turbotui.recording.framing import DamagedError
 from turbotui.untrusted import json_text
 
@@ -129,6 +128,8 @@ class Said:
 
 def packed(document: Mapping[str, object]) -> bytes:
     """Convert a JSON document to the payload of a record."""
+    from turbotui.recording.compression import pack  # noqa: PLC0415 - many import this module, few write or read
+
     return pack(json_text(document, compact=True).encode())
 
 
@@ -138,6 +139,8 @@ def unpacked(payload: bytes, where: str) -> Said:
     Raises:
         DamagedError: it is none.
     """
+    from turbotui.recording.compression import unpack  # noqa: PLC0415 - as above
+
     try:
         return Said(parse_json(unpack(payload)), where)
     except DocumentError as error:

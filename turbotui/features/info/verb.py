@@ -20,7 +20,7 @@ from turbotui.tables.envelope import Envelope, timestamp
 from turbotui.untrusted import one_line
 
 if TYPE_CHECKING:  # imported here, because few runs read a recording
-    from turbotui.recording import Journal
+    from turbotui.recording.journal import Journal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

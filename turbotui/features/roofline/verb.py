@@ -41,7 +41,7 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.saving import write_new
 
 if TYPE_CHECKING:  # imported here, because few runs read a recording
-    from turbotui.recording import Journal
+    from turbotui.recording.journal import Journal
 
 _INTERVALS = 10
 _FUNCTION = "function"

@@ -6,7 +6,7 @@ import argparse
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, make_writer, print_tables
@@ -36,12 +36,14 @@ from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.observing import observe
-from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of, one_interval
 from turbotui.sampling.session import Session
 from turbotui.tables.envelope import envelope_now
 from turbotui.tables.formats import Writer
+
+if TYPE_CHECKING:  # few runs read a recording: its modules are loaded then
+    from turbotui.recording.journal import Journal
 
 _INTERVAL: Final = "1"
 _LONG: Final = 10.0**7  # seconds, longer than any run, because a command ends its interval

@@ -20,7 +20,7 @@ from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 
 if TYPE_CHECKING:  # imported here, because few runs read a recording
-    from turbotui.recording import Journal
+    from turbotui.recording.journal import Journal
 
 Present: TypeAlias = Callable[[CounterColumn], CounterColumn]
 """A function that gives a column the user's unit and marks, without changing its formula."""
