@@ -43,6 +43,25 @@ def test_it_is_offered_to_people_with_a_home_until_they_end_it(tmp_path: Path) -
     assert not may_offer_tour(PersonalSettings(), {"HOME": "/nonexistent"})
 
 
+def test_it_is_offered_while_the_folder_of_the_settings_does_not_exist_yet(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert may_offer_tour(PersonalSettings(), {"XDG_CONFIG_HOME": str(tmp_path / "not" / "yet")})
+    assert not may_offer_tour(PersonalSettings(), {"XDG_CONFIG_HOME": str(tmp_path / "file" / "not")})
+    relative = {"XDG_CONFIG_HOME": "relative"}  # the specification says to ignore it
+    assert may_offer_tour(PersonalSettings(), {**relative, "HOME": str(tmp_path)})
+    assert not may_offer_tour(PersonalSettings(), relative)
+
+
+async def test_its_end_makes_the_folder_of_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "not" / "yet"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(place))
+    async with dashboard(FakeSession(), tour=True) as (app, pilot):
+        await pilot.press("Q")
+        await pilot.pause()
+        assert "is not offered again" in text_of(app, "status")
+    assert not read_settings({"XDG_CONFIG_HOME": str(place)}).tour
+
+
 def test_every_step_names_actions_that_there_are() -> None:
     calls = {action.call.partition("(")[0] for action in ACTIONS} | {"show_screen"}
     ids = {action.id for action in ACTIONS}

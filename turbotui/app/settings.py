@@ -143,8 +143,17 @@ def read_settings(environment: Mapping[str, str]) -> PersonalSettings:
 
 def may_offer_tour(settings: PersonalSettings, environment: Mapping[str, str]) -> bool:
     """Whether a user who starts the dashboard has a place for settings and has not ended the tour."""
-    home = environment.get("XDG_CONFIG_HOME") or environment.get("HOME", "")
-    return settings.tour and environment.get(_TOUR_SWITCH) != "0" and os.path.isabs(home) and os.path.isdir(home)
+    own, home = environment.get("XDG_CONFIG_HOME", ""), environment.get("HOME", "")
+    # a folder that the user names is made when the settings are written; a missing home is that of no person
+    has_place = _can_be_folder(own) if os.path.isabs(own) else os.path.isabs(home) and os.path.isdir(home)
+    return settings.tour and environment.get(_TOUR_SWITCH) != "0" and has_place
+
+
+def _can_be_folder(path: str) -> bool:
+    """Whether a path is a folder, or its nearest existing parent is one."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return os.path.isdir(path)
 
 
 def parse_settings(written: str, where: str) -> PersonalSettings:
