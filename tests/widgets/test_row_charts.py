@@ -73,6 +73,14 @@ def test_columns_without_room_leave_by_priority_and_never_the_one_under_the_curs
         assert [name for name in PASTS if name in text] == [chosen]
 
 
+def test_shares_that_add_up_to_slightly_more_than_the_whole_keep_its_scale() -> None:
+    for peak, end in ((100.0, "100"), (100.4, "100"), (135.0, "200")):
+        pasts = {"Sum%": [99.8, peak, 99.9]}
+        lines = _texts(_charts(pasts), _room("Sum%", pasts=pasts))
+        [heading] = [line for line in lines if line.startswith(" Sum%")]
+        assert heading.endswith(f" {end}")
+
+
 def test_without_room_nothing_is_drawn() -> None:
     assert _charts().lines(_room(height=7)) == []
     assert _charts().lines(_room(width=20)) == []

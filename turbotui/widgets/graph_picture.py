@@ -10,7 +10,7 @@ from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS, age, time_of_day
 from turbotui.widgets.cells import UNKNOWN, StyleRole, said
 from turbotui.widgets.curves import Extent, TimedValue, buckets, extent, raster, value_at, visible
-from turbotui.widgets.painter import TextSegment, merged, nice_top
+from turbotui.widgets.painter import TextSegment, merged, nice_top, scale_top
 from turbotui.widgets.time_axis import TimeSpan, axis_lines
 
 T = TypeVar("T")
@@ -157,7 +157,7 @@ def _scale(natural: float, extents: Sequence[Extent | None]) -> tuple[float, flo
     """Both ends of a scale that includes 0 and every visible value."""
     low = min((one.low for one in extents if one is not None), default=0.0)
     high = max((one.high for one in extents if one is not None), default=0.0)
-    top = natural if natural >= high and natural > 0 else nice_top(high) if high > 0 or low >= 0 else 0.0
+    top = scale_top(natural, high) if natural > 0 or high > 0 or low >= 0 else 0.0
     return (0.0 if low >= 0 else -nice_top(-low)), top
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, TypeAlias
+from typing import Any, Final, Generic, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, Value
@@ -21,12 +21,28 @@ TextSegment: TypeAlias = tuple[str, StyleRole]
 FOLDED, OPEN = "▸", "▾"
 
 
+_ROUNDED: Final = 1.02
+"""The factor up to which shares that are estimated one by one add up to more than their whole."""
+
+
 def nice_top(peak: float) -> float:
     """The next 1, 2 or 5 times a power of ten, for a scale that seldom changes."""
     if not 0 < peak < math.inf:
         return 1.0
     power = 10.0 ** math.floor(math.log10(peak))
     return next(step * power for step in (1, 2, 5, 10) if peak <= step * power * (1 + 1e-9))
+
+
+def scale_top(natural: float, peak: float) -> float:
+    """The end of a scale: the natural one, or what rounding puts slightly above it; otherwise the next nice number.
+
+    Args:
+        natural: the greatest sensible value (100 of a percentage); 0 if there is none.
+        peak: the greatest value that is shown.
+    """
+    if natural > 0 and peak <= natural * _ROUNDED:
+        return max(natural, peak)
+    return nice_top(peak)
 
 
 @dataclass()

@@ -13,7 +13,7 @@ from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.areas import area, roles
 from turbotui.widgets.cells import StyleRole, cell_text, cut
 from turbotui.widgets.content import F
-from turbotui.widgets.painter import TextSegment, merged, nice_top
+from turbotui.widgets.painter import TextSegment, merged, scale_top
 from turbotui.widgets.table_view import TableView
 
 LEAST: Final = 8
@@ -176,9 +176,8 @@ def _beside(room: ChartedRow[F, C, K], charts: Mapping[C, Sequence[float]], grid
     areas: list[list[str]] = []
     for column, past in charts.items():
         peak = max((value for value in past if value == value), default=0.0)  # noqa: PLR0124 - no NaN
-        top = room.view.tops.get(column.id) or column.scale_max or (100.0 if column.unit == "%" else 0.0)
-        if peak > top or not top:
-            top = nice_top(peak)
+        natural = room.view.tops.get(column.id) or column.scale_max or (100.0 if column.unit == "%" else 0.0)
+        top = scale_top(natural, peak)
         titles += [*_title(column, room.content.value(column, room.row), top, grid.width,
                            here=column.id == room.chosen.id), (_GAP, StyleRole.PLAIN)]
         areas.append(area(past, top, grid.width, grid.height - 1))

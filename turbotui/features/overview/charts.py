@@ -11,7 +11,7 @@ from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
-from turbotui.widgets.painter import nice_top
+from turbotui.widgets.painter import nice_top, scale_top
 from turbotui.widgets.panel import Target
 
 _ROOM_ABOVE: Final = 1.06
@@ -158,8 +158,7 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
     limits = sorted((one for one in limits if one.value <= _FAR * max(peak, _least(limits))), key=_value)
     column = source.column
     if column.scale_max is not None or column.unit == "%":
-        top = column.scale_max or 100.0
-        top = top if peak <= top else nice_top(peak)
+        top = scale_top(column.scale_max or 100.0, peak)
     elif limits:
         top = max(limits[-1].value * _ROOM_ABOVE, peak)
     else:
