@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -110,6 +111,14 @@ async def test_e_explains_and_x_shows_lines_that_are_never_run() -> None:
         assert isinstance(pilot.app.screen, ActsWindow)
         await pilot.press("escape")
         assert "/user.slice" in screen.readout()
+
+
+async def test_a_line_of_the_past_is_copied_as_a_comment_that_says_so() -> None:
+    async with groups() as (session, screen, pilot):
+        session.tick()
+        await shown(session, screen, pilot)
+        await pilot.press("down", "comma", "X", "down", "y")
+        assert re.match(r"# SIMULATED machine \S+, PAST: \d\d:\d\d:\d\d: \w", pilot.app.clipboard)
 
 
 async def test_files_are_closed_when_another_screen_is_shown() -> None:

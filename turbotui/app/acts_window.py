@@ -79,14 +79,14 @@ class ActsWindow(MenuWindow[str]):
 def show_acts(screen: WatchScreen, who: str, lines: Sequence[ActLine]) -> None:
     """Let the user choose a command line, copy it, and say what was copied."""
     watch = screen.watch_state
-    machine = _other_machine(watch)
+    origin = ", ".join(filter(None, (_other_machine(watch), _past(watch))))
 
     def chosen(words: str | None) -> None:
         if words is not None:
-            words = f"# {machine}: {words}" if machine else words
+            words = f"# {origin}: {words}" if origin else words
             screen.notice(copy_text(screen.app, words, words))
 
-    screen.app.push_screen(ActsWindow(who, lines, ", ".join(filter(None, (machine, _past(watch))))), chosen)
+    screen.app.push_screen(ActsWindow(who, lines, origin), chosen)
 
 
 def _other_machine(watch: Watch) -> str:
