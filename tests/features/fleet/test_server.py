@@ -41,6 +41,9 @@ def _sentence(reply: Reply) -> str:
     (Reply(302, b"", {"Location": "http://elsewhere/\x1b]0;x"}), "sends on to http://elsewhere/␛]0;x"),
     (Reply(200, b"\x1f\x8bnot really", {"Content-Encoding": "gzip"}), "damaged"),
     (Reply(200, b"[" * 100_000), "no JSON"),
+    (Reply(500, b"oh", {"Content-Length": "9"}), "after 2 of 9 bytes (Content-Length)"),
+    (Reply(200, b"{}", {"Content-Length": "-2"}), 'a valid length (Content-Length: "-2")'),
+    (Reply(200, b"{}", {"Content-Length": "two\x1b"}), 'a valid length (Content-Length: "two␛")'),
 ])
 def test_an_answer_that_is_none_is_one_sentence(reply: Reply, words: str) -> None:
     assert words in _sentence(reply)
@@ -99,7 +102,7 @@ def test_what_speaks_no_tls_and_what_speaks_no_http() -> None:
 def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("turbotui.features.fleet.server.LARGEST", 1 << 20)
     bomb = Reply(body=gzip.compress(b" " * (8 << 20)), headers={"Content-Encoding": "gzip"})
-    with stub(lambda _asked: bomb) as server, pytest.raises(ServerError, match="larger than 1 MB"):
+    with stub(lambda _asked: bomb) as server, pytest.raises(ServerError, match="more than 1 MB"):
         Server(ServerAccess(server.url)).instant("up")
 
 

@@ -22,6 +22,7 @@ from turbotui import __version__
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.untrusted import in_cell, one_line, visible, visible_in
 
 LARGEST: Final = 64 << 20
@@ -192,7 +193,7 @@ class Server:
                 headers["Content-Type"] = "application/x-www-form-urlencoded"
                 connection.request("POST", path, form, headers)
             with connection.getresponse() as response:
-                data, sent = _content(response, deadline)
+                data, sent = _content(response, deadline, self.name)
         except (OSError, http.client.HTTPException, zlib.error) as error:
             raise ServerError(f"{self.name} {_said(error, self._access.timeout)}") from error
         finally:
@@ -216,26 +217,45 @@ def _context(authority: str) -> ssl.SSLContext:
         raise UsageError(f"--ca {authority}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _content(response: http.client.HTTPResponse, deadline: float) -> tuple[bytes, int]:
+def _content(response: http.client.HTTPResponse, deadline: float, name: str) -> tuple[bytes, int]:
     """Return a server's unpacked content, and its bytes on the network.
 
     Raises:
         TimeoutError: the content takes too long.
-        ServerError: the content is too long.
+        ServerError: the content is too long, or not as long as the server says.
     """
     packed = (response.getheader("Content-Encoding") or "").strip().lower() == "gzip"
     unpack = zlib.decompressobj(wbits=31)  # zlib(3): a gzip stream
     found, sent, size = list[bytes](), 0, 0
+    length = _length(response, name)
     while piece := response.read1(_PIECE):
         sent += len(piece)
         text = unpack.decompress(piece, LARGEST - size + 1) if packed else piece
         found.append(text)
         size += len(text)
         if size > LARGEST:
-            raise ServerError(f"the answer is larger than {LARGEST >> 20} MB: ask for fewer nodes (--select)")
+            raise ServerError(f"{name} answers more than {LARGEST >> 20} MB: ask for fewer nodes (--select)")
         if time.monotonic() > deadline:
             raise TimeoutError
+    if length is not None and sent < length:  # read1 reports the end of the connection as the end of the content
+        raise ServerError(f"{name} ends its answer after {sent:,} of {length:,} bytes (Content-Length)")
     return b"".join(found), sent
+
+
+def _length(response: http.client.HTTPResponse, name: str) -> int | None:
+    """Return the number of bytes that a server is going to send; None if it does not say.
+
+    Raises:
+        ServerError: the number is none.
+    """
+    said = None if response.chunked else response.getheader("Content-Length")
+    if said is None:
+        return None
+    length = whole_number(said.strip())
+    if length is None:
+        shown = one_line(visible(said))[:_SAID]
+        raise ServerError(f'{name} answers without a valid length (Content-Length: "{shown}")')
+    return length
 
 
 def _said(error: Exception, timeout: float) -> str:
