@@ -24,24 +24,15 @@ from turbotui.features.uncore.kinds import Row, UncoreUnits
 from turbotui.features.uncore.map_panel import NO_FILTERS, MapPanel, edges_content
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.recorded import RecordedCounters
-from turbotui.features.uncore.screen_rows import (
-    NO_EVENTS,
-    UnitPainter,
-    UnitRows,
-    caption_of,
-    content_of,
-    unit_painter,
-)
-from turbotui.features.uncore.tables import uncore_table
+from turbotui.features.uncore.screen_contents import ChartsBelow, KindContents
+from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, caption_of, unit_painter
 from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffic_of
 from turbotui.quantities.columns import Column
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.listing import Item, Listing
-from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
-from turbotui.widgets.row_content import RowContent, RowView
+from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import Hot, SegmentLines
 from turbotui.widgets.table_messages import Moved
 from turbotui.widgets.table_view import TableView
@@ -79,14 +70,13 @@ class UncoreScreen(RowTableScreen[Row]):
                           if isinstance(watch.session, PlayedSession) else UncoreCounters(machine))
         self._ports = PortMap(machine.host)
         self._typed: dict[str, tuple[Metric, ...]] = {}
-        self._contents: dict[str, tuple[Frame | None, RowContent[Row]]] = {}
+        self._contents = KindContents(self._counters, self._ports)
         self._tables: dict[str, KindWidget] = {}
         self._mapped = False
         super().__init__(watch)
         self._captions = tuple(SegmentLines() for _table in self._tables)
         pairs = zip(self._captions, self._tables.values(), strict=True)
-        self._below = SegmentLines(id="below")
-        self._charts: RowCharts[RowContent[Row], Column[Row], Hashable] = RowCharts(self.recent)
+        self._below = ChartsBelow(self.recent, id="below")
         self._stack = VerticalScroll(*(widget for pair in pairs for widget in pair), self._below, id="stack",
                                      can_focus=False)
         self._absent = Listing(id="absent")
@@ -145,7 +135,7 @@ class UncoreScreen(RowTableScreen[Row]):
     def take(self, frame: Frame) -> None:
         """See `WatchScreen.take`; keeps the past of cells that were drawn or explained."""
         for units in self._counters.kinds:
-            content = self._content(units, frame)
+            content = self._contents.of(units, frame)
             self.past(content).push(content, (), ())
         if self._mapped:
             edges = edges_content(self._counters, traffic_of(self._counters, frame, self._edges), frame.seq)
@@ -174,10 +164,10 @@ class UncoreScreen(RowTableScreen[Row]):
             self.show_status()
             return
         for units, table in zip(self._counters.kinds, self._tables.values(), strict=True):
-            self.fill(table, self._content(units, self.watch_state.frame))
+            self.fill(table, self._contents.of(units, self.watch_state.frame))
         for at, (units, line) in enumerate(zip(self._counters.kinds, self._captions, strict=True)):
             room = self.size.width - 1  # without the scroll bar
-            caption = caption_of(units, self._content(units, self.watch_state.frame), room)
+            caption = caption_of(units, self._contents.of(units, self.watch_state.frame), room)
             line.show([caption], (Hot(0, 0, self.size.width, f"fold_table({at})"),))
         self._show_charts()
         self.show_mark()
@@ -185,31 +175,9 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def _show_charts(self) -> None:
         """Draw charts of the row under the cursor where all tables leave room."""
-        table, content, cell = self._table, self._table.content, self._table.selected
         used = sum(one.virtual_size.height + 2 for one in self._tables.values())  # with caption and margin
-        room = self._stack.size.height - used
-        lines: list[list[TextSegment]] = []
-        if content is not None and cell is not None and room >= LEAST:
-            row = ChartedRow(content, table.view, table.drawn[0], *cell, self.watch_state.interval,
-                             self._stack.size.width - 1, room)
-            lines = self._charts.lines(row)
-        if self._below.styles.height is None or self._below.styles.height.value != len(lines):
-            self._below.styles.height = len(lines)
-        self._below.show(lines)
-
-    def _content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
-        """Return the content of a kind's table, made once for a frame."""
-        made_of, content = self._contents.get(units.kind.id, (None, None))
-        if content is None or made_of is not frame:
-            content = self._new_content(units, frame)
-            self._contents[units.kind.id] = frame, content
-        return content
-
-    def _new_content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
-        table = uncore_table(self._counters, units, frame, self._ports)
-        if not self._counters.shown(units):
-            table = replace(table, columns=(*table.columns, NO_EVENTS))
-        return content_of(table)
+        size = self._stack.size
+        self._below.draw(self._table, self.watch_state.interval, size.width - 1, size.height - used)
 
     # The table that keys act on
 

@@ -1,0 +1,83 @@
+"""What the uncore screen's tables show: a content for each kind of unit, and charts below the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from turbotui.app.row_table import RowWidget
+from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.kinds import Row, UncoreUnits
+from turbotui.features.uncore.ports import PortMap
+from turbotui.features.uncore.screen_rows import NO_EVENTS, content_of
+from turbotui.features.uncore.tables import uncore_table
+from turbotui.quantities.columns import Column
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.row_charts import LEAST, ChartedRow, Past, RowCharts
+from turbotui.widgets.row_content import RowContent
+from turbotui.widgets.segment_lines import SegmentLines
+
+
+class KindContents:
+    """The contents of the tables of kinds, each made once for a frame.
+
+    Args:
+        counters: the counted units.
+        ports: the root ports that they may count.
+    """
+
+    def __init__(self, counters: UncoreCounters, ports: PortMap) -> None:
+        self._counters = counters
+        self._ports = ports
+        self._made: dict[str, tuple[Frame | None, RowContent[Row]]] = {}
+
+    def clear(self) -> None:
+        """Forget all contents, because columns or filters changed."""
+        self._made.clear()
+
+    def of(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
+        """Return the content of a kind's table for a frame."""
+        made_of, content = self._made.get(units.kind.id, (None, None))
+        if content is None or made_of is not frame:
+            content = self._new(units, frame)
+            self._made[units.kind.id] = frame, content
+        return content
+
+    def _new(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
+        table = uncore_table(self._counters, units, frame, self._ports)
+        if not self._counters.shown(units):
+            table = replace(table, columns=(*table.columns, NO_EVENTS))
+        return content_of(table)
+
+
+class ChartsBelow(SegmentLines):
+    """Charts of the row under the cursor, below tables that leave room for them.
+
+    Args:
+        past: returns the last values of a cell.
+        id: of the widget.
+    """
+
+    def __init__(self, past: Past[Column[Row], Hashable], *,
+                 id: str | None = None) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self._charts: RowCharts[RowContent[Row], Column[Row], Hashable] = RowCharts(past)
+
+    def draw(self, table: RowWidget[Row], seconds: float, width: int, room: int) -> None:
+        """Draw the charts of the table's row under the cursor; nothing if there is too little room.
+
+        Args:
+            table: the table with the cursor.
+            seconds: length of an interval.
+            width: of a line.
+            room: the number of lines that all tables leave.
+        """
+        content, cell = table.content, table.selected
+        lines: list[list[TextSegment]] = []
+        if content is not None and cell is not None and room >= LEAST:
+            lines = self._charts.lines(
+                ChartedRow(content, table.view, table.drawn[0], *cell, seconds, width, room))
+        if self.styles.height is None or self.styles.height.value != len(lines):
+            self.styles.height = len(lines)
+        self.show(lines)
