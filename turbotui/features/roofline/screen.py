@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -17,7 +16,6 @@ from turbotui.app.row_table import RowTableScreen
 from turbotui.app.text_window import TextWindow
 from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
-from turbotui.errors import TurbotuiError
 from turbotui.features.roofline.export import svg_text
 from turbotui.features.roofline.machine_curves import MachineCurves
 from turbotui.features.roofline.point_table import point_table
@@ -26,6 +24,7 @@ from turbotui.features.roofline.roof_plot import RoofPlot
 from turbotui.features.roofline.screen_curve import CurveWindow
 from turbotui.features.roofline.screen_functions import open_functions
 from turbotui.features.roofline.screen_missing import missing_lines
+from turbotui.features.roofline.screen_saving import save_file, title_of
 from turbotui.features.roofline.screen_table import POINT_TABLE_COLUMNS, points_content
 from turbotui.features.roofline.screen_tasks import ThreadsReady, ThreadWatch
 from turbotui.features.roofline.screen_text import SIDE, below_lines, notes_of, side_lines
@@ -33,7 +32,6 @@ from turbotui.features.roofline.screen_view import TRAILS, RoofView
 from turbotui.features.roofline.task_points import Note
 from turbotui.features.roofline.verdict_text import verdict_text
 from turbotui.features.tasks.region_look import RegionLook
-from turbotui.machine.host import HostKind
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.roofline import NO_FLOPS
@@ -42,7 +40,6 @@ from turbotui.recording.framing import DamagedError
 from turbotui.sampling.frame import Frame
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
-from turbotui.tables.saving import write_numbered
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_messages import Moved
@@ -372,7 +369,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         points = () if self._view.flats.hides_points else (
             self._view.past if TRAILS[self._view.trail] == TRAILS[1] else self._view.points)
         said = (f"roofs: {self._view.choice.source}", *(note.text for note in self._notes()))
-        self._save("svg", svg_text(plot, points, title=self._title(), notes=said))
+        title = title_of(self.watch_state.session.machine, self._view)
+        self._save("svg", svg_text(plot, points, title=title, notes=said))
 
     def action_save_csv(self) -> None:
         """Save the points of this level, with their past."""
@@ -383,21 +381,5 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._save("csv", csv_text(envelope_now(self.watch_state.session.machine.host), point_table(self._view.past)),
                    f" without {gone} threads of long ago:" if gone else "")
 
-    def _simulated(self) -> str:
-        host = self.watch_state.session.machine.host
-        return "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"
-
-    def _title(self) -> str:
-        machine = self.watch_state.session.machine
-        return ", ".join(word for word in (self._simulated(), machine.model.title,
-                                           self._view.levels[self._view.level].word) if word)
-
     def _save(self, suffix: str, text: str, without: str = "") -> None:
-        """Write a new file in the current directory, and show its path or the error."""
-        name = self.watch_state.session.machine.host.name
-        kept = "".join(char if char.isalnum() or char in "-+." else "-" for char in name)
-        stem = f"turbotui-roofline-{kept}-{time.strftime('%Y%m%d-%H%M%S')}"
-        try:
-            self.notice(f"Saved{without} {write_numbered(os.getcwd(), stem, suffix, text)}")
-        except (TurbotuiError, OSError) as error:
-            self.notice(f"Not saved: {error}")
+        self.notice(save_file(self.watch_state.session.machine.host.name, suffix, text, without))
