@@ -1,4 +1,4 @@
-"""The table of every screen: a Line-API widget that draws only visible lines and repaints only changed ones."""
+"""The table of every screen: a widget with a cursor that draws only visible lines and repaints only changed ones."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Generic
 
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.strip import Strip
-from textual.widget import Widget
 
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import F, Line
-from turbotui.widgets.direct import draw_lines
 from turbotui.widgets.geometry import Geometry
 from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
 from turbotui.widgets.row_list import RowList
@@ -52,7 +50,6 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         self._has_cursor = True
         self._canvas = TableCanvas(self, view, paint, seconds)
         self._charts = charts
-        self._shown: dict[int, Strip] = {}
 
     # What is shown
 
@@ -303,32 +300,17 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         """Draw what changed; a cursor that `moved` is told of out of sight too, so that the container follows it."""
         if not self.is_attached:
             return
-        if self._is_out_of_sight:
+        if self.is_out_of_sight:
             self._shown.clear()  # drawn when it is scrolled into view
             if moved:
                 self.post_message(Moved(self))
             return
-        fresh = self._strips()
-        if everything:
-            self.refresh()
-        # all at once: until Textual draws, rows of a new view would stand below titles of the old one
-        dirty = {y: strip for y, strip in fresh.items() if everything or self._shown.get(y) is not strip}
-        if dirty:
-            draw_lines(self, dirty)
-        self._shown = fresh
+        self.draw_changes(everything=everything)
         if not quietly:
             self.post_message(Moved(self))
 
-    @property
-    def _is_out_of_sight(self) -> bool:
-        """Whether the container was scrolled past the whole widget."""
-        place, around = self.virtual_region, self.parent
-        if not self.styles.is_auto_height or not isinstance(around, Widget) or not place.area:
-            return False
-        return not around.scroll_y - place.height < place.y < around.scroll_y + around.size.height
-
-    def _strips(self) -> dict[int, Strip]:
-        """Every line of the widget."""
+    def all_strips(self) -> dict[int, Strip]:
+        """See `CachedStrips.all_strips`."""
         height, canvas, content = self.size.height, self._canvas, self.content
         strips, row, slot = [*canvas.headers()], self.current if self._has_cursor else None, self._chosen_slot
         if content is not None:
@@ -355,33 +337,6 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
             return StyleRole.CURSOR
         return StyleRole.SUMMARY if row in summaries else StyleRole.PLAIN
 
-    def render_line(self, y: int) -> Strip:
-        """One line of the widget."""
-        strip = self._shown.get(y)
-        if strip is None:
-            self._shown = self._strips()
-            strip = self._shown.get(y)
-        return self._canvas.blank() if strip is None else strip
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Some lines of the widget.
-
-        Textual's own method applies borders, padding and filters to each line, at twice the cost of drawing it; the
-        widget has no borders and no padding, and the palette's colours are already filtered.
-        """
-        strips = [self.render_line(y) for y in crop.line_range]
-        covered = self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0
-        if crop.x == 0 and crop.right == self._canvas.painter.width + covered:
-            return strips
-        return [strip.adjust_cell_length(crop.right, self._canvas.ground).crop(crop.x) for strip in strips]
-
-    def notify_style_update(self) -> None:
-        """Forget colours after a change of theme."""
-        super().notify_style_update()
-        self._canvas.forget_colours()
-        self._shown.clear()
-        self.refresh()
-
     def on_resize(self) -> None:
         """Choose columns for the new width and keep the cursor visible."""
         width = self.scrollable_content_region.width
@@ -391,11 +346,6 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         self._relist()
         self._reveal()
         self._repaint(everything=True)
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Draw all lines, from their cached strips, after scrolling."""
-        super().watch_scroll_y(old_value, new_value)
-        self._shown.clear()
 
     # Mouse
 

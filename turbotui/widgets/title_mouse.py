@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 from textual import events
 
 from turbotui.quantities.columns import Column
+from turbotui.widgets.cached_strips import CachedStrips
 from turbotui.widgets.headings import Drag, Heading, border_at, heading_at
-from turbotui.widgets.styled_scroll import StyledScroll
-from turbotui.widgets.table_canvas import TableCanvas
 from turbotui.widgets.table_messages import ColumnDragged, TitleClicked, WidthDragged
 
 if TYPE_CHECKING:
     from turbotui.widgets.table_widget import TableWidget
 
 
-class TitleMouse(StyledScroll):
+class TitleMouse(CachedStrips):
     """A table whose titles are clicked and dragged; a dropped column moves, and a width changes while it is dragged."""
 
-    _canvas: TableCanvas[Any, Any, Any]
     _drag: Drag | None = None
 
     @property
