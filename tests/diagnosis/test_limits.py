@@ -237,6 +237,18 @@ def test_what_cannot_be_told_is_said_with_what_is_missing() -> None:
     assert how_known(free) == "without throttle reasons and power limits, which cannot be read here"
 
 
+def test_what_is_late_can_be_read_here_all_the_same() -> None:
+    late = Unavailable(Reason.LATE, "cpu 0 did not answer in time")
+    blind = verdict(facts({"Bzy_MHz": None}, why={"Bzy_MHz": late}), LimitState.UNTOLD)
+    assert sentence(blind).endswith("and its clock is late in this interval")
+    why = {"Throttle": late, "PL1": late}
+    assert sentence(verdict(facts(why=why), LimitState.UNTOLD)).endswith(
+        "cannot be told: throttle reasons and power limits are late in this interval")
+    free = facts({"Bzy_MHz": 3000.0}, why=why)
+    assert how_known(verdict(free, LimitState.FREE)) == (
+        "without throttle reasons and power limits, which are late in this interval")
+
+
 def test_the_headline_is_about_the_package_that_needs_a_look() -> None:
     second = Facts(RowId(Scope.PACKAGE, (1,)), {**BUSY, **QUIET}, None, None, None, None, None, {})
     free, bound = verdict(facts(QUIET), LimitState.FREE), verdict(second, LimitState.HELD, PL1, share=0.5)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limits import AT_CLOCK, HEAT, POWER_HOLDERS, EvidenceKind, Facts, Hold, Holder, LimitState
+from turbotui.quantities.unavailable import Reason, Unavailable
 
 
 def headline(verdicts: Sequence[LimitVerdict]) -> str:
@@ -77,7 +78,8 @@ def how_known(verdict: LimitVerdict) -> str:
         missing = verdict.untold()
         if verdict.state is LimitState.UNTOLD or not missing:
             return ""
-        return f"without {_listed([what for what, _ in missing])}, which cannot be read here"
+        which = "are late in this interval" if all(_is_late(why) for _, why in missing) else "cannot be read here"
+        return f"without {_listed([what for what, _ in missing])}, which {which}"
     text = f"{hold.evidence}: {hold.sure.value}"
     return f"{text}; also {_listed([short(other.holder) for other in verdict.others])}" if verdict.others else text
 
@@ -95,12 +97,21 @@ def _untold(verdict: LimitVerdict) -> str:
     name, facts = name_of(verdict), verdict.facts
     if facts.mhz is None:
         doing = "" if facts.busy is None else f": {facts.busy:.0f} % busy"
-        return f"whether anything holds {name} back cannot be told{doing}, and its clock cannot be read here"
+        late = any(_is_late(facts.why[clock]) for clock in ("Bzy_MHz", "CurMHz") if clock in facts.why)
+        clock = "is late in this interval" if late else "cannot be read here"
+        return f"whether anything holds {name} back cannot be told{doing}, and its clock {clock}"
     possible = facts.number("Turbo1") or facts.top_mhz
     of = f" of {possible:,.0f}" if possible else ""
-    lacking = " or ".join(what for what, _ in verdict.untold() if what in {"throttle reasons", "power limits"})
+    lacking = {what: why for what, why in verdict.untold() if what in {"throttle reasons", "power limits"}}
     text = f"what holds {name} at {facts.mhz:,.0f}{of} MHz cannot be told"
-    return f"{text}: no {lacking} can be read here" if lacking else text
+    if lacking and all(map(_is_late, lacking.values())):
+        return f"{text}: {_listed(tuple(lacking))} are late in this interval"
+    return f"{text}: no {' or '.join(lacking)} can be read here" if lacking else text
+
+
+def _is_late(why: Unavailable) -> bool:
+    """Whether a number is missing only because its CPUs did not answer in time."""
+    return why.reason is Reason.LATE
 
 
 def well_known(facts: Facts) -> bool:
