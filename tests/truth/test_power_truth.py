@@ -77,8 +77,8 @@ def test_a_server_s_supplies_are_believed_and_its_psys_is_not() -> None:
 
 def test_grace_s_sockets_are_counted_once_and_held_against_the_meter() -> None:
     watched, _frame, found, _before, _after = seen("grace-2s")
-    assert [one.name for one in found.parts] == ["Grace0", "Grace1"]
-    assert [one.inside for one in found.consumers if one.kind == "rail"] == ["Grace0", "Grace1"]
+    assert [one.name for one in found.parts] == ["Socket0", "Socket1"]
+    assert [one.inside for one in found.consumers if one.kind == "rail"] == ["Socket0", "Socket1"]
     assert found.platform is not None
     assert found.platform.watts == pytest.approx(truth_of(watched.host).system_watts(), rel=1e-6)
     assert found.platform.members[0].averaged == 1.0

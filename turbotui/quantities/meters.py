@@ -65,7 +65,7 @@ KINDS: Final[Mapping[str, MeterKind]] = {kind.id: kind for kind in (
     MeterKind("apu", "APU", "AMD graphics of the processor", WattPlace.PART,
               "kernel Documentation/gpu/amdgpu/thermal.rst",
               "The whole processor: on an APU the driver's figure contains the CPU.", inside=(PACKAGE,)),
-    MeterKind("socket", "Grace", "Grace socket", WattPlace.PART, _GRACE, "Cores, fabric and the memory beside them."),
+    MeterKind("socket", "Socket", "socket", WattPlace.PART, _GRACE, "Cores, fabric and the memory beside them."),
     MeterKind("rail", "CPUrail", "CPU rail", WattPlace.PART, _GRACE, "The rail of the cores.", inside=("socket",)),
     MeterKind("sysio", "SysIO", "system I/O rail", WattPlace.PART, _GRACE, "The rail of the fabric and of I/O.",
               inside=("socket",)),

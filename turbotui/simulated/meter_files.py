@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from turbotui.simulated import basis as b
 from turbotui.simulated.model import Model
@@ -11,6 +12,8 @@ from turbotui.simulated.tree import File, Folder, Node, fixed, folder, whole
 
 _MICRO = 1e6
 _SLOT = "0000:03:00.0"
+_NVIDIA: Final = {"grace": "Grace", "t410": "Vera"}
+"""The firmware's word for the chip in its meters, by `MachineShape.nvidia`."""
 
 
 def meter_chips(model: Model) -> tuple[Folder, ...]:
@@ -26,7 +29,10 @@ def meter_chips(model: Model) -> tuple[Folder, ...]:
 
 
 def socket_meters(model: Model, package: int) -> tuple[Folder, ...]:
-    """ACPI's meters of a Grace socket (NVIDIA Grace Performance Tuning Guide, "Power and Thermals")."""
+    """ACPI's meters of a socket (NVIDIA Grace Performance Tuning Guide, "Power and Thermals"); none elsewhere."""
+    chip = _NVIDIA.get(model.shape.nvidia)
+    if chip is None:
+        return ()
     rates = model.package[package]
 
     def rail(_now: float) -> float:
@@ -35,7 +41,7 @@ def socket_meters(model: Model, package: int) -> tuple[Folder, ...]:
     def whole_socket(_now: float) -> float:
         return rates.rate[b.PKG_JOULES] + rates.rate[b.PKG_RAM_JOULES]
 
-    return (_meter(f"CPU Power Socket {package}", 50, rail), _meter(f"Grace Power Socket {package}", 50, whole_socket))
+    return (_meter(f"CPU Power Socket {package}", 50, rail), _meter(f"{chip} Power Socket {package}", 50, whole_socket))
 
 
 def _meter(info: str, interval_ms: int, watts: Callable[[float], float]) -> Folder:

@@ -171,11 +171,11 @@ def test_an_arm_server_without_rapl_has_the_watts_of_its_meters() -> None:
     _machine, frames = watched("grace-2s", 2)
     text = text_of(scrapes("grace-2s")[-1])
     watts = values(text, "turbotui_meter_watts", "meter")
-    assert watts["Grace0"] == frames[-1].whole_level("meter.socket.0.power")
-    assert watts["Meter0"] > watts["Grace0"] > watts["CPUrail0"] > 0.0
+    assert watts["Socket0"] == frames[-1].whole_level("meter.socket.0.power")
+    assert watts["Meter0"] > watts["Socket0"] > watts["CPUrail0"] > 0.0
     places = {dict(labels)["meter"]: dict(labels)["place"] for name, labels in series_of(text)
               if name == "turbotui_meter_info"}
-    assert (places["Meter0"], places["Grace0"]) == ("platform", "part")
+    assert (places["Meter0"], places["Socket0"]) == ("platform", "part")
     assert "turbotui_package_energy_joules_total" not in names(text)
 
 

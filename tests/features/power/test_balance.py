@@ -74,8 +74,8 @@ def test_readings_of_different_instants_are_no_contradiction() -> None:
 
 
 def test_parts_inside_that_exceed_their_whole_are_named() -> None:
-    found = balanced([part("Grace0", 50.0), part("CPUrail0", 60.0, INSIDE, "Grace0")], 1.0)
-    assert found.contradictions == ("what lies inside Grace0, 60.0 W, exceeds its 50.0 W",)
+    found = balanced([part("Socket0", 50.0), part("CPUrail0", 60.0, INSIDE, "Socket0")], 1.0)
+    assert found.contradictions == ("what lies inside Socket0, 60.0 W, exceeds its 50.0 W",)
 
 
 def test_two_figures_of_the_machine_that_differ_are_named() -> None:

@@ -108,9 +108,9 @@ def _rest(source: PowerSource, row: RowId, inside: Sequence[_Layer], left: float
 
 
 def socket_columns(row: RowId) -> tuple[tuple[str, ColumnId], ...]:
-    """Return the columns of a Grace socket's meters by the word of their lines, in place of RAPL."""
+    """Return the columns of a socket's ACPI meters by the word of their lines, in place of RAPL."""
     number = row.key[0]
-    return ("socket", f"Grace{number}Watt"), ("CPU rail", f"CPUrail{number}Watt"), ("I/O rail", f"SysIO{number}Watt")
+    return ("socket", f"Socket{number}Watt"), ("CPU rail", f"CPUrail{number}Watt"), ("I/O rail", f"SysIO{number}Watt")
 
 
 def _socket_layers(source: PowerSource, row: RowId) -> list[_Layer]:
