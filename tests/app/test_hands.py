@@ -15,6 +15,7 @@ from fakes import GUEST_SIGNALS, FakeSession, build_topology
 from textual.widgets import Input
 
 from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.acts_window import other_machine
 from turbotui.app.arranging import ArrangeKeys
 from turbotui.app.base import WatchScreen
 from turbotui.app.copying import Clipboard, clipboard_of
@@ -23,6 +24,8 @@ from turbotui.app.settings import parse_settings
 from turbotui.app.table_keys import TableKeys
 from turbotui.feature import ScreenSpec
 from turbotui.machine.host import HostKind
+from turbotui.recording.machine_facts import Header
+from turbotui.remote.session import RemoteHost
 from turbotui.repertoire import Abilities
 from turbotui.widgets.segment_lines import SegmentLines
 
@@ -137,6 +140,21 @@ async def test_a_folder_that_cannot_be_written_is_named_with_what_to_do(here: Pa
 
 
 # Copying
+
+
+async def test_a_number_of_a_distant_machine_names_the_machine_whatever_it_is_called() -> None:
+    session = FakeSession(kind=HostKind.REAL)
+    machine = session.machine
+    name = os.uname().nodename  # a node may claim to be this machine
+    header = Header("0.3.0", name, HostKind.REAL, machine.model, machine.privileges, None, "", 0, 0, "session")
+    session.machine = replace(machine, host=RemoteHost(header))
+    async with dashboard(session, size=(160, 45)) as (app, pilot):
+        await pilot.press("1")
+        await pilot.pause()
+        await pilot.press("down", "y")
+        await pilot.pause()
+        assert app.clipboard.endswith(f" (on {name})")
+        assert other_machine(app.watched) == f"on {name}"
 
 
 @pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from patience import PATIENCE
@@ -13,7 +14,8 @@ from ways import Clock, ScriptedLink, ScriptedWay, stream_of
 
 from turbotui.errors import UsageError
 from turbotui.features.info.model import configuration
-from turbotui.machine.host import HostKind
+from turbotui.machine.delegating_host import DelegatingHost
+from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.recording.framing import Record, RecordingError, RecordKind, framed
@@ -27,6 +29,18 @@ from turbotui.sampling.frame import Frame
 @functools.cache
 def watched() -> tuple[Machine, list[Frame]]:
     return frames_of_machine("laptop", 6)
+
+
+class Renamed(DelegatingHost):
+    """A machine that calls itself something else."""
+
+    def __init__(self, host: Host, name: str) -> None:
+        super().__init__(host)
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
 
 
 def part(first: int, last: int) -> bytes:
@@ -59,6 +73,17 @@ def test_it_is_what_the_header_says() -> None:
     assert link.closed
     assert session.trouble == ""
     assert session.interval == 1.0
+
+
+def test_no_text_that_is_sent_has_a_second_line() -> None:
+    machine, frames = watched()
+    evil = "node\nrm -rf ~\t\x1b[2J\u2028"
+    hostile = replace(machine, host=Renamed(machine.host, evil),
+                      model=replace(machine.model, name=evil, microcode=evil))
+    session = session_of([ScriptedLink([stream_of(hostile, frames[:3])], Clock())], Clock())
+    model = session.machine.model
+    assert {session.machine.host.name, model.name, model.microcode} == {"node␊rm -rf ~␉␛[2J⟪2028⟫"}
+    assert "\n" not in session.why_fixed
 
 
 def test_of_files_that_were_not_sent_nothing_is_said() -> None:

@@ -43,7 +43,6 @@ TEXT_COMES_IN = {
     "features/export/live/rendering.py": "bytes that it made itself of text that is visible",
     "features/fleet/server.py": "parses what a server answers, and makes every label and word in it visible",
     "features/serve/server.py": "what the page of a tab sends: keys, and numbers that are checked",
-    "app/acts_window.py": "this machine's name, which is only compared",
     "features/gather/scrubbing.py": "looks for secrets in bytes of the machine, and gives bytes back",
 }
 """Modules that make text of bytes, names of files, JSON or TOML, and what of."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -79,7 +78,7 @@ class ActsWindow(MenuWindow[str]):
 def show_acts(screen: WatchScreen, who: str, lines: Sequence[ActLine]) -> None:
     """Let the user choose a command line, copy it, and say what was copied."""
     watch = screen.watch_state
-    origin = ", ".join(filter(None, (_other_machine(watch), _past(watch))))
+    origin = ", ".join(filter(None, (other_machine(watch), past_moment(watch))))
 
     def chosen(words: str | None) -> None:
         if words is not None:
@@ -89,18 +88,18 @@ def show_acts(screen: WatchScreen, who: str, lines: Sequence[ActLine]) -> None:
     screen.app.push_screen(ActsWindow(who, lines, origin), chosen)
 
 
-def _other_machine(watch: Watch) -> str:
+def other_machine(watch: Watch) -> str:
     """The machine of a task that this one's shell cannot act on; "" for this machine.
 
     The number of a simulated, recorded or distant process may be that of another one here, so that its command lines
-    are copied as comments.
+    are copied as comments. A collector is distant whatever name it sends, because the name may be chosen to mislead.
     """
     host = watch.session.machine.host
     if host.kind is not HostKind.REAL:
         return f"{host.kind.value} machine {host.name}"
-    return f"on {host.name}" if isinstance(host, RemoteHost) and host.name != os.uname().nodename else ""
+    return f"on {host.name}" if isinstance(host, RemoteHost) else ""
 
 
-def _past(watch: Watch) -> str:
+def past_moment(watch: Watch) -> str:
     """The moment of the past that is shown: whoever has the number now may be another process."""
     return f"PAST: {time_of_day(watch.frame.newer.wall_ns)}" if watch.in_past and watch.frame is not None else ""

@@ -17,8 +17,6 @@ from turbotui.app.own_keys import key_word
 from turbotui.app.screen_table import where_keys_of
 from turbotui.app.screens_app import ScreensApp
 from turbotui.errors import TurbotuiError
-from turbotui.machine.host import HostKind
-from turbotui.quantities.moments import time_of_day
 from turbotui.repertoire import Repertoire
 from turbotui.tables.saving import write_alike
 from turbotui.untrusted import guarded
@@ -88,11 +86,10 @@ class HandsApp(ScreensApp):
 
     def _origin(self) -> str:
         """A word for numbers of another machine or of the past; "" for numbers of this machine now."""
+        from turbotui.app.acts_window import other_machine, past_moment  # noqa: PLC0415 - only this key needs them
+
         watch = self.watched
-        host = watch.session.machine.host
-        machine = "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"
-        past = f"PAST: {time_of_day(watch.frame.newer.wall_ns)}" if watch.in_past and watch.frame is not None else ""
-        words = ", ".join(word for word in (machine, past) if word)
+        words = ", ".join(filter(None, (other_machine(watch), past_moment(watch))))
         return f" ({words})" if words else ""
 
     # Keys that do nothing

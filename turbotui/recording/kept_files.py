@@ -50,7 +50,7 @@ def kept_from(said: Said) -> KeptAnswers:
             raise DamagedError(f"{one.where} of the recording holds no bytes") from None
         words[parts[0].text(), parts[1].integer()] = data
     return KeptAnswers(
-        texts={path: text.text() for path, text in said["texts"].entries().items()},
+        texts={path: text.document() for path, text in said["texts"].entries().items()},
         folders={path: names.texts() for path, names in said["folders"].entries().items()},
         words=words,
         refused={path: number.integer() for path, number in said["refused"].entries().items()},

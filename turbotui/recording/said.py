@@ -9,7 +9,7 @@ from typing import TypeVar
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.untrusted import json_text
+from turbotui.untrusted import in_cell, json_text
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
@@ -48,10 +48,14 @@ class Said:
 
     def entries(self) -> Mapping[str, Said]:
         """Return the values of an object by their keys."""
-        return {key: Said(value, f"{self.where}.{key}") for key, value in self._of(dict).items()}
+        return {in_cell(key): Said(value, f"{self.where}.{key}") for key, value in self._of(dict).items()}
 
     def text(self) -> str:
-        """Return the value as a text."""
+        """Return the value as a text of one line; line breaks and TABs are marked, as the recorded machine's were."""
+        return in_cell(self._of(str))
+
+    def document(self) -> str:
+        """Return the value as a text that may have several lines, such as the content of a file."""
         return self._of(str)
 
     def flag(self) -> bool:
@@ -76,8 +80,12 @@ class Said:
         """Return the value as a list of texts."""
         return tuple(one.text() for one in self.items())
 
+    def lines(self) -> list[str]:
+        """Return the value as a list of texts of one line each; faster than `texts`."""
+        return [in_cell(one) for one in self.values(str)]
+
     def values(self, kind: type[T]) -> list[T]:
-        """Return the value as a list of values of exactly one type."""
+        """Return the value as a list of values of exactly one type, texts as the document has them."""
         found: list[T] = self._of(list)
         if any(type(one) is not kind for one in found):
             raise DamagedError(f"{self.where} of the recording is no list of {kind.__name__} alone")

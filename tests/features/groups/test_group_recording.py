@@ -19,6 +19,7 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.rows import GROUPS_STREAM
 from turbotui.recording.said import Said
 from turbotui.simulated.strain_files import GROUPS
+from turbotui.untrusted import json_text
 
 GOLDEN = Path(__file__).parents[2] / "recording" / "golden" / "version1.groups.ttj"
 WHY = Unavailable(Reason.NOT_SET, "no limit", "sudo")
@@ -49,6 +50,13 @@ def test_what_was_written_comes_back() -> None:
     assert [row.group.kind for row in read_back(RECORD).monitored] == [CONTROL, DOMAIN]
     assert record_of(1, 2, 3.0, RECORD.monitored, complete=True).rows == (
         replace(ROWS[2], domains=("L3 00",)),)
+
+
+def test_a_name_with_a_line_break_still_fills_one_line() -> None:
+    torn = RECORD.plus(replace(RECORD, rows=(replace(ROWS[1], group=Group(CGROUP, "/a␊b␉", "a␊b␉")),)))
+    written = Said(json.loads(json_text(torn.facts())), "test")
+    assert any("\n" in path for path in written["path"].values(str)), "the recording holds what the kernel said"
+    assert [row.group for row in group_record(written, 1).rows] == [row.group for row in torn.rows]
 
 
 def test_intervals_add_up() -> None:

@@ -93,6 +93,22 @@ def test_facts_ancestry_and_waits_are_the_same_again() -> None:
     assert back.looks.at(12) is NOT_RECORDED
 
 
+def test_names_with_line_breaks_still_fill_one_line() -> None:
+    record = made_record(3)
+    torn = "sh␊rm -rf ~␉"
+    seen = {**FACTS, (7, None): replace(SHELL, process=torn, arguments=f"sh -c {torn}")}
+    report = record.reports[Grouping.PROCESS][0]
+    rows = (replace(report.rows[0], name=torn), report.rows[1])
+    reports = {**record.reports, Grouping.PROCESS: (replace(report, rows=rows),)}
+    back = again(replace(record, facts_seen=seen, ancestry=Ancestry({9: 7}, {7: torn}), reports=reports))
+    assert back.facts_seen is not None
+    assert back.facts_seen[7, None].arguments == f"sh -c {torn}"
+    assert back.facts_seen[7, None].process == torn
+    assert back.ancestry is not None
+    assert back.ancestry.names == {7: torn}
+    assert [row.name for row in back.reports[Grouping.PROCESS][0].rows] == [torn, "make"]
+
+
 def test_a_recording_without_them_says_so_and_one_with_more_is_read() -> None:
     document = dict(unpacked(packed(made_record(1).facts()), "tasks").value)  # type: ignore[call-overload] # a dict
     document |= {"later": [1], "facts": {**document["facts"], "later": {"a": 1}}}

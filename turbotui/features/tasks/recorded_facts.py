@@ -45,7 +45,7 @@ def facts_from(said: Said) -> dict[TaskKey, TaskFacts]:
     processes, threads = said["processes"], said["threads"]
     groups = [_group_from(one) for one in said["groups"].items()]
     pids, names, arguments, users = (processes["pid"].values(int), *(
-        processes[name].values(str) for name in ("name", "arguments", "user")))
+        processes[name].lines() for name in ("name", "arguments", "user")))
     chosen = processes["group"].values_or_none(int)
     if not len(pids) == len(names) == len(arguments) == len(users) == len(chosen) or any(
             at is not None and not 0 <= at < len(groups) for at in chosen):
@@ -88,7 +88,7 @@ def _stats_facts(stats: list[Stat]) -> dict[str, object]:
 
 
 def _stats_from(said: Said, names: list[str]) -> list[Stat]:
-    states, policies = said["state"].values(str), said["policy"].values(str)
+    states, policies = said["state"].lines(), said["policy"].lines()
     parents, priorities, nices = (said[name].values(int) for name in ("parent", "priority", "nice"))
     if not len(states) == len(policies) == len(parents) == len(priorities) == len(nices) == len(names):
         raise DamagedError(f"{said.where} of the recording has columns of different lengths")

@@ -44,7 +44,7 @@ def waits_from(said: Said, count: int) -> list[Waits | None]:
     """
     times = [said[name].values_or_none(int) for name in _TIMES]
     delays, slices = (said[name].values_or_none(int) for name in ("delay", "slices"))
-    pushers, sleeping = said["pusher"].values(str), said["sleeping"].values_or_none(str)
+    pushers, sleeping = said["pusher"].lines(), said["sleeping"].values_or_none(str)
     lengths = {*map(len, times), len(delays), len(slices), len(pushers), len(sleeping)}
     if lengths != {count}:
         raise DamagedError(f"{said.where} of the recording has columns of different lengths")
@@ -98,7 +98,7 @@ def rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskR
         DamagedError: they are none.
     """
     pids, tids = said["pid"].values_or_none(int), said["tid"].values_or_none(int)
-    texts, lists = said["name"].values(str), said["cpus"].values(str)
+    texts, lists = said["name"].lines(), said["cpus"].lines()
     threads, last, migrations, run, flags = (
         said[name].values(int) for name in ("threads", "last_cpu", "migrations", "whole_run", "flags"))
     loads, counts = said["loads"].values(dict), {name: said["counts"][name].values_or_none(int) for name in names}
@@ -127,7 +127,7 @@ def _texts(said: Said) -> list[frozenset[str]]:
     for one in said.values(list):
         key = repr(one)
         if key not in known:
-            known[key] = frozenset(Said(one, said.where).values(str))
+            known[key] = frozenset(Said(one, said.where).lines())
         found.append(known[key])
     return found
 

@@ -73,7 +73,7 @@ def region_slots(said: Said) -> RegionInterval:
 
 
 def _span(said: Said) -> RegionSpan:
-    names, entries = said["name"].values(str), said["entries"].values(int)
+    names, entries = said["name"].lines(), said["entries"].values(int)
     seconds, apportioned = ([one.number() for one in said[name].items()] for name in ("open", "apportioned"))
     if {len(entries), len(seconds), len(apportioned)} != {len(names)}:
         raise DamagedError(f"{said.where} of the recording has columns of different lengths")

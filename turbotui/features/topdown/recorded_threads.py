@@ -104,7 +104,7 @@ def thread_record(said: Said, wall_ns: int) -> ThreadRecord:
     Raises:
         DamagedError: it is none.
     """
-    pids, tids, names = said["pid"].values(int), said["tid"].values(int), said["name"].values(str)
+    pids, tids, names = said["pid"].values(int), said["tid"].values(int), said["name"].lines()
     many = len(pids)
     if {len(tids), len(names)} != {many}:
         raise DamagedError(f"{said.where} of the recording has columns of different lengths")
