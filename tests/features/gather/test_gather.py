@@ -46,8 +46,8 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
-def reread(parcel: GatheredArchive) -> GatheredHost:
-    return GatheredHost(parse_gathered(parcel.packed)[0], "again")
+def reread(archive: GatheredArchive) -> GatheredHost:
+    return GatheredHost(parse_gathered(archive.packed)[0], "again")
 
 
 def diagnosed(host: Host) -> Diagnosis:
@@ -186,8 +186,8 @@ def hostile(tmp_path: Path) -> Path:
 
 
 def test_nothing_that_tells_whose_machine_it_was_is_in_the_file(hostile: Path) -> None:
-    parcel = gather(LinuxHost(str(hostile)), {}, 0.1)
-    data = gzip.decompress(parcel.packed)
+    archive = gather(LinuxHost(str(hostile)), {}, 0.1)
+    data = gzip.decompress(archive.packed)
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         data += gzip.decompress(tar.extractfile("gathered/root/proc/config.gz").read())  # type: ignore[union-attr]
     found = data.lower()
@@ -196,22 +196,22 @@ def test_nothing_that_tells_whose_machine_it_was_is_in_the_file(hostile: Path) -
             assert form.lower().encode() not in found, f"{what}: {form}"
     for also in (MODULE.lower().encode(), b"deadbeef", b"3cecef12ab9f", b"ffffffffc0a1b000", b"10000000d"):
         assert also not in found
-    scrubbed = parcel.scrubbed.machine
+    scrubbed = archive.scrubbed.machine
     assert scrubbed.files["/proc/cmdline"] == b"intel_pstate=passive scrubbed\n"
     assert scrubbed.files["/proc/sys/kernel/osrelease"] == b"6.18.0.1-scrubbed\n", "a version is no address"
     assert scrubbed.files["/proc/stat"].startswith(b"cpu  1 2 3 4 0 0"), "numbers stay"
     raw = scrubbed.files["/sys/firmware/dmi/entries/17-0/raw"]
     serial = HOSTILE["serial number"]
     assert raw == memory_device("DIMM A1", "BANK 0", "x" * len(MODULE), "x" * len(serial), "M393A4K40")
-    host = reread(parcel)
+    host = reread(archive)
     assert find_secrets(host, {}) == (), "what stands where a secret was is none, if it is gathered again"
     gather(host, {}, 0.1)
     assert read_machine(host).topology.cpus == (0, 1)
     diagnosed(host)
 
 
-def recorded(parcel: GatheredArchive, folder: Path) -> Journal:
-    (folder / "recording").write_bytes(parse_gathered(parcel.packed)[1]["recording"])
+def recorded(archive: GatheredArchive, folder: Path) -> Journal:
+    (folder / "recording").write_bytes(parse_gathered(archive.packed)[1]["recording"])
     return read(str(folder / "recording"))
 
 
@@ -247,8 +247,8 @@ def test_the_journal_has_the_numbers_of_the_machine(tmp_path: Path) -> None:
 
 def test_serial_numbers_in_registers_stay_out() -> None:
     host = simulated_host("laptop", RealClock(), 1)
-    parcel = gather(host, {}, 0.1)
-    for path, words in parcel.scrubbed.machine.words.items():
+    archive = gather(host, {}, 0.1)
+    for path, words in archive.scrubbed.machine.words.items():
         assert not words.keys() & {0x4F, 0xC00102F1}, path
         assert not path.endswith("/cpuid") or 3 not in {offset & 0xFFFFFFFF for offset in words}
 

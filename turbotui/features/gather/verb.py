@@ -48,16 +48,16 @@ PART_COLUMNS: Final[tuple[Column[GatheredPart], ...]] = (
 )
 
 
-def part_table(parcel: GatheredArchive) -> RowTable[GatheredPart]:
+def part_table(archive: GatheredArchive) -> RowTable[GatheredPart]:
     """Make a table with a row for each kind of path."""
-    machine, changed = parcel.scrubbed.machine, parcel.scrubbed.changed
+    machine, changed = archive.scrubbed.machine, archive.scrubbed.changed
     parts = [
         *_grouped((path, 1, len(data), changed.get(path, 0)) for path, data in machine.files.items()),
         *_grouped((path, len(words), None, 0) for path, words in machine.words.items()),
     ]
     if machine.counters:
         parts.append(GatheredPart("perf_event_open", len(machine.counters), None, 0))
-    parts += (GatheredPart(name, 1, size, 0) for name, size in parcel.documents.items() if "/" not in name)
+    parts += (GatheredPart(name, 1, size, 0) for name, size in archive.documents.items() if "/" not in name)
     return RowTable("gathered", "part", PART_COLUMNS, tuple(parts))
 
 
@@ -106,16 +106,16 @@ def run(arguments: argparse.Namespace) -> int:
     host = open_host(arguments)
     if sys.stderr.isatty():
         print(f"reading the machine for {seconds} s ...", file=sys.stderr)
-    parcel = gather(host, os.environ, intervals=seconds)
-    table = part_table(parcel)
-    envelope = envelope_now(host, notes=parcel.notes)
+    archive = gather(host, os.environ, intervals=seconds)
+    table = part_table(archive)
+    envelope = envelope_now(host, notes=archive.notes)
 
     def text() -> Iterator[str]:
         if envelope.label:
             yield f"# {envelope.label}"
         yield from text_lines(envelope, table)
-        yield from (f"note: {note}" for note in parcel.notes)
-        yield from _summary(parcel)
+        yield from (f"note: {note}" for note in archive.notes)
+        yield from _summary(archive)
 
     print_tables(arguments, envelope, (table,), text)
     if arguments.list or path is None:
@@ -124,10 +124,10 @@ def run(arguments: argparse.Namespace) -> int:
         print("nothing was written", file=sys.stderr)
         return 1
     try:
-        create_bytes(path, parcel.packed)
+        create_bytes(path, archive.packed)
     except OSError as error:
         raise TurbotuiError(f"{path} cannot be written: {error.strerror}") from error
-    print(f"written: {path} ({len(parcel.packed)} bytes). Look at it with: turbotui doctor --machine {path}",
+    print(f"written: {path} ({len(archive.packed)} bytes). Look at it with: turbotui doctor --machine {path}",
           file=sys.stderr)
     return 0
 
@@ -150,11 +150,11 @@ def _parse_seconds(text: str) -> int:
     return int(text)
 
 
-def _summary(parcel: GatheredArchive) -> Iterator[str]:
-    machine = parcel.scrubbed.machine
-    taken = sum(parcel.scrubbed.changed.values())
+def _summary(archive: GatheredArchive) -> Iterator[str]:
+    machine = archive.scrubbed.machine
+    taken = sum(archive.scrubbed.changed.values())
     yield (f"{len(machine.files)} files, {sum(map(len, machine.words.values()))} words of devices, "
-           f"{len(machine.counters)} counters tried; {len(parcel.packed)} bytes packed")
+           f"{len(machine.counters)} counters tried; {len(archive.packed)} bytes packed")
     yield (f"scrubbed {taken} times: names of host and users, serial numbers and identifiers, IP and MAC addresses, "
            "the kernel's command line but for words that decide what can be counted")
     if machine.left_out:

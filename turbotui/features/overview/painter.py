@@ -48,7 +48,7 @@ _NO_PAST: Final = "not kept of the past: 7 has tasks of the time in which it was
 
 
 @dataclass(frozen=True, slots=True)
-class OverviewScene:
+class OverviewInputs:
     """The data of a picture.
 
     Attributes:
@@ -175,34 +175,34 @@ class OverviewPainter:
         """The last drawn map, whose first line is `map_top`."""
         return None if self._parts is None else self._parts.core_map
 
-    def lines(self, scene: OverviewScene, width: int, height: int) -> list[Line]:
+    def lines(self, inputs: OverviewInputs, width: int, height: int) -> list[Line]:
         """Draw all lines."""
-        frame = scene.frame
-        if scene.look is not None and scene.look.tasks:
-            self._most = max(self._most or 0, -(-len(scene.look.tasks) // _FEW) * _FEW)
-        key = (frame.topology, width, height, scene.has_tasks, bool(scene.note), self._most)
+        frame = inputs.frame
+        if inputs.look is not None and inputs.look.tasks:
+            self._most = max(self._most or 0, -(-len(inputs.look.tasks) // _FEW) * _FEW)
+        key = (frame.topology, width, height, inputs.has_tasks, bool(inputs.note), self._most)
         if self._parts is None or key != self._for:
             self._for = key
-            self._parts = parts(frame.topology, width, height, has_tasks=scene.has_tasks, note=bool(scene.note),
+            self._parts = parts(frame.topology, width, height, has_tasks=inputs.has_tasks, note=bool(inputs.note),
                                 most=self._most)
         plan = self._parts
         gap: list[Line] = [()] * plan.gap
-        if self._kept.begin(frame, *key[1:], scene.history, scene.history.pushed, scene.seconds):
-            self.charts = tuple(chart_of(source, frame, scene.history, width) for source in self._sources)
-        found = self._chart_lines(scene, width, plan.charts)
+        if self._kept.begin(frame, *key[1:], inputs.history, inputs.history.pushed, inputs.seconds):
+            self.charts = tuple(chart_of(source, frame, inputs.history, width) for source in self._sources)
+        found = self._chart_lines(inputs, width, plan.charts)
         if plan.meters is not None:
-            found += [*gap, *meter_lines(self._source(scene), plan.meters, self._kept)]
+            found += [*gap, *meter_lines(self._source(inputs), plan.meters, self._kept)]
         elif plan.core_map is not None and self._numbers.busy is not None:
             found += gap
             self.map_top = len(found)
-            found += self._map_lines(scene, plan.core_map, self._numbers.busy, width)
-        found += self._row_lines(scene, plan, width, gap)
+            found += self._map_lines(inputs, plan.core_map, self._numbers.busy, width)
+        found += self._row_lines(inputs, plan, width, gap)
         found += [()] * max(0, height - plan.note - len(found))
-        return [*found[:height - plan.note], *([(Span(scene.note, StyleRole.DIM),)] if plan.note else [])]
+        return [*found[:height - plan.note], *([(Span(inputs.note, StyleRole.DIM),)] if plan.note else [])]
 
-    def _map_lines(self, scene: OverviewScene, plan: CoreMapPlan, busy: CounterColumn, width: int) -> list[Line]:
+    def _map_lines(self, inputs: OverviewInputs, plan: CoreMapPlan, busy: CounterColumn, width: int) -> list[Line]:
         """Draw the map, with the figures of each package if there is room at the right."""
-        frame, cursor = scene.frame, scene.cursor
+        frame, cursor = inputs.frame, inputs.cursor
         lines = [tuple(Span(text, role) for text, role in line) for line in
                  map_lines(plan, frame, busy, None if cursor is None else cursor[1])]
         room = width - plan.width - _BETWEEN
@@ -210,7 +210,7 @@ class OverviewPainter:
                    if (size := _FIGURES.get(source.spec.word)) is not None]
         while figures and sum(_figure_width(*one) for one in figures) > room:
             figures.pop()
-        source = self._source(scene)
+        source = self._source(inputs)
         for at, line in enumerate(plan.lines):
             row = line.package
             if row is not None and figures:
@@ -221,12 +221,12 @@ class OverviewPainter:
                 lines[at] = (*lines[at], *after)
         return lines
 
-    def _source(self, scene: OverviewScene) -> CpuSource:
+    def _source(self, inputs: OverviewInputs) -> CpuSource:
         """Return the data for lines of CPUs."""
-        runs = {} if scene.look is None else scene.look.runs
-        return CpuSource(scene.frame, self._numbers, scene.history, runs, scene.cursor, scene.levels)
+        runs = {} if inputs.look is None else inputs.look.runs
+        return CpuSource(inputs.frame, self._numbers, inputs.history, runs, inputs.cursor, inputs.levels)
 
-    def _chart_lines(self, scene: OverviewScene, width: int, height: int) -> list[Line]:
+    def _chart_lines(self, inputs: OverviewInputs, width: int, height: int) -> list[Line]:
         usual = [source.spec.usual for source in self._sources]
         count = max(1, min(sum(usual), width // _NARROWEST))
         while count < len(usual) and width // (count + 1) >= (_WIDER if count >= sum(usual) else _NARROWEST):
@@ -240,27 +240,27 @@ class OverviewPainter:
         for row in range(rows):
             high = height * (row + 1) // rows - height * row // rows
             mine = at[row * across:(row + 1) * across]
-            frames = [self._framed(scene, one, width * (order + 1) // len(mine) - width * order // len(mine), high)
+            frames = [self._framed(inputs, one, width * (order + 1) // len(mine) - width * order // len(mine), high)
                       for order, one in enumerate(mine)]
             lines += [tuple(chain.from_iterable(beside)) for beside in zip(*frames, strict=True)]
         return lines
 
-    def _framed(self, scene: OverviewScene, at: int, room: int, height: int) -> list[Line]:
+    def _framed(self, inputs: OverviewInputs, at: int, room: int, height: int) -> list[Line]:
         """Draw one chart in its frame."""
         chart = self.charts[at]
-        lit = scene.cursor if scene.cursor == chart.target else None
+        lit = inputs.cursor if inputs.cursor == chart.target else None
         return self._kept.get((chart.word, room, height, lit is None), partial(
-            framed, chart, room, height, scene.seconds, lit))
+            framed, chart, room, height, inputs.seconds, lit))
 
-    def _row_lines(self, scene: OverviewScene, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
+    def _row_lines(self, inputs: OverviewInputs, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
         """Draw highlighted rows and tasks."""
-        tasks = () if scene.look is None else scene.look.tasks
-        absent = _NO_PAST if scene.past else ""
+        tasks = () if inputs.look is None else inputs.look.tasks
+        absent = _NO_PAST if inputs.past else ""
         found: list[Line] = []
         if plan.rows and self._numbers.busy is not None:
-            rows = self._standouts.choose(scene.frame, self._numbers, plan.rows)
+            rows = self._standouts.choose(inputs.frame, self._numbers, plan.rows)
             left = min(max(_LEFT, width // 2), width) if plan.beside else width
-            lines = standout_lines(self._source(scene), rows, left)
+            lines = standout_lines(self._source(inputs), rows, left)
             if plan.beside:
                 right = [*self._task_lines(tasks, width - left, plan.tasks, " │ ", absent)]
                 lines += [(Span(" " * left),)] * (len(right) - len(lines))

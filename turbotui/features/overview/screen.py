@@ -17,7 +17,7 @@ from turbotui.features.overview.core_map import first_cpu
 from turbotui.features.overview.cpu_numbers import cpu_numbers
 from turbotui.features.overview.lines import CellPlace, OverviewLines, TextPlace, nearest, places_of, texts_of
 from turbotui.features.overview.note_line import note_line
-from turbotui.features.overview.painter import OverviewPainter, OverviewScene
+from turbotui.features.overview.painter import OverviewInputs, OverviewPainter
 from turbotui.features.overview.top_tasks import MachineStatus, ProcessLook, look_and
 from turbotui.features.overview.verdict import Judge, OverviewVerdict
 from turbotui.machine.host import HostKind
@@ -123,10 +123,10 @@ class OverviewScreen(SearchScreen):
         frame = watch.frame
         if frame is None or not size.width or not size.height:
             return
-        scene = OverviewScene(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
+        inputs = OverviewInputs(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
                       watch.interval if frame.seconds is None else frame.seconds, watch.levels,
                       self._cursor, self._note(size.width), watch.in_past)
-        self._lines.show_lines(self._painter.lines(scene, size.width, size.height), self._lit)
+        self._lines.show_lines(self._painter.lines(inputs, size.width, size.height), self._lit)
 
     def _note(self, width: int) -> str:
         """Return the last line, with the number of unreadable sources, counted once for each probing."""
