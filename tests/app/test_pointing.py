@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from drawn_tasks import DrawnTasksScreen
 from driving import text_of
-from heardtasks import Heard
 from test_tasks_screen import Tasks, laptop, tasks
 from textual.widgets import Static
 
@@ -24,8 +24,8 @@ async def at(found: Tasks, number: str) -> object:
     return found.app.screen_stack[0]
 
 
-async def back_on_tasks(found: Tasks) -> Heard:
-    while not isinstance(found.app.screen_stack[0], Heard):
+async def back_on_tasks(found: Tasks) -> DrawnTasksScreen:
+    while not isinstance(found.app.screen_stack[0], DrawnTasksScreen):
         await found.pilot.pause()
     await asyncio.wait_for(found.screen.drawn.wait(), 120)
     await found.pilot.pause()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import textual
-from heardtasks import Heard
+from drawn_tasks import DrawnTasksScreen
 from patience import PATIENCE
 from simsession import SimulatedSession
 from textual.pilot import Pilot
@@ -36,11 +36,11 @@ def shown(session: SimulatedSession, app: TurbotuiApp, keys: Sequence[str]) -> C
     async def run(pilot: Pilot[int]) -> None:
         await pilot.pause()
         await app.remove_mode("tasks")
-        app.add_mode("tasks", lambda: Heard(app.watched))
+        app.add_mode("tasks", lambda: DrawnTasksScreen(app.watched))
         await pilot.press("7")
         await pilot.pause()
         screen = app.screen_stack[0]
-        assert isinstance(screen, Heard)
+        assert isinstance(screen, DrawnTasksScreen)
 
         async def drawn() -> None:
             await asyncio.wait_for(screen.drawn.wait(), PATIENCE)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn_tasks import DrawnTasksScreen
 from driving import text_of
 from fakes import FakeSession
-from heardtasks import Heard
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 from timelines import FramesTimeline
@@ -52,9 +52,9 @@ class Tasks:
         self.app, self.pilot, self.session = app, pilot, session
 
     @property
-    def screen(self) -> Heard:
+    def screen(self) -> DrawnTasksScreen:
         found = self.app.screen_stack[0]
-        assert isinstance(found, Heard)
+        assert isinstance(found, DrawnTasksScreen)
         return found
 
     @property
@@ -88,7 +88,7 @@ async def tasks(machine: Machine, size: tuple[int, int] = (120, 36)) -> AsyncIte
     session.machine = machine
     app = TurbotuiApp(session)
     await app.remove_mode("tasks")
-    app.add_mode("tasks", lambda: Heard(app.watched))
+    app.add_mode("tasks", lambda: DrawnTasksScreen(app.watched))
     async with app.run_test(size=size) as pilot:
         while session._on_frame is None:  # the session starts after the first picture
             await pilot.pause()

@@ -163,7 +163,7 @@ def test_a_hot_laptop_throttles_and_says_so_everywhere() -> None:
 def test_all_cores_together_reach_the_base_clock_at_the_sustained_limit(name: str) -> None:
     host, clock = machine(name)
     shape = SHAPES[name]
-    phase = shape.programme.phases[1]
+    phase = shape.schedule.phases[1]
     clock.advance(phase.first + phase.length - 1.5)
     before, old = truth_of(host).truth(0), truth_of(host).package_truth(0)
     clock.advance(1.0)

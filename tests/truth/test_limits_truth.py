@@ -58,7 +58,7 @@ def intervals(shape: str, count: int, warm_up: float) -> tuple[list[Interval], l
 
 @pytest.mark.parametrize("shape", ["laptop", "laptop-old", "laptop-arrow", "sapphire-2s", "icelake-2s", "forest-1s"])
 def test_the_share_and_the_kind_of_limit_are_those_of_the_model(shape: str) -> None:
-    start = SHAPES[shape].programme.phases[1].first - 6.0
+    start = SHAPES[shape].schedule.phases[1].first - 6.0
     seen: set[str] = set()
     found, _ = intervals(shape, 26, start)
     for one in found:
@@ -80,7 +80,7 @@ def test_the_share_and_the_kind_of_limit_are_those_of_the_model(shape: str) -> N
 
 
 def test_clients_name_the_power_limit_by_its_bit() -> None:
-    found, _ = intervals("laptop", 26, SHAPES["laptop"].programme.phases[1].first - 3.0)
+    found, _ = intervals("laptop", 26, SHAPES["laptop"].schedule.phases[1].first - 3.0)
     named = {
         (one.end, one.verdict.hold.holder)
         for one in found
@@ -90,7 +90,7 @@ def test_clients_name_the_power_limit_by_its_bit() -> None:
 
 
 def test_servers_name_the_power_limit_where_the_watts_are_close_to_it() -> None:
-    found, _ = intervals("sapphire-2s", 20, SHAPES["sapphire-2s"].programme.phases[1].first - 1.0)
+    found, _ = intervals("sapphire-2s", 20, SHAPES["sapphire-2s"].schedule.phases[1].first - 1.0)
     told = 0
     for one in found:
         hold = one.verdict.hold

@@ -104,7 +104,7 @@ def running(shape: MachineShape, application: str) -> MachineShape:
     )
     first, second = found.seconds
     level = (_BASE_LEVEL, _BASE_LEVEL)
-    programme = LoadSchedule(
+    schedule = LoadSchedule(
         roles=(Role(COMPUTE, level, (_FOR_EVER, _FOR_EVER), level, (0.0, 0.0), both=True, share=1.1),),
         phases=(LoadPhase(MEMORY, 1.0, first=first, every=first + second, length=second, stagger=0.0),),
         hot_kind=COMPUTE,
@@ -114,6 +114,6 @@ def running(shape: MachineShape, application: str) -> MachineShape:
         shape,
         name=f"{shape.name}+{application}",
         summary=f"{shape.summary}, running {application}",
-        programme=programme,
+        schedule=schedule,
         core_types=tuple(replace(kind, works=works) for kind in shape.core_types),
     )

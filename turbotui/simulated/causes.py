@@ -199,7 +199,7 @@ def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape
         UsageError: there is no such cause, this machine cannot have it, or two are at odds.
     """
     if len(names) == 1 and names[0] in CALM:
-        return _named(replace(shape, programme=_programme(Busy.NONE, LIGHT, CALM[names[0]])), names), Strain()
+        return _named(replace(shape, schedule=_schedule(Busy.NONE, LIGHT, CALM[names[0]])), names), Strain()
     found = [_cause(shape, name) for name in names]
     for at, one in enumerate(found):
         for other in found[at + 1:]:
@@ -209,7 +209,7 @@ def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape
     busy = next((one.busy for one in found if one.busy not in (Busy.NONE, Busy.SELDOM)), Busy.NONE)
     work = next((one.work for one in found if one.work is not None), INTEGER)
     shape = replace(shape, power=shape.power if work == COMPUTE else _roomy(shape.power),
-                    programme=_programme(busy, work, _role(found)))
+                    schedule=_schedule(busy, work, _role(found)))
     strain = Strain()
     for one in found:
         shape, strain = one.change(shape), _joined(strain, one.strain)
@@ -234,7 +234,7 @@ def _role(found: Sequence[SimulatedCause]) -> Role:
     return _CALM
 
 
-def _programme(busy: Busy, kind: int, role: Role) -> LoadSchedule:
+def _schedule(busy: Busy, kind: int, role: Role) -> LoadSchedule:
     phases: tuple[LoadPhase, ...] = ()
     if busy in (Busy.ALL, Busy.PACKAGE, Busy.SLOW):
         # longer than any session, so the other packages' phase never comes

@@ -28,7 +28,7 @@ class SimulatedLoad:
         self.kind = [LIGHT] * len(layout.places)
         self.arrivals: list[int] = []
         self._layout = layout
-        self._programme = shape.programme
+        self._schedule = shape.schedule
         self._random = random.Random(seed)
         self._streams = [random.Random(seed << 16 | place.cpu) for place in layout.places]
         self._roles = self._deal()
@@ -43,22 +43,22 @@ class SimulatedLoad:
         self._queue: list[tuple[float, int, int, int]] = []  # when, what, which, ordinal of the phase
         for cpu, stream in enumerate(self._streams):
             self._queue.append((-stream.random(), _OWN, cpu, 0))
-        for ordinal, phase in enumerate(self._programme.phases):
+        for ordinal, phase in enumerate(self._schedule.phases):
             for package in range(len(layout.package_cores)):
                 self._queue.append((phase.first + package * phase.stagger, _PHASE_ON, package, ordinal))
-        if self._programme.hot_stay[1] > 0:
+        if self._schedule.hot_stay[1] > 0:
             self._queue.append((-1.0, _HOT, 0, 0))
         heapq.heapify(self._queue)
 
     @property
     def wandering(self) -> tuple[int, int] | None:
         """CPU and kind of work of the busy thread that moves from core to core; None if there is none."""
-        return (self._hot, self._programme.hot_kind) if self._hot >= 0 else None
+        return (self._hot, self._schedule.hot_kind) if self._hot >= 0 else None
 
     def _deal(self) -> list[Role]:
         """Give each CPU a role; the second sibling of a core gets the quiet role unless the role is for both."""
         quiet = Role(LIGHT, (0.004, 0.02), (0.5, 2.0), (0.001, 0.006), (4.0, 12.0), both=False, share=0.0)
-        roles = self._programme.roles
+        roles = self._schedule.roles
         cores = list(range(len(self._layout.core_cpus)))
         self._random.shuffle(cores)
         result = [quiet] * len(self._layout.places)
@@ -116,12 +116,12 @@ class SimulatedLoad:
         self._hot = cores[self._random.randrange(len(cores))][0]
         self.arrivals.append(self._hot)
         touched.add(self._hot)
-        shortest, longest = self._programme.hot_stay
+        shortest, longest = self._schedule.hot_stay
         return shortest + (longest - shortest) * self._random.random()
 
     def _phase_turn(self, what: int, package: int, ordinal: int, touched: set[int]) -> float:
         """Start or end an all-core phase of one package, and return the time until the opposite."""
-        phase = self._programme.phases[ordinal]
+        phase = self._schedule.phases[ordinal]
         starting = what == _PHASE_ON
         self._phase[package] = phase if starting else None
         touched.update(self._layout.package_cpus[package])
@@ -141,7 +141,7 @@ class SimulatedLoad:
             elif wanted > level:
                 level, kind = wanted, phase.kind
         if cpu == self._hot and not (phase is not None and phase.kind == LIGHT):
-            level, kind = LEVELS, self._programme.hot_kind
+            level, kind = LEVELS, self._schedule.hot_kind
         changed = level != self.level[cpu] or kind != self.kind[cpu]
         self.level[cpu], self.kind[cpu] = level, kind
         return changed

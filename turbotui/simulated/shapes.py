@@ -292,7 +292,7 @@ class MachineShape:
     crystal: tuple[int, int, int]
     core_types: tuple[CoreType, ...]
     blocks: tuple[Block, ...]
-    programme: LoadSchedule
+    schedule: LoadSchedule
     power: Power
     step: float
     package_states: tuple[tuple[int, float], ...] = ()

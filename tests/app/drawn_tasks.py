@@ -9,7 +9,7 @@ from turbotui.features.tasks.screen import TasksScreen
 from turbotui.features.tasks.screen_watching import SnapshotReady
 
 
-class Heard(TasksScreen):
+class DrawnTasksScreen(TasksScreen):
     """Tells when a snapshot has been drawn."""
 
     def __init__(self, watch: Watch) -> None:
