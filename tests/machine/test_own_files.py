@@ -20,9 +20,11 @@ from turbotui.machine.own_files import (
     create_file,
     data_folder,
     open_output,
+    passing_files,
     replace_file,
     state_folder,
 )
+from turbotui.untrusted import decoded
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -84,6 +86,14 @@ def test_a_line_that_was_cut_off_ends_before_the_next_one(tmp_path: Path) -> Non
     append_lines(str(path), b"one\ntw")
     append_lines(str(path), b"three\n")
     assert path.read_bytes() == b"one\ntw\nthree\n"
+
+
+def test_a_program_gets_the_bytes_that_the_machine_has() -> None:
+    hostile = b"model name\t: \x1b[2J\x9b \xff\xfe\n"
+    with passing_files({f"proc/{decoded(hostile[-4:-1])}": decoded(hostile)}) as folder:
+        (made,) = (Path(folder) / "proc").iterdir()
+        assert made.read_bytes() == hostile
+        assert os.fsencode(made.name) == hostile[-4:-1]
 
 
 def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def passing_files(files: Mapping[str, str]) -> Iterator[str]:
         for path, text in files.items():
             whole = os.path.join(folder, original(path))
             os.makedirs(os.path.dirname(whole), exist_ok=True)
-            with open(whole, "w", encoding="utf-8") as file:
+            with open(whole, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(original(text))
         yield folder
 
