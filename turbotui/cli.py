@@ -50,7 +50,7 @@ def _status(words: list[str]) -> int:
         print(f"turbotui: {one_line(str(error))}", file=sys.stderr)
         return error.exit_status
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads what is still buffered
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has no reader
         return 128 + 13  # exit as if SIGPIPE had ended the program
     except KeyboardInterrupt:
         return 128 + 2

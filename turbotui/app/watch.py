@@ -369,7 +369,7 @@ class Watch:
     def keep(self, column: CounterColumn, row: RowId) -> None:
         """Keep the history of a cell that the user looked at, from now on."""
         if (column, row) not in self.kept:
-            # the oldest are forgotten: nobody looks at more than a screenful of cells
+            # the oldest are dropped: a user looks at no more than a screenful of cells
             self.kept = (*self.kept[-63:], (column, row))
 
     def late_flag(self) -> str:

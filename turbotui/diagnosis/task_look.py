@@ -23,7 +23,7 @@ _SHORT: Final = 12
 
 _NAMED: Final = 3  # number of responsible processes that are named
 _ASKED: Final = 10  # number of busiest processes for which a further file each is read
-_LEAST: Final = 0.05  # of a CPU; less counts as nobody's doing
+_LEAST: Final = 0.05  # of a CPU; a task with less is not named
 _LEAST_FAULTS: Final = 1.0  # a second
 _LEAST_WAKES: Final = 1000.0  # a second
 _COUNTED: Final = 24  # number of busiest processes whose sleeps are read from another file each
@@ -139,7 +139,7 @@ class TaskLook:
         if whose is RankedBy.NOBODY:
             return finding
         if whose is RankedBy.IO and not any(use.waited for use in self._uses):
-            # nobody waited at that instant: processes that move bytes do, and a major fault is such a wait too
+            # no task waited at that instant: processes that move bytes do, and a major fault is such a wait too
             whose = RankedBy.BYTES if any(use.moved > _LEAST_BYTES for use in self._uses) else RankedBy.FAULTS
         if whose is RankedBy.WAKES and all(use.wakes <= _LEAST_WAKES for use in self._uses):
             whose = RankedBy.CPU  # interrupts that wake no process whose sleeps were counted

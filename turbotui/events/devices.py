@@ -19,7 +19,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus, read_pmu
 from turbotui.machine.small_files import line_of
 
-# A number at the end tells instances apart. A hexadecimal one needs three digits: "_e" at a word's end is no number.
+# A number at the end distinguishes instances. A hexadecimal one needs three digits: "_e" at a word's end is no number.
 INSTANCE = re.compile(r"_?(?:\d+|[0-9a-f]{3,})", re.ASCII)
 _UNCORE = "uncore_"
 _PATTERN_CHARACTERS = frozenset("*?[")

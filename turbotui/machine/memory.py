@@ -102,7 +102,7 @@ def parse_module(raw: bytes) -> Module | None:
     locators = [text(0x10), text(0x11)]
     named = (_CHANNEL.match(one) for one in locators)
     channel = next((match[0].lower() for match in named if match), "")
-    # The configured speed; the module's highest speed tells nothing about this machine.
+    # The configured speed; the module's highest speed says nothing about this machine.
     speed = _word(body, 0x20)
     mts = _double(body, 0x58) if speed == _UNKNOWN else speed
     bits = _word(body, 0x0A)

@@ -89,7 +89,7 @@ class Observation:
             for held in self.commands:
                 held.go()
         except NotRunError:
-            self.send(signal.SIGTERM)  # nobody would observe those that were started
+            self.send(signal.SIGTERM)  # commands that were started would run unobserved
             raise
         finally:
             self.seconds = _now() - self._began

@@ -73,7 +73,7 @@ class Opening:
 
     def __enter__(self) -> Self:
         """Catch signals, take the terminal over, and draw."""
-        self._open.callback(os.close, self._wake)  # work that is still running reports its end to nobody
+        self._open.callback(os.close, self._wake)  # work that is still running has no reader for its end
         self._open.callback(self._terminal.close)
         self._open.enter_context(guarded_signals(self._signals()))
         self._terminal.enter()
@@ -119,7 +119,7 @@ class Opening:
     def _tell(self, what: bytes) -> None:
         try:
             os.write(self._waker, what)
-        except OSError:  # nobody waits any more
+        except OSError:  # the reader has closed the pipe
             return
 
     def _signals(self) -> Mapping[signal.Signals, Callable[[int], None]]:

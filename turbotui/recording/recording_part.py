@@ -109,7 +109,7 @@ class RecordingPart:
             if wall is not None:
                 insort(self._rows.setdefault(record.stream, []), (wall, record.offset))
             elif record.kind in (RecordKind.KEY, RecordKind.DELTA) and not record.stream:
-                with contextlib.suppress(DamagedError):  # `items` tells
+                with contextlib.suppress(DamagedError):  # `items` reports the damage
                     self._clocks.append(head_of(record.payload).wall_ns)
 
     @property
@@ -138,7 +138,7 @@ class RecordingPart:
         found: int | None = None
         for record in self.file.records(offset):
             if isinstance(record, Record) and record.kind in (RecordKind.KEY, RecordKind.DELTA) and not record.stream:
-                with contextlib.suppress(DamagedError):  # `items` tells
+                with contextlib.suppress(DamagedError):  # `items` reports the damage
                     found = head_of(record.payload).wall_ns
                     if record.kind == until:
                         return found
@@ -216,7 +216,7 @@ class RecordingPart:
         for record in records:
             if record.kind == RecordKind.LAYOUT and record.payload != known:
                 known = record.payload
-                with contextlib.suppress(DamagedError):  # `items` tells
+                with contextlib.suppress(DamagedError):  # `items` reports the damage
                     yield from layout_definitions(unpacked(record.payload, "a layout")["capabilities"])
 
     def _layout(self, entry: KeyEntry) -> Record | None:

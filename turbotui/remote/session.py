@@ -280,7 +280,7 @@ class RemoteSession(FixedColumns):
                 self._retry_at = None
                 pause = min(_LONGEST_PAUSE, 2.0 * pause)
                 self._reopen()
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits: a thread's own traceback would be lost
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread: a thread's own traceback would be lost
             self.failure = error
             self._broken = f"this program failed: {error!r}"
         finally:

@@ -78,7 +78,7 @@ class Assembler:
         failures: dict[tuple[str, int], str] = {}
         interrupted: dict[tuple[str, int], int] = {}
         spans: list[tuple[int, int]] = []
-        ordered = sorted(answers, key=_first_cpu)  # as they came in the tick before, whoever was quicker this time
+        ordered = sorted(answers, key=_first_cpu)  # in the same order at every tick, whichever worker was quicker
         self._put(ordered, found)
         for answer in ordered:
             gone |= answer.gone

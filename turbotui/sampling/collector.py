@@ -109,7 +109,7 @@ class WakeUp:
     def request(self) -> None:
         """Wake the coroutine that sleeps here, or the next one that will; may be called from any thread."""
         self._requested = True  # set before reading the loop: the sleeper sets the loop before it reads this
-        with contextlib.suppress(RuntimeError):  # it is free already; or the loop has closed: nobody sleeps there
+        with contextlib.suppress(RuntimeError):  # it is free already; or the loop has closed: no task waits there
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._wake)
             else:

@@ -129,7 +129,7 @@ class Sampler:
         self._say_changed()
 
     def _say_changed(self) -> None:
-        self._changed = True  # set after the change itself: whoever sees this flag finds the change
+        self._changed = True  # set after the change itself: a thread that sees this flag sees the change
         self._pool.wake_up.request()  # cancels pending ticks: the next one reads what is wanted now
 
     def end_interval(self) -> None:

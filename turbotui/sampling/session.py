@@ -220,7 +220,7 @@ class Session(GrowingCatalog):
             if self._bound is not None:
                 self._own_host.pin_this_thread([self._bound])
             (run_on_loop if on_loop else run_alone)(self._sampler.run(intervals, first))
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits: a thread's own traceback would be lost
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread: a thread's own traceback would be lost
             self.failure = error
         finally:
             self._on_end()

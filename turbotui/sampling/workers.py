@@ -126,7 +126,7 @@ class Worker(threading.Thread):
         while (work := self._inbox.get()) is not None:
             try:
                 answer = self._serve_ticks(work) if work.ticks else self._serve(work)
-            except Exception as error:  # noqa: BLE001 - the sampler raises it: this thread has nobody to tell
+            except Exception as error:  # noqa: BLE001 - the sampler raises it: this thread cannot report it
                 self.crash = error
                 answer = Answer(self, crash=error)
             semaphore = self._semaphore  # before the answer, after which the next request may arrive

@@ -32,7 +32,7 @@ _WORD_BYTES = 8  # counters are 64-bit words; narrower ones are fields of words
 _CORE_CLOCK_HZ = 800e6  # the clock that Clearwater Forest's C1E residency counts (docs/specs/turbostat.md 9.3)
 _CWF_BASE, _CWF_STEP = 20936, 24  # bytes: the first module's counter, and from one module to the next (as above)
 _CWF_MODULES_A_FILE = 12  # as above
-_CWF_CPUS_A_MODULE = 4  # as above; modules are told by CPU number
+_CWF_CPUS_A_MODULE = 4  # as above; modules follow from CPU numbers
 
 
 @dataclass(frozen=True, slots=True)

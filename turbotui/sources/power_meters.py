@@ -49,7 +49,7 @@ _METERS: Final = (
 )
 
 # Drivers of whole supplies on PMBus (Documentation/hwmon/{bel-pfe,ibm-cffps,inspur-ipsps1,fsp-3y,dps920ab,acbel-fsg032,
-# crps}.rst); corsair-psu.rst is a supply on USB, which tells what it gives.
+# crps}.rst); corsair-psu.rst is a supply on USB, which reports its output.
 _SUPPLIES: Final = re.compile(r"pfe\d+|cffps\d*|ibm-cffps\d*|ipsps\d*|ym2151e?|yh5151e?|dps[-_]?\d+\w*|acbel.*|fsg032|"
                               r"(?:intel_)?crps\d*")
 _CORSAIR: Final = "corsairpsu"

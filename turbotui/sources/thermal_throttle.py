@@ -43,7 +43,7 @@ class _Fact:
 
 
 _FACTS: tuple[_Fact, ...] = (
-    # "count" was the only file before cores and packages were told apart, in Linux 2.6.34.
+    # "count" was the only file before Linux 2.6.34 separated cores and packages.
     _Fact("throttle.core.count", Scope.CORE, ("core_throttle_count", "count"), Unit.COUNT, 1.0, "2.6.34"),
     _Fact("throttle.core.time", Scope.CORE, ("core_throttle_total_time_ms",), Unit.SECOND, 1e-3, "5.5"),
     _Fact("throttle.pkg.count", Scope.PACKAGE, ("package_throttle_count",), Unit.COUNT, 1.0, "2.6.34"),

@@ -269,7 +269,7 @@ class TerminalDriver(LinuxDriver):
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, handler)
         wait_for_front(self.fileno)
-        self._remember()  # whoever changed the terminal's modes meanwhile wants to keep them
+        self._remember()  # another program may have changed the terminal's modes meanwhile, and they stay
         self._enter(f"\x1b[>{_KITTY}u")
         self._stopping = False
         self._drawn_anew()

@@ -115,7 +115,7 @@ class _Events(Mapping[str, PmuEvent]):
             raise KeyError(name)
         return PmuEvent(
             row.name, row.terms, scale=row.scale, unit=row.unit,
-            per_package=row.per_package and not self._pmu.cpumask,  # a cpumask already tells for what one CPU counts
+            per_package=row.per_package and not self._pmu.cpumask,  # a cpumask already says what one CPU counts for
             table=self._devices.tables.source, description=row.brief or row.description,
         )  # fmt: skip
 

@@ -46,7 +46,7 @@ class OverviewScreen(SearchScreen):
     number = "0"
     word = "overview"
     opens = "open"
-    worth = 0  # whoever starts here chooses a screen first
+    worth = 0  # a user who starts here chooses a screen first
     BINDINGS = bindings_for(Where.OVERVIEW)
 
     def __init__(self, watch: Watch) -> None:

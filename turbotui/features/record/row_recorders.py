@@ -110,7 +110,7 @@ class TaskRecorder:
         if errors and len(errors) == len(snapshot.reports):
             self.failure = errors[0]
         if snapshot.record is not None:
-            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+            with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
                 self._recorder.rows(snapshot.record)
             self._taken.release()
 
@@ -144,7 +144,7 @@ class GroupRecorder:
             return
         interval = self._reader.read()
         if interval is not None:
-            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+            with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
                 self._recorder.rows(record_of(frame.newer.wall_ns, frame.newer.started_ns, interval.seconds,
                                               (*interval.rows, *interval.resctrl), complete=interval.complete,
                                               counted=interval.counted))
@@ -214,7 +214,7 @@ class TopdownThreadRecorder:
         elif not found.threads and found.refused:
             self.failure = "; ".join(why.sentence() for why in found.refused)
         if clocks is not None and isinstance(found, ThreadInterval):
-            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+            with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
                 self._recorder.rows(ThreadRecord(*clocks, found))
         self._taken.release()
 
@@ -257,7 +257,7 @@ class RegionRecorder:
         totals = self.counting.totals()
         self.failure = "" if totals.regions else _NOTHING_MARKED
         if totals.regions:
-            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+            with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
                 self._recorder.rows(RegionRecord(frame.newer.wall_ns, frame.newer.started_ns, totals))
 
     def stop(self) -> None:
@@ -303,7 +303,7 @@ class RegionSlotsRecorder:
             found = self._slots.interval()
             self.failure = "" if found is not None else _NOTHING_MARKED
             if found is not None:
-                with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+                with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
                     self._recorder.rows(RegionSlotsRecord(frame.newer.wall_ns, frame.newer.started_ns, found))
             taken.set()
 

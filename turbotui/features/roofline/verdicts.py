@@ -170,7 +170,7 @@ def flat_roof(roofs: RoofSet, flops: float, dominant: str, single: float | None)
     mine = mine or peak_of(roofs, dominant) or roofs.top_peak()
     if mine is None or flops <= mine.flops:
         return mine
-    # if no event tells the precision, all may be single
+    # if no event distinguishes the precisions, all operations may be single
     possible = [peak for peak in roofs.peaks
                 if peak.precision is Precision.DOUBLE or (peak.precision is Precision.SINGLE and single != 0)]
     higher = [peak for peak in possible if peak.flops >= flops]
@@ -214,7 +214,7 @@ def judge(point: RooflinePoint, roofs: RoofSet, used: float | None = None) -> Ro
     flops = point.gflops * 1e9
     flat = flat_roof(roofs, flops, point.dominant, point.single)
     if point.half > _MOSTLY or (point.half > 0 and flat is not None and flops > flat.flops):
-        # no event tells vector from matrix units, but a point below the lower roof is bound by that
+        # no event distinguishes vector from matrix units, but a point below the lower roof is bound by that
         halves = [peak for peak in roofs.peaks if peak.precision is Precision.HALF and peak.flops >= flops]
         flat = min(halves, key=_height) if halves else _top_half(roofs) or flat
     return verdict(roofs, point.intensity, flops, flat, used=used)

@@ -192,7 +192,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     *map(_fact_column, LAST_FACTS),
     *map(_wait_column, WAIT_FACTS),
     *map(_load_column, LOAD_FACTS),
-    # what the rates above are made of, for whoever adds up
+    # the counts behind the rates above, for sums
     TaskColumn("Time_s", "s", 6, (CPU_TIME,), lambda i: i.row.run_seconds, width=12, default=False,
                help="CPU time in the interval"),
     TaskColumn("Clock_s", "s", 6, (RUN,), lambda i: i.row.counts[RUN] / 1e9, width=12, default=False,

@@ -55,7 +55,7 @@ def share_out(rows: Iterable[TaskRow], energy: Energy, topology: Topology, *, by
     for cpu, used in (energy.cycles if by_cycles else energy.busy_ns).items():
         if cpu in package:
             total[package[cpu]] = total.get(package[cpu], 0.0) + used
-    # Two readers never stop at the same instant: nobody gets more than there was.
+    # Two readers never stop at the same instant: the parts must not exceed the whole.
     price = {number: joules / most for number, joules in energy.joules.items()
              if (most := max(total.get(number, 0.0), mine.get(number, 0.0))) > 0}
     return {row.key: sum(load * price[package[cpu]] for cpu, load in row.loads.items()

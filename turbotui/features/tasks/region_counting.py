@@ -226,7 +226,7 @@ class RegionCounting:
             return True
 
     def _obey(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # nobody asked: a mark came
+        with contextlib.suppress(BlockingIOError):  # no wake-up was sent: a mark came
             os.eventfd_read(self._wake)
         while self._orders:
             self._orders.popleft()()

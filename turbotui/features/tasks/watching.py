@@ -348,7 +348,7 @@ class Watching:
             return folder
         if (
             one.aggregate.choice.mode is Mode.CPUS and real
-        ):  # a command, whose descendants are told apart by the aggregator
+        ):  # a command, whose descendants the aggregator distinguishes
             reader.add_cpus()
             return None
         for pid in one.pids:

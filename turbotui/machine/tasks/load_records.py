@@ -91,7 +91,7 @@ def served_by(source: int) -> Served:
     """Return the level that served a load, by the kernel's union perf_mem_data_src."""
     level, number = _bits(source, _LEVEL), _bits(source, _NUMBER)
     if level & _MISS and not level & _HIT:
-        return Served.ELSE  # the load missed the named level, and nothing tells what served it
+        return Served.ELSE  # the load missed the named level, and what served it is unknown
     if _bits(source, _REGION) == _MMIO:
         return Served.ELSE
     if source >> _REMOTE & 1:

@@ -105,7 +105,7 @@ class ProcessStats:
         self._most: int | None = None
         self._said: dict[int, tuple[bytes, ProcessStat]] = {}
         self._brief: set[int] = set()  # processes whose schedstat is open instead of stat
-        self._silent: set[int] = set()  # processes whose schedstat tells nothing
+        self._silent: set[int] = set()  # processes without a usable schedstat
         weakref.finalize(self, self._files.close).atexit = False
 
     def read(self) -> Mapping[int, ProcessStat]:
