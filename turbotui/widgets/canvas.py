@@ -94,7 +94,7 @@ class Canvas:
         """Draw a single character over anything."""
         self._chars[line][column] = (char, role)
 
-    def speck(self, column: int, line: int, char: str, role: StyleRole) -> None:
+    def draw_char(self, column: int, line: int, char: str, role: StyleRole) -> None:
         """Draw a single character, but not over a letter or digit of a text."""
         row = self._chars[line]
         if column not in row or not row[column][0].isalnum():

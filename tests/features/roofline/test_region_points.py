@@ -92,11 +92,11 @@ def test_a_region_gets_its_share_of_what_is_read_together_and_all_of_its_own() -
     with RegionPipe() as pipe:
         watch = RegionWatch(pipe, 10.0)
         _write(pipe, "B 11000000000 7 7 0 solve", "what is this")
-        watch.hear()
+        watch.take_marks()
         watch.add(watch.until(12.0), _speed(4e9), estimated=False)  # half of these two seconds
         watch.add(watch.until(15.0), _speed(8e9), estimated=False)  # all of these three
         _write(pipe, "E 15000000000 7 7 2 solve", "E 15000000001 7 7 0 never")
-        watch.hear()
+        watch.take_marks()
         assert watch.until(16.0) == ()
     found = watch.found()
     (one,) = found.points
@@ -117,7 +117,7 @@ def test_a_regions_slices_are_its_shares_of_each() -> None:
     with RegionPipe() as pipe:
         watch = RegionWatch(pipe, 0.0)
         _write(pipe, "B 0 7 7 0 solve", "E 1500000000 7 7 0 solve")
-        watch.hear()
+        watch.take_marks()
         for now in (1.0, 2.0, 3.0):
             watch.add_slice(watch.until(now))
     taken = [(0, SetInterval(1.0, 100.0, {"one": 10.0})), (0, SetInterval(1.0, 200.0, {"two": 4.0})),

@@ -50,7 +50,7 @@ class PipeCollector:
         """
         outgoing = Outgoing(self._write, self._session.machine)
         if requests is not None:
-            threading.Thread(target=self._hear, args=(requests,), name="requests", daemon=True).start()
+            threading.Thread(target=self._read_requests, args=(requests,), name="requests", daemon=True).start()
         threading.Thread(target=self._mind_reader, name="reader", daemon=True).start()
         self._session.start(self._backlog.put, first=_FIRST_INTERVAL, on_end=self._backlog.close)
         try:
@@ -88,7 +88,7 @@ class PipeCollector:
         poll.poll()
         self.stop()
 
-    def _hear(self, requests: int) -> None:
+    def _read_requests(self, requests: int) -> None:
         parser = RequestParser()
         try:
             while data := os.read(requests, PIECE):

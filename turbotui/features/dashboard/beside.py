@@ -152,10 +152,10 @@ class CommandBeside:
     def state(self) -> str:
         """See `BesideCommand.state`."""
         if self.over:
-            return f"{self.ending} after {lasting(self.seconds)}"
+            return f"{self.ending} after {duration_text(self.seconds)}"
         if not self.begun:
             return f"process {self._held.pid} · waits for its counters"
-        return f"process {self._held.pid} · {'stopped' if self._paused else 'runs'} · {lasting(self.seconds)}"
+        return f"process {self._held.pid} · {'stopped' if self._paused else 'runs'} · {duration_text(self.seconds)}"
 
     @property
     def ending(self) -> str:
@@ -305,7 +305,7 @@ def marked_programs(machine: Machine, pipe: MarkPipe) -> MarkedPrograms:
     return found
 
 
-def lasting(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Format a time for people: 4.2 s, 3:07, 1:03:07."""
     minute, hour = _SECONDS
     if seconds < minute:

@@ -202,7 +202,7 @@ def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str,
     while not over:
         deadline = began + (int((before - began) / interval + 1e-9) + 1) * interval
         over = regions.wait(seen, deadline)
-        regions.hear()
+        regions.take_marks()
         now, newer = time.monotonic(), counters.read()
         shares = regions.until(now)
         if shares:
@@ -273,7 +273,7 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
     while not over:
         deadline = min(turned + (_FIRST if slices < plan.most else TIME_SLICE), began + (number + 1) * interval)
         over = regions.wait(seen, deadline)
-        regions.hear()
+        regions.take_marks()
         now = time.monotonic()
         # A mark cuts a slice without changing the set; otherwise each set might see only one of the regions.
         rotate = now >= deadline

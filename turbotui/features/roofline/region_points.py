@@ -92,7 +92,7 @@ class RegionWatch:
             return True
         return time.monotonic() < until and seen.wait(until, also=self._pipe.descriptor)
 
-    def hear(self) -> None:
+    def take_marks(self) -> None:
         """Take the marks that arrived, before the counters are read."""
         for mark in self._pipe.take():
             self._times.take(mark)

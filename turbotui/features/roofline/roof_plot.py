@@ -205,7 +205,7 @@ class RoofPlot(Widget):
             place = canvas.cell(x.place(intensity), y.place(gflops))
             if place is not None:
                 char, role = TRAIL[at * len(TRAIL) // number]
-                canvas.speck(*place, char, role)
+                canvas.draw_char(*place, char, role)
 
     def _draw_dots(self, canvas: Canvas, picture: Picture) -> None:
         x, y = picture.plot.x, picture.plot.y

@@ -232,7 +232,7 @@ class DashboardServer(Server):
             await tab.start(_number(request.query.get("width"), 80), _number(request.query.get("height"), 24))
             async for message in connection:
                 if message.type == WSMsgType.TEXT:
-                    await _obey(tab, connection, _said(message.data))
+                    await _handle_message(tab, connection, _said(message.data))
         finally:
             self._tabs -= 1
             await tab.stop()
@@ -247,7 +247,7 @@ def _said(text: str) -> object:
         return None
 
 
-async def _obey(tab: Tab, connection: web.WebSocketResponse, said: object) -> None:
+async def _handle_message(tab: Tab, connection: web.WebSocketResponse, said: object) -> None:
     """Handle a message of the page; messages that textual-serve does not define are ignored."""
     kind, about = (*said, None, None)[:2] if isinstance(said, list) else (None, None)
     if kind == "stdin" and isinstance(about, str):

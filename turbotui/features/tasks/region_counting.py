@@ -181,7 +181,7 @@ class RegionCounting:
         with self._lock:
             if self._over:
                 return
-            self._hear(rotate=False)
+            self._take_marks(rotate=False)
             self._over = True
             if self._counters is not None:
                 self._counters.close()
@@ -225,7 +225,7 @@ class RegionCounting:
             os.eventfd_write(self._wake, 1)
             return True
 
-    def _obey(self) -> None:
+    def _run_orders(self) -> None:
         with contextlib.suppress(BlockingIOError):  # no wake-up was sent: a mark came
             os.eventfd_read(self._wake)
         while self._orders:
@@ -253,7 +253,7 @@ class RegionCounting:
         """The totals counted so far."""
         with self._lock:
             if not self._over:
-                self._hear(rotate=False)
+                self._take_marks(rotate=False)
             return self._totals()
 
     @property
@@ -277,8 +277,8 @@ class RegionCounting:
             with self._lock:
                 if self._over:
                     return
-                self._hear(rotate=time.monotonic_ns() - self._turned_ns >= _SLICE * 1e9)
-                self._obey()
+                self._take_marks(rotate=time.monotonic_ns() - self._turned_ns >= _SLICE * 1e9)
+                self._run_orders()
                 pause = self._pipe.rest()
             rest.poll(1e3 * pause)
 
@@ -287,7 +287,7 @@ class RegionCounting:
         multiplexed = any(len(kind.sets) > 1 for kind in self._kinds)
         return 1e3 * _SLICE if multiplexed and self._times is not None and self._times.still_open else None
 
-    def _hear(self, *, rotate: bool) -> None:
+    def _take_marks(self, *, rotate: bool) -> None:
         """Read the new marks from the pipe, and add the counts since the last reading to the regions that were open."""
         try:
             marks, fresh = self._processes.take()
