@@ -6,7 +6,7 @@ import pytest
 from addwatch import SYSTEM_ROW, adding, cell, cpu_row
 
 from turbotui.events.encoder import encode_event
-from turbotui.events.kinds_of_core import are_unlike, told_apart
+from turbotui.events.kinds_of_core import are_unlike, with_pmu_names
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.added import AddError
 from turbotui.quantities.spies import SpyPlan, typed_spy
@@ -28,7 +28,7 @@ P_CPU, E_CPU = 0, 15
 ])
 def test_strings_that_name_one_kind(written: str, strings: list[str]) -> None:
     events = encode_event(HYBRID, written)
-    apart = told_apart(events)
+    apart = with_pmu_names(events)
     assert [event.string for event in apart] == strings
     for before, after in zip(events, apart, strict=True):  # and mean the same counter
         found = [one for one in encode_event(HYBRID, after.string) if one.pmu == before.pmu]
@@ -38,7 +38,7 @@ def test_strings_that_name_one_kind(written: str, strings: list[str]) -> None:
 def test_one_kind_of_core_is_left_alone() -> None:
     events = encode_event(simulated_host("sapphire-2s", ManualClock()), "r1c2")
     assert not are_unlike(events)
-    assert told_apart(events) == events
+    assert with_pmu_names(events) == events
 
 
 @pytest.mark.parametrize("text", ["rc0", "{rc0,cycles}"])

@@ -226,7 +226,7 @@ def test_what_cannot_be_told_is_said_with_what_is_missing() -> None:
     blind = verdict(facts({"Bzy_MHz": None}, why=why), LimitState.UNTOLD)
     assert sentence(blind) == (
         "whether anything holds package 0 back cannot be told: 99 % busy, and its clock cannot be read here")
-    assert [what for what, _ in blind.untold()] == ["throttle reasons", "power limits", "clock"]
+    assert [what for what, _ in blind.missing_evidence()] == ["throttle reasons", "power limits", "clock"]
     del why["Bzy_MHz"]
     slow = verdict(facts(why=why), LimitState.UNTOLD)
     assert sentence(slow) == ("what holds package 0 at 2,100 of 3,800 MHz cannot be told: "

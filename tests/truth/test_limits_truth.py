@@ -123,7 +123,7 @@ def test_amd_without_limits_and_reasons_admits_that_it_cannot_tell() -> None:
     assert len(bound) > 8
     assert {verdict.state for verdict in bound} == {LimitState.UNTOLD}
     for verdict in bound:
-        assert {what for what, _ in verdict.untold()} == {"throttle reasons", "power limits"}
+        assert {what for what, _ in verdict.missing_evidence()} == {"throttle reasons", "power limits"}
         assert "cannot be told" in sentence(verdict)
 
 
@@ -140,8 +140,8 @@ def test_a_guest_says_why_nothing_can_be_told() -> None:
     for one in found:
         assert one.verdict.state is LimitState.UNTOLD
         assert "clock cannot be read" in sentence(one.verdict)
-        assert len(one.verdict.untold()) == 5
-        assert all(why.detail for _, why in one.verdict.untold())
+        assert len(one.verdict.missing_evidence()) == 5
+        assert all(why.detail for _, why in one.verdict.missing_evidence())
 
 
 def test_the_same_frame_twice_and_frames_after_a_gap() -> None:

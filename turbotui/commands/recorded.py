@@ -79,7 +79,7 @@ def recorded_ones(arguments: argparse.Namespace, found: Iterator[T], rows: str, 
     return itertools.islice(itertools.chain((first,), found), arguments.intervals)
 
 
-def tell_missing(journal: Journal) -> None:
+def report_missing(journal: Journal) -> None:
     """Report on stderr which parts of a recording could not be read."""
     for one in journal.missing[:_MOST_TOLD]:
         print(f"turbotui: {one_line(journal.paths[0])}: {one.text}", file=sys.stderr)

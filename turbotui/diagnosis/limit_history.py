@@ -75,7 +75,7 @@ class LimitVerdict:
                 LimitState.IDLE: 0}[self.state]
         return rank, self.share, self.facts.busy or 0.0
 
-    def untold(self) -> tuple[tuple[str, Unavailable], ...]:
+    def missing_evidence(self) -> tuple[tuple[str, Unavailable], ...]:
         """The kinds of evidence that this machine lacks, with reasons."""
         asked = (("throttle reasons", "Throttle"), ("power", "PkgWatt"), ("power limits", "PL1"),
                  ("temperature", "PkgTmp"), ("clock", "Bzy_MHz"))

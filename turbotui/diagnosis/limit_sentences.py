@@ -40,7 +40,7 @@ def sentence(verdict: LimitVerdict) -> str:
         details = ", ".join(part for part in (_reached(facts, verdict.hold), _time(verdict)) if part)
         return f"{name} is held{at} by {_by(verdict)}" + (f" ({details})" if details else "")
     if verdict.state is LimitState.UNTOLD:
-        return _untold(verdict)
+        return _unknown_sentence(verdict)
     seen = "nothing holds" if well_known(facts) else "nothing is seen to hold"
     text = f"{seen} {name} back: {_doing(facts)}"
     if verdict.state is LimitState.IDLE and facts.busy is not None:
@@ -75,7 +75,7 @@ def how_known(verdict: LimitVerdict) -> str:
     """The certainty of a verdict as a sentence, with the column behind it."""
     hold = verdict.hold
     if hold is None:
-        missing = verdict.untold()
+        missing = verdict.missing_evidence()
         if verdict.state is LimitState.UNTOLD or not missing:
             return ""
         which = "are late in this interval" if all(_is_late(why) for _, why in missing) else "cannot be read here"
@@ -93,7 +93,7 @@ def name_of(verdict: LimitVerdict) -> str:
     return f"package {verdict.row.key[0]}"
 
 
-def _untold(verdict: LimitVerdict) -> str:
+def _unknown_sentence(verdict: LimitVerdict) -> str:
     name, facts = name_of(verdict), verdict.facts
     if facts.mhz is None:
         doing = "" if facts.busy is None else f": {facts.busy:.0f} % busy"
@@ -102,7 +102,7 @@ def _untold(verdict: LimitVerdict) -> str:
         return f"whether anything holds {name} back cannot be told{doing}, and its clock {clock}"
     possible = facts.number("Turbo1") or facts.top_mhz
     of = f" of {possible:,.0f}" if possible else ""
-    lacking = {what: why for what, why in verdict.untold() if what in {"throttle reasons", "power limits"}}
+    lacking = {what: why for what, why in verdict.missing_evidence() if what in {"throttle reasons", "power limits"}}
     text = f"what holds {name} at {facts.mhz:,.0f}{of} MHz cannot be told"
     if lacking and all(map(_is_late, lacking.values())):
         return f"{text}: {_listed(tuple(lacking))} are late in this interval"

@@ -37,7 +37,7 @@ def are_unlike(events: Sequence[EncodedEvent]) -> bool:
     return len({event.pmu for event in events}) > 1 and all(_is_code(event) for event in events)
 
 
-def told_apart(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
+def with_pmu_names(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
     """Give each event by code on several kinds of core a string of its own that names its PMU."""
     by_string: dict[str, list[EncodedEvent]] = {}
     for event in events:

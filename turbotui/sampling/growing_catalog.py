@@ -60,7 +60,7 @@ class GrowingCatalog(ABC):
         """Read the signals of a new source from the next tick on, as far as they are wanted."""
 
     @abstractmethod
-    def _retell(self) -> None:
+    def _describe_again(self) -> None:
         """Make frames and recordings describe the columns again, because the same readings now make others."""
 
     def add(self, text: str) -> CounterColumn:
@@ -163,7 +163,7 @@ class GrowingCatalog(ABC):
         for one in added:
             self._read_from(one.source)
         if shared:
-            self._retell()
+            self._describe_again()
         there = [column for column in known if column.id in wanted]
         return (*there, *shared, *(column for one in added for column in one.columns))
 

@@ -110,7 +110,7 @@ class Sampler:
             self._next_sources = (*self._next_sources, source)
         self._say_changed()
 
-    def retell(self) -> None:
+    def describe_again(self) -> None:
         """Describe the capabilities again from the next tick on, because the same readings now make other columns."""
         with self._handover:
             self._next_retold = True

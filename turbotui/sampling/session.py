@@ -62,8 +62,8 @@ class Session(GrowingCatalog):
     def _read_from(self, source: Source) -> None:
         self._sampler.add(source)
 
-    def _retell(self) -> None:
-        self._sampler.retell()
+    def _describe_again(self) -> None:
+        self._sampler.describe_again()
 
     @property
     def interval(self) -> float:

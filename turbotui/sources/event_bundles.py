@@ -9,7 +9,7 @@ from turbotui.errors import UsageError
 from turbotui.events.encoded import FLAGS, EncodedEvent
 from turbotui.events.engines import open_engine
 from turbotui.events.errors import ModifierError
-from turbotui.events.kinds_of_core import told_apart
+from turbotui.events.kinds_of_core import with_pmu_names
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
@@ -58,7 +58,7 @@ def expanded(machine: Machine, request: EventRequest) -> EventRequest:
     """
     try:
         engine = open_engine(machine.host)
-        named = [(item, _strings(told_apart(engine.encode(item)))) for item in request.items]
+        named = [(item, _strings(with_pmu_names(engine.encode(item)))) for item in request.items]
     except (UsageError, HostError):
         return request  # opening it finds the same mistake and reports it
     if all(set(strings) == set(events) for (_item, strings), events in zip(named, request.by_item, strict=True)):
@@ -92,7 +92,7 @@ def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
         LibpfmAbsentError, PfmError: one is in libpfm's grammar.
     """
     engine = open_engine(machine.host)
-    encoded = [told_apart(counted(engine.encode(item))) for item in request.items]
+    encoded = [with_pmu_names(counted(engine.encode(item))) for item in request.items]
     if request.together:
         return _joined(machine.topology, request.events, encoded)
     found: list[Bundle] = []

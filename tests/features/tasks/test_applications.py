@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.errors import UsageError
-from turbotui.features.tasks.applications import Application, parse_application, parse_targets, refuse_twins
+from turbotui.features.tasks.applications import Application, parse_application, parse_targets, refuse_duplicates
 
 NAMES = st.text("abcdefgh-_.", min_size=1, max_size=8)
 EVENTS = st.sampled_from(["", "cycles,instructions", "cycles:u,cpu/event=0xc7,umask=0x10/", "r1a8:k", "flops,faults"])
@@ -64,7 +64,7 @@ def test_the_screen_says_what_is_wrong(text: str, says: str) -> None:
 
 def test_names_tell_applications_apart() -> None:
     with pytest.raises(UsageError, match='two applications are called "a"'):
-        refuse_twins([Application("a", pids=(1,)), Application("a", pids=(2,))])
+        refuse_duplicates([Application("a", pids=(1,)), Application("a", pids=(2,))])
 
 
 def test_a_container_is_named_by_itself_or_as_an_application() -> None:

@@ -140,7 +140,7 @@ def test_a_thread_that_has_just_ended_waits_for_its_last_switch() -> None:
 def test_an_entry_stays_an_estimate_when_one_is_put_into_it() -> None:
     one, other = (ThreadTotals(n, 1, n, 1, "a", [0, 0]) for n in (1, 2))
     other.guessed = True
-    one.swallow(other, 1)
+    one.add_thread(other, 1)
     assert one.guessed
 
 

@@ -18,7 +18,7 @@ from turbotui.commands.recorded import (
     recorded_ones,
     refuse_span,
     replayed_frames,
-    tell_missing,
+    report_missing,
 )
 from turbotui.commands.row_choice import RowChoice, row_choice
 from turbotui.commands.watching import open_host, parse_interval
@@ -112,7 +112,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     with open_replay(arguments) as journal:
         found = replayed_intervals(journal.rows, replayed_frames(arguments, journal))
         _print(arguments, journal.machine, recorded_ones(arguments, found, "groups", "groups"), arguments.intervals)
-        tell_missing(journal)
+        report_missing(journal)
     return 0
 
 

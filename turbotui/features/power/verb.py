@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
-from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_span, replayed_frames, tell_missing
+from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_span, replayed_frames, report_missing
 from turbotui.commands.watching import open_host, parse_interval
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -242,7 +242,7 @@ def run(arguments: argparse.Namespace) -> int:
         with open_replay(arguments) as journal:
             frames = itertools.islice(replayed_frames(arguments, journal), arguments.intervals)
             _print(arguments, journal.machine, frames, arguments.intervals)
-            tell_missing(journal)
+            report_missing(journal)
         return 0
     refuse_span(arguments)
     seconds = parse_interval(arguments.interval or _INTERVAL)

@@ -18,7 +18,7 @@ from turbotui.commands.recorded import (
     open_replay,
     refuse_span,
     replayed_frames,
-    tell_missing,
+    report_missing,
 )
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.watching import named_host, parse_interval
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.replay:
         with open_replay(arguments) as journal:
             result, wall_ns = _replayed(arguments, journal, sizing), journal.last_ns
-            tell_missing(journal)
+            report_missing(journal)
         return _show(arguments, result, wall_ns)
     host = _host(arguments)
     here = host.kind is HostKind.REAL

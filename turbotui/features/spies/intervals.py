@@ -96,7 +96,7 @@ def joining_note(plan: SpyPlan, known: Container[SignalId]) -> str:
             "intervals of its own set only; name another reference, such as task-clock")
 
 
-def nobody_note(on: Target, topology: Topology) -> str:
+def no_cpus_note(on: Target, topology: Topology) -> str:
     """Return a sentence if an entry names no CPU that is measured here; "" if it names one."""
     if cpus_of(on, topology):
         return ""

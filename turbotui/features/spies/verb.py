@@ -15,7 +15,7 @@ from turbotui.commands.formats import add_format_arguments, print_lines
 from turbotui.commands.watching import open_host, parse_interval
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.features.spies.intervals import Joiner, SpiedInterval, cost_words, joining_note, nobody_note, spied_table
+from turbotui.features.spies.intervals import Joiner, SpiedInterval, cost_words, joining_note, no_cpus_note, spied_table
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
@@ -113,7 +113,7 @@ def _check(session: Session, arguments: argparse.Namespace) -> None:
         UsageError: no entry names a CPU, or a reference or all events on the command line cannot be counted.
     """
     plan, capabilities = session.spies, session.capabilities
-    nobody = [nobody_note(spy.on, session.machine.topology) for spy in plan.spies]
+    nobody = [no_cpus_note(spy.on, session.machine.topology) for spy in plan.spies]
     if nobody and all(nobody):
         where = f"{arguments.config}:" if arguments.config else "--on"
         raise UsageError(f"{where} {'; '.join(dict.fromkeys(nobody))}")

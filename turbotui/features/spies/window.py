@@ -12,7 +12,7 @@ from turbotui.app.field_window import FieldWindow
 from turbotui.app.named_events import find_named_events
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
-from turbotui.features.spies.intervals import cost_words, joining_note, nobody_note
+from turbotui.features.spies.intervals import cost_words, joining_note, no_cpus_note
 from turbotui.machine.pmus import list_pmus, read_pmu
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
@@ -226,7 +226,7 @@ def _asked(plan: SpyPlan, on: str, events: str, topology: Topology) -> tuple[Spy
             raise UsageError(f"one event joins the sets, and these are {len(names)}")
         return SpyPlan(plan.spies, names[0]), f"sets are joined by {names[0]} from the next interval on"
     spy = typed_spy(on, events)
-    nobody = nobody_note(spy.on, topology)
+    nobody = no_cpus_note(spy.on, topology)
     if nobody:
         raise UsageError(nobody)
     return plan.with_spy(spy), f"{spy.on.text}: counted from the next interval on"

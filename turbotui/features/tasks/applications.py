@@ -125,13 +125,13 @@ def parse_targets(text: str) -> tuple[Application, ...]:
             found.append(parse_application(word))
     if not found:
         raise UsageError(f"say what to watch: all, a process id, a control group's path, container=NAME, or {GRAMMAR}")
-    refuse_twins(found)
+    refuse_duplicates(found)
     if any(one.command for one in found):
         raise UsageError("run= is for the command line: the screen watches what runs already")
     return tuple(found)
 
 
-def refuse_twins(applications: Sequence[Application]) -> None:
+def refuse_duplicates(applications: Sequence[Application]) -> None:
     """Refuse two applications of one name.
 
     Raises:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.commands.formats import make_writer, text_lines
-from turbotui.commands.recorded import open_replay, recorded_ones, replayed_frames, tell_missing
+from turbotui.commands.recorded import open_replay, recorded_ones, replayed_frames, report_missing
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.tasks.application_totals import multiplexing_sentence
@@ -167,7 +167,7 @@ def replay(arguments: argparse.Namespace) -> int:
     by = Grouping(arguments.by)
     with open_replay(arguments) as journal:
         _print(arguments, recorded_ones(arguments, _intervals(arguments, journal, by), "tasks", "tasks"))
-        tell_missing(journal)
+        report_missing(journal)
     return 0
 
 

@@ -164,7 +164,7 @@ class ThreadTotals:
         """The CPUs on which the thread was seen."""
         return set(places_of(self.places))
 
-    def swallow(self, other: ThreadTotals, run: int) -> None:
+    def add_thread(self, other: ThreadTotals, run: int) -> None:
         """Add the totals of another thread; `run` is the position of the run time among them."""
         self.cut = self.is_incomplete(run) or other.is_incomplete(run)
         self.totals = [mine + more for mine, more in zip(self.totals, other.totals, strict=True)]

@@ -281,7 +281,7 @@ class TotalsTable:
             entry.shrink(name)
             self._together[name] = entry
             return entry
-        owner.swallow(entry, self._run)
+        owner.add_thread(entry, self._run)
         if entry.held:
             self._cut.append(owner)
         moved[entry.serial] = owner.serial

@@ -18,7 +18,7 @@ from turbotui.commands.recorded import add_span_arguments, refuse_span
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.watching import named_host, parse_interval
 from turbotui.errors import UsageError
-from turbotui.features.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
+from turbotui.features.tasks.applications import GRAMMAR, Application, parse_application, refuse_duplicates
 from turbotui.features.tasks.energy import share_out
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
@@ -118,7 +118,7 @@ def _applications(arguments: argparse.Namespace) -> list[Application]:
         if arguments.event:
             raise UsageError("--event belongs to --pid, --cgroup, --all and a command: an --app has its own events=")
         found = [parse_application(text) for text in arguments.app]
-        refuse_twins(found)
+        refuse_duplicates(found)
     else:
         found = [Application("", tuple(arguments.pid or ()), arguments.cgroup, arguments.all, tuple(arguments.command),
                              ",".join(arguments.event), arguments.container or "")]

@@ -16,7 +16,7 @@ from turbotui.commands.recorded import (
     recorded_ones,
     refuse_span,
     replayed_frames,
-    tell_missing,
+    report_missing,
 )
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.watching import open_host, parse_interval
@@ -186,7 +186,7 @@ def _replay(arguments: argparse.Namespace, level: RowLevel) -> int:
             found = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
             TopdownPrinter(counters, level, arguments.level, writer).all(
                 journal.machine, recorded_ones(arguments, found, "slots of pipelines", "topdown"))
-        tell_missing(journal)
+        report_missing(journal)
     return 0
 
 

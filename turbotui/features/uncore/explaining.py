@@ -134,7 +134,7 @@ def _unit(counters: UncoreCounters, unit: UncoreUnit, unset: str) -> tuple[str, 
 def _ports(ports: PortMap, unit: UncoreUnit) -> list[tuple[str, ...]]:
     if "_rc_" not in unit.pmu.name:
         return []
-    if ports.untold:
+    if ports.lacks_positions:
         return [(UNTOLD,)]
     found = [(f"root port {port.number}: {port.name}", *port.devices.values()) for port in ports.of(unit)]
     return found or [("no root port says that it belongs to this root complex",)]

@@ -142,7 +142,7 @@ class FilterForm(ListWindow):
                         choice.key,
                     )
                 )
-        if self._ports.untold and "src_bdf" in self._fields:
+        if self._ports.lacks_positions and "src_bdf" in self._fields:
             items.append(Item(((UNTOLD, StyleRole.DIM),)))
         self.query_one(Listing).show(items)
 

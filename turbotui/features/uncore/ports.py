@@ -31,7 +31,7 @@ class PortMap:
         self._ports: Sequence[RootPort] = read_root_ports(host)
 
     @property
-    def untold(self) -> bool:
+    def lacks_positions(self) -> bool:
         """Whether there are root ports, but none tells its position."""
         return bool(self._ports) and all(port.place is None for port in self._ports)
 
@@ -63,7 +63,7 @@ class PortMap:
         """Return a unit's root ports in few characters, 0005:{00,40}:00.0; "" if it has none."""
         if "_rc_" not in unit.pmu.name:
             return ""
-        if self.untold:
+        if self.lacks_positions:
             return UNTOLD
         groups: dict[tuple[str, str], list[str]] = {}
         for address in self.addresses(unit):

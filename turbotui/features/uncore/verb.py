@@ -17,7 +17,7 @@ from turbotui.commands.recorded import (
     recorded_ones,
     refuse_span,
     replayed_frames,
-    tell_missing,
+    report_missing,
 )
 from turbotui.commands.watching import open_host, parse_interval
 from turbotui.dataclass import dataclass
@@ -129,7 +129,7 @@ def _replay(arguments: argparse.Namespace) -> int:
             counters.show_all()
         tell = _map_of(journal.machine, counters) if arguments.map else _tables_of(counters)
         _print(journal.machine, counters, tell, chosen, make_writer(arguments, arguments.intervals, marks=True))
-        tell_missing(journal)
+        report_missing(journal)
     return 0
 
 
