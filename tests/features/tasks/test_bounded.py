@@ -32,7 +32,7 @@ def test_processes_that_end_in_their_only_slice_are_put_together_on_whole_cpus()
         out = sample(tid, tid, time + 2, (number, number * 7)) if number % 2 else sample(
             tid, NOBODY, time + 2, (number, number * 7))
         aggregate.feed([ring(fork(tid, 1, tid, 1, time), ended(tid, tid, time + 1), out)])
-        if aggregate.crowded:
+        if aggregate.is_full:
             aggregate.tidy()
         most = max(most, len(aggregate.entries()))
     assert most <= 60
@@ -79,7 +79,7 @@ def test_of_threads_that_live_those_that_ran_least_are_put_together() -> None:
                 switches, run = switches + 1, run + more
                 own = (turn + 1, ran[number]) if mode is Mode.INHERITED else (switches, run)
                 aggregate.feed([ring(whole_sample(tid, time + 2, (*own, *other)))])
-                if aggregate.crowded:
+                if aggregate.is_full:
                     aggregate.tidy()
                 most = max(most, len(aggregate.entries()))
         assert most <= 50

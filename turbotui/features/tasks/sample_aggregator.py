@@ -169,7 +169,7 @@ class SampleAggregator(TotalsTable):
             return False
         if not self.choice.last:
             return root not in self._creators and not self.lost
-        return (not any(one == root for one, _tid in (*self._unseen, *self._quiet))
+        return (not any(one == root for one, _tid in (*self._unseen, *self._merged))
                 and all(one.closed for one in self._entries.values() if one.root == root and one.tid != root))
 
     def book(self, cpu: int, record: Record) -> None:
@@ -213,7 +213,7 @@ class SampleAggregator(TotalsTable):
         """
         for entry in [one for one in self._by_tid.get(record.tid, ()) if 0 < one.ended_ns < record.time]:
             self._finished.append(self._forget((entry.root, entry.tid)))
-        self._forget_quiet(record.tid)
+        self._forget_merged(record.tid)
         if record.pid != record.parent_pid:
             self.births[record.pid] = record.parent_pid
             if len(self.births) > _BIRTHS:

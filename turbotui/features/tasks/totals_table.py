@@ -33,8 +33,8 @@ _MANY: Final = "(many names)"
 _GONE: Final = 4_096  # threads whose names are remembered after their end
 
 
-class Quiet(NamedTuple):
-    """A thread that lives and is put together with others.
+class MergedThread(NamedTuple):
+    """A living thread whose totals are a part of another entry.
 
     Attributes:
         owner: the entry that it is part of.
@@ -76,14 +76,14 @@ class TotalsTable:
         self._run = self.names.index(RUN)
         self._early: dict[int, list[int]] = {}
         self._keep, self._keep_alive = ended, alive
-        self._crowd = min(ended, alive)
+        self._limit = min(ended, alive)
         self._multiplexed = multiplexed
         self._serials = itertools.count() if multiplexed is None else multiplexed.serials
         self._entries: dict[tuple[int, int], ThreadTotals] = {}
         self._by_tid: dict[int, list[ThreadTotals]] = {}
         self._finished: list[ThreadTotals] = []
         self._together: dict[str, ThreadTotals] = {}
-        self._quiet: dict[tuple[int, int], Quiet] = {}
+        self._merged: dict[tuple[int, int], MergedThread] = {}
         self._last: dict[tuple[int, int, int], tuple[int, ...]] = {}
         # by root and thread, or by whole CPU and -1: ns for which the counters were to count
         self._enabled: dict[tuple[int, int], int] = {}
@@ -117,16 +117,17 @@ class TotalsTable:
                 owner = next((one for one in owners if one.root not in self._twice), owners[0])
                 owner.totals[self.time.place] += spent
                 owner.guessed = owner.guessed or tid in ran.guessed
-            elif (quiet := self._quiet_of(tid)) is not None:
-                quiet.owner.totals[self.time.place] += spent
+            elif (merged := self._merged_of(tid)) is not None:
+                merged.owner.totals[self.time.place] += spent
             elif tid in self._known:
                 self.time.claim_later(tid, spent)
 
-    def _quiet_of(self, tid: int) -> Quiet | None:
-        if not self._quiet:
+    def _merged_of(self, tid: int) -> MergedThread | None:
+        if not self._merged:
             return None
         self._look_at_roots()
-        return next((one for root in (-1, *self._with_sets) if (one := self._quiet.get((root, tid))) is not None), None)
+        keys = ((root, tid) for root in (-1, *self._with_sets))
+        return next((one for key in keys if (one := self._merged.get(key)) is not None), None)
 
     def of_threads(self) -> list[ThreadTotals]:
         """Entries of threads that live, or ended a little while ago."""
@@ -222,9 +223,9 @@ class TotalsTable:
         return sum(one.threads for one in self._together.values())
 
     @property
-    def crowded(self) -> bool:
+    def is_full(self) -> bool:
         """Whether there are so many entries that `tidy` is due."""
-        return len(self._entries) + len(self._finished) > self._crowd
+        return len(self._entries) + len(self._finished) > self._limit
 
     def tidy(self) -> dict[int, int]:
         """Put the oldest of very many ended threads together by name, and forget old parts of the timeline.
@@ -261,7 +262,7 @@ class TotalsTable:
             places = self._multiplexed.places
             for tid in [tid for tid in places if tid not in self._by_tid]:
                 del places[tid]
-        self._crowd = len(self._entries) + len(self._finished) + max(1, min(self._keep, self._keep_alive) // 8)
+        self._limit = len(self._entries) + len(self._finished) + max(1, min(self._keep, self._keep_alive) // 8)
         return moved
 
     def _over(self, entry: ThreadTotals) -> bool:
@@ -296,14 +297,14 @@ class TotalsTable:
         entry = self._entries.pop(key)
         self._leave(entry)
         places = entry.places
-        self._quiet[key] = Quiet(self._join(entry, moved), places)
+        self._merged[key] = MergedThread(self._join(entry, moved), places)
 
-    def _speak(self, entry: ThreadTotals) -> None:
+    def _separate(self, entry: ThreadTotals) -> None:
         """Give a thread that was put together with others an entry of its own again."""
-        quiet = self._quiet.pop((entry.root, entry.tid), None)
-        if quiet is not None:
-            quiet.owner.threads -= 1
-            entry.places = quiet.places
+        merged = self._merged.pop((entry.root, entry.tid), None)
+        if merged is not None:
+            merged.owner.threads -= 1
+            entry.places = merged.places
 
     def _forget_names(self, tid: int) -> None:
         """Bound what is known of threads that have ended and never had an entry."""
@@ -312,7 +313,7 @@ class TotalsTable:
             old = self._gone.popleft()
             if old not in self._by_tid:
                 self._known.pop(old, None)
-                self._forget_quiet(old)
+                self._forget_merged(old)
                 if self.time is not None:
                     self.time.forget(old)
             if self._kept is not None:
@@ -333,14 +334,14 @@ class TotalsTable:
             del self._by_tid[entry.tid]
         return not same
 
-    def _forget_quiet(self, tid: int) -> None:
+    def _forget_merged(self, tid: int) -> None:
         """Forget a thread that was put together with others, and has ended or lost its number to another."""
-        if self._quiet:
+        if self._merged:
             self._look_at_roots()
             for root in (-1, *self._with_sets):
-                quiet = self._quiet.pop((root, tid), None)
-                if quiet is not None:
-                    self._forget_last((root, tid), quiet.places)
+                merged = self._merged.pop((root, tid), None)
+                if merged is not None:
+                    self._forget_last((root, tid), merged.places)
 
     def _forget_last(self, key: tuple[int, int], places: int) -> None:
         self._enabled.pop(key, None)
@@ -355,7 +356,7 @@ class TotalsTable:
             self._entries[root, tid] = entry
             self._by_tid.setdefault(tid, []).append(entry)
             self._unseen.discard((root, tid))
-            self._speak(entry)
+            self._separate(entry)
             if self.time is not None:
                 self.time.open(entry)
             if root not in (tid, -1) and self._has_set(tid):

@@ -100,7 +100,7 @@ class Watched:
             aggregator.time.cover(ran)
         for batch in reader.take():
             aggregator.feed(batch)
-            if aggregator.crowded:
+            if aggregator.is_full:
                 self.tidy()
         if ran is not None:
             aggregator.spend(ran)
