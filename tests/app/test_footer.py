@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from driving import dashboard, text_of
+from fakes import FakeSession
 
 from turbotui.app.actions import ACTIONS, Where
 from turbotui.app.footer import footer
@@ -44,3 +46,15 @@ def test_the_screen_that_is_shown_is_named_at_every_usual_width() -> None:
 
 def test_a_screen_may_name_the_others_first() -> None:
     assert "0 overview 1 CPUs 2 topology 3 map d top-down" in _line(100, worth=0)
+
+
+@pytest.mark.parametrize(("key", "works"), [("5", ""), ("6", "f functions"), ("d", "")])
+async def test_a_page_that_says_why_there_is_no_table_names_only_keys_that_work(key: str, works: str) -> None:
+    async with dashboard(FakeSession(), (200, 40)) as (app, pilot):
+        assert "C columns" in text_of(app, "keys")
+        await pilot.press(key)
+        await pilot.pause()
+        line = text_of(app, "keys")
+        assert all(word in line for word in ("? help", "W why", ", past", "q quit", works))
+        gone = ("columns", "find", "sort", "explain", "filter", "graph", "rows", "open")
+        assert not [word for word in gone if f" {word} " in line]

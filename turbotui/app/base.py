@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -249,11 +249,20 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if not self.composed:
             return
         here = {Where.APP, self.where}
-        usable = [replace(action, label=self.opens, rank=2) if action.id == "open" and self.opens else action
-                  for action in actions_of(self.app) if action.label and not here.isdisjoint(action.where)]
+        usable = [action for action in actions_of(self.app) if action.label and not here.isdisjoint(action.where)]
+        kept = self.keys_without_table
+        if kept is not None:
+            usable = [action for action in usable if Where.APP in action.where or action.id in kept]
+        elif self.opens:
+            usable = [replace(action, label=self.opens, rank=2) if action.id == "open" else action for action in usable]
         screens: Sequence[ScreenTab] = getattr(self.app, "screen_table", ())
         self.query_one("#keys", SegmentLines).show(*footer(usable, screens, self.number, self.size.width,
                                                            worth=self.worth))
+
+    @property
+    def keys_without_table(self) -> Collection[str] | None:
+        """Ids of the screen's own actions that work where it says why it has no table; None if it has one."""
+        return None
 
     @property
     def nothing_here(self) -> str:

@@ -118,6 +118,11 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         watts = self.watch_state.watts
         return (*self._columns, *([watts] if watts is not None else []))
 
+    @property
+    def keys_without_table(self) -> Sequence[str] | None:
+        """See `WatchScreen.keys_without_table`."""
+        return None if self._definitions else ("roof_functions",)
+
     def read_beside(self) -> None:
         """Count the memory controllers' traffic, by which the DRAM roof is judged."""
         traffic = self._view.traffic

@@ -104,6 +104,11 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         """The rows with counters of their own, while they are shown."""
         return self._moving.get(self._level)
 
+    @property
+    def keys_without_table(self) -> Sequence[str] | None:
+        """See `WatchScreen.keys_without_table`."""
+        return None if self._why is None else ()
+
     def read_beside(self) -> None:
         """Count the rows' events at once, and not only from the end of this interval."""
         if self.moving is not None:  # counters of CPUs and of threads would be multiplexed on the slots

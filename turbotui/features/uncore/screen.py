@@ -119,6 +119,11 @@ class UncoreScreen(RowTableScreen[Row]):
         """The counters, for tests."""
         return self._counters
 
+    @property
+    def keys_without_table(self) -> Sequence[str] | None:
+        """See `WatchScreen.keys_without_table`."""
+        return None if self._tables else ()
+
     def read_beside(self) -> None:
         """Count the tables' events at once, and not only from the end of this interval."""
         session = self.watch_state.session
