@@ -41,6 +41,19 @@ def test_stat_adds_events_groups_formulas_and_sets(capsys: pytest.CaptureFixture
         assert all(cell for cell in line.split("\t"))
 
 
+def test_a_set_is_known_by_its_prefix_in_any_case(capsys: pytest.CaptureFixture[str]) -> None:
+    titles = [stat(capsys, "--add", f"{prefix}ipc")[1].splitlines()[1] for prefix in ("set:", "SET:", " Set: ")]
+    assert "uIPC" in titles[0]
+    assert len(set(titles)) == 1
+    assert groups(capsys, "SET:ipc") == groups(capsys, "set:ipc")
+
+
+def groups(capsys: pytest.CaptureFixture[str], text: str) -> str:
+    """The titles of groups with added columns."""
+    return out(capsys, "groups", "--machine", "laptop", "-n", "1", "-i", "0.1", "--format", "csv", "--add",
+               text)[1].splitlines()[0]
+
+
 def test_stat_leaves_out_what_the_machine_lacks_and_ends_where_the_text_is_wrong(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

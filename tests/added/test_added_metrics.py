@@ -90,7 +90,8 @@ def test_a_value_past_the_threshold_of_its_vendor_is_marked() -> None:
 
 def test_one_asked_for_alone_is_one_group_and_one_with_a_parent_in_its_rule_knows_it() -> None:
     with sapphire() as here:
-        (column,) = here.add("metric:TMA_Memory")
+        (column,) = here.add(" METRIC: TMA_Memory")
+        assert here.session.typed() == ("metric: TMA_Memory",)
         (request,) = (one.request for one in here.session.events)
         assert request.together
         assert (column.unit, column.decimals, column.scope) == ("%", 1, Scope.CPU)

@@ -24,6 +24,7 @@ def texts(machine: str, typed: str) -> list[str]:
 
 @pytest.mark.parametrize(("machine", "typed", "expected"), [
     ("intel", "set:m", ["set:memory"]),
+    ("intel", "SET:m", ["set:memory"]),
     ("intel", "uncore_im", ["uncore_imc/"]),
     ("intel", "uncore_imc_7", ["uncore_imc_7/"]),
     ("intel", "uncore_imc/cas", ["uncore_imc/cas_count_read/", "uncore_imc/cas_count_write/"]),

@@ -4,7 +4,7 @@
                                                 and for each that a pattern stands for (sched:sched_wak*)
     TITLE=FORMULA[,unit=TEXT][,decimals=N]      arithmetic over events; names that hold / - or : stand in 'quotes',
                                                 except where such an event is all of it
-    set:NAME                                    a set of such columns by name
+    set:NAME                                    a set of such columns by name; SET: and METRIC: are the same prefixes
     metric:NAME[,NAME ...]                      metrics, or groups of them, of the vendor's tables (`events.metrics`)
 
 This module handles only the text; `turbotui.sources.event_source` finds what an event is on a machine.
@@ -252,9 +252,21 @@ def _derived(text: str, title: re.Match[str]) -> EventRequest:
     return formula_request(text, title[1], item.text, item.options)
 
 
+def usual_prefix(text: str) -> str:
+    """The text with "set:" or "metric:" in lower case and no blank before it; unchanged if it begins with neither."""
+    begins = text.lstrip()
+    for prefix in (SET, METRIC):
+        if begins[:len(prefix)].lower() == prefix:
+            return prefix + begins[len(prefix):]
+    return text
+
+
 def joined_metrics(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts of several --add with all metrics in the first text, so that shared counters are opened once."""
-    every = tuple(texts)
+    """The texts of several --add with all metrics in the first text, so that shared counters are opened once.
+
+    The prefixes are as `usual_prefix` writes them.
+    """
+    every = tuple(map(usual_prefix, texts))
     metrics = [text for text in every if text.startswith(METRIC)]
     if not metrics:
         return every

@@ -11,7 +11,7 @@ from turbotui.events.devices import Devices, names_instance
 from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
 from turbotui.events.set_files import EventSet
 from turbotui.machine.host import Host
-from turbotui.quantities.event_columns import METRIC, SET
+from turbotui.quantities.event_columns import METRIC, SET, usual_prefix
 
 if TYPE_CHECKING:
     from turbotui.events.vendor.searching import EventSearch
@@ -51,6 +51,7 @@ def complete_events(
         limit: maximum number of completions.
         search: the vendor's tables, if they have been read.
     """
+    text = usual_prefix(text)
     if text.startswith(METRIC):
         return () if search is None else tuple(_metrics(search, text))[:limit]
     if text.startswith(SET) or (text and SET.startswith(text)):

@@ -15,7 +15,7 @@ from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added, with_events
 from turbotui.quantities.catalog.spies import with_spies
 from turbotui.quantities.columns import ColumnId, CounterColumn
-from turbotui.quantities.event_columns import METRIC, SET, parse_requests
+from turbotui.quantities.event_columns import METRIC, SET, parse_requests, usual_prefix
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.source import Source
@@ -84,6 +84,7 @@ class GrowingCatalog(ABC):
         Raises:
             AddError, UsageError: as in `add`; nothing is added then.
         """
+        text = usual_prefix(text)
         with self._changing:
             columns = self._add(text)
         for column in columns:

@@ -17,7 +17,7 @@ from turbotui.features.events.tables import (
     encoding_table,
 )
 from turbotui.machine.host import Host
-from turbotui.quantities.event_columns import METRIC
+from turbotui.quantities.event_columns import METRIC, usual_prefix
 from turbotui.tables.envelope import Envelope, envelope_now
 
 _RINGS = "ukh"
@@ -91,8 +91,8 @@ def _encode(arguments: argparse.Namespace, host: Host) -> int:
     rings: str | None = arguments.plm
     if rings is not None and (not rings or set(rings) - set(_RINGS)):
         raise UsageError(f"--plm takes letters of u (user), k (kernel) and h (hypervisor), not {rings!r}.")
-    if arguments.string.strip().lower().startswith(METRIC):
-        name = arguments.string.strip()[len(METRIC):]
+    if usual_prefix(arguments.string).startswith(METRIC):
+        name = usual_prefix(arguments.string).removeprefix(METRIC).strip()
         raise UsageError(f'"{arguments.string}" is a metric, which has no encoding of its own: `turbotui events '
                          f"metrics {name}` tells its events.")
     kind = OsKind(arguments.os)

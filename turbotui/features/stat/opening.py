@@ -18,7 +18,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.added import EventAt, RegisterAt, is_turbostats, parse_added
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.event_columns import SET, joined_metrics
+from turbotui.quantities.event_columns import SET, joined_metrics, usual_prefix
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
@@ -61,7 +61,8 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
         session.find_sets()  # an invalid file is refused now, even if none of its sets is requested
     refused = frozenset(name for text in joined_metrics(options.added) for name in _add(session, text, options))
 
-    shown = [name for text in options.added if text.startswith(SET) for name in _of_set(session, text)]
+    sets = [text for text in map(usual_prefix, options.added) if text.startswith(SET)]
+    shown = [name for text in sets for name in _of_set(session, text)]
     if shown:
         options = replace(options, choices=(*options.choices, ("enable", ",".join(shown))))
 
