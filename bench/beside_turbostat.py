@@ -32,7 +32,9 @@ class TextCost:
 
 
 def text_costs(seconds: float, intervals: int) -> Iterator[TextCost]:
-    """The cost of turbostat, and ours: each with its own default columns.
+    """The cost of turbostat, and ours: each with its own default columns, then ours with turbostat's.
+
+    turbostat has no column of a register or PMU that it does not know on a processor; turbotui may.
 
     Args:
         seconds: length of an interval.
@@ -43,6 +45,19 @@ def text_costs(seconds: float, intervals: int) -> Iterator[TextCost]:
     else:
         yield _cost(THEIRS, (THEIRS,), seconds, intervals)
     yield _cost("turbotui stat", OURS, seconds, intervals)
+    columns = _columns_of_turbostat()
+    if columns:
+        yield _cost(f"turbotui stat, turbostat's {columns.count(',') + 1} columns", (*OURS, "--show", columns), seconds,
+                    intervals)
+
+
+def _columns_of_turbostat() -> str:
+    """The titles of turbostat's default columns, with commas; "" if it does not run."""
+    if shutil.which(THEIRS) is None:
+        return ""
+    ran = subprocess.run((THEIRS, "--quiet", "--interval", "0.1", "--num_iterations", "1"), capture_output=True,  # noqa: S603 - as below
+                         text=True, check=False, stdin=subprocess.DEVNULL)
+    return ",".join(ran.stdout.partition("\n")[0].split())
 
 
 def _cost(name: str, command: Sequence[str], seconds: float, intervals: int) -> TextCost:

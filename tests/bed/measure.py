@@ -30,6 +30,12 @@ json.dump({one.name: one.refused or [round(one.start_ms, 1), round(one.interval_
            for one in text_costs(float(sys.argv[1]), int(sys.argv[2]))}, sys.stdout)
 """
 
+_BARE = """
+import json, sys
+from bench.bare_stat import interval_ms
+json.dump({"bare Python": round(interval_ms(int(sys.argv[1])), 2)}, sys.stdout)
+"""
+
 
 def _inside(host: SimulatedHost, words: Sequence[str], *, lenient: bool = False) -> dict[str, object]:
     with FakeMachine(host, lenient=lenient).started([sys.executable, *words]) as running:
@@ -51,6 +57,10 @@ def main() -> None:
         for count in (8, 20):
             found = _inside(shape_of("sapphire-2s", cores=1, packages=1), (child, str(count), *words))
             print(f"  {what}: {json.dumps(found)}")
+    print("an interval of text at 0.2 s on 2 CPUs (ms of CPU time), and the same reads in bare Python")
+    host = shape_of("sapphire-2s", cores=1, packages=1)
+    print(f"  {json.dumps(_inside(host, ('-c', _TEXT, '0.2', '150'), lenient=True))}")
+    print(f"  {json.dumps(_inside(host, ('-c', _BARE, '150'), lenient=True))}", flush=True)
     print("text at 5 s intervals (ms of CPU time to start and end, and for an interval; to reach: 5 times turbostat's)")
     for cores, packages in ((1, 1), (16, 2), (64, 2)):
         host = shape_of("sapphire-2s", cores=cores, packages=packages)
