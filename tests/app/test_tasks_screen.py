@@ -233,6 +233,14 @@ async def test_rows_become_processes_a_tree_commands_and_units() -> None:
         assert any("session-3.scope" in row for row in found.rows)
 
 
+async def test_before_the_first_samples_there_are_the_titles_of_threads() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        known = found.titles.split()[:3]
+        found.screen.restart(found.screen.applications)
+        assert found.titles.split()[:3] == known == ["PID", "TID", "Command"]
+
+
 async def test_sort_filter_and_search() -> None:
     async with tasks(laptop()) as found:
         await found.next()

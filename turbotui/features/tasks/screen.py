@@ -28,6 +28,7 @@ from turbotui.features.tasks.screen_rows import (
 from turbotui.features.tasks.screen_text import (
     COMMAND,
     PLURAL,
+    TasksView,
     head_line,
     note_lines,
     region_line,
@@ -36,6 +37,7 @@ from turbotui.features.tasks.screen_text import (
 )
 from turbotui.features.tasks.screen_watching import WatchingScreen
 from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.task_table import starting_columns
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -76,7 +78,7 @@ class TasksScreen(WatchingScreen):
 
     def first_view(self) -> RowView[TaskInputs]:
         """See `RowTableScreen.first_view`: the busiest first."""
-        columns = tuple(column for column in TASK_COLUMNS if column.default)
+        columns = tuple(column for column in starting_columns(TasksView().by) if column.default)
         return TableView(columns, sort=next(column for column in columns if column.id == "CPU%"), reverse=True)
 
     def row_list(self) -> TaskRows:

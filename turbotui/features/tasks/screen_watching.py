@@ -16,7 +16,7 @@ from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.applications import EVERYTHING, Application
-from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs
+from turbotui.features.tasks.columns import TaskInputs
 from turbotui.features.tasks.lines import LANE_LEFT, lane_cell
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.loads import LOAD_BY_ID
@@ -26,7 +26,7 @@ from turbotui.features.tasks.screen_rows import TaskContent, content_of
 from turbotui.features.tasks.screen_text import TasksView
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_past import PastTasks, TaskPast
-from turbotui.features.tasks.task_table import TASKS
+from turbotui.features.tasks.task_table import TASKS, starting_columns
 from turbotui.features.tasks.waits import WAIT_BY_ID
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.quantities.tables import RowTable
@@ -36,7 +36,10 @@ from turbotui.sampling.energy import EnergyMeter, energy_of, energy_signals
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
 
-NOTHING = TaskContent(RowTable(TASKS, Grouping.THREAD.value, TASK_COLUMNS, ()))
+
+def _nothing(by: Grouping) -> TaskContent:
+    """The content before the first samples."""
+    return TaskContent(RowTable(TASKS, by.value, starting_columns(by), ()))
 
 
 @dataclass()
@@ -137,7 +140,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         self._snapshot, self._newest, self._stopped, self._past = None, None, False, TaskPast()
         if self.marked is not None:
             self.compare(begin=False)
-        self._show(NOTHING)
+        self._show(_nothing(self.view.by))
         self._begin()
 
     def stop(self) -> None:
@@ -212,7 +215,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
     def _show_kept(self, kept: PastTasks | None) -> None:
         """Show the kept tasks of an interval, or that none were kept."""
         self._snapshot = None if kept is None else kept.snapshot
-        self._show(NOTHING if kept is None else self._content(kept))
+        self._show(_nothing(self.view.by) if kept is None else self._content(kept))
         self.draw()
 
     def on_snapshot_ready(self, message: SnapshotReady) -> None:

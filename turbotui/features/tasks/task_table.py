@@ -76,6 +76,12 @@ def says_something(column: TaskColumn, by: Grouping, reports: Sequence[Report], 
                for report in reports if report.names)
 
 
+def starting_columns(by: Grouping) -> tuple[TaskColumn, ...]:
+    """The columns of a table before anything is known: without the ids that rows of this kind never have."""
+    return tuple(column for column in TASK_COLUMNS
+                 if not column.identity or says_something(column, by, (), None, several=False))
+
+
 def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
                energy: Unavailable | None, looks: TaskLooks) -> RowTable[TaskInputs]:
     """A row for each thread, process or command.
