@@ -70,13 +70,13 @@ def _measured(title: str, unit: str, promql: str, help_text: str, *, decimals: i
 
 NODE: Final[FleetColumn] = Column(
     "Node", "", -1, (), lambda node: node.name, width=18, priority=0, identity=True,
-    help="The node, by the labels of --node: the target that the server scrapes, unless told otherwise.")
+    help="The node, by the labels of --node; the default is the target that the server scrapes.")
 WHY: Final[FleetColumn] = Column(
     "Why", "", -1, (), lambda node: node.why or None, width=48, priority=0,
     help="What is odd about the node, in a sentence: against its own baseline, against the limits of heat, and "
          "against the median of the nodes of its model.")
 MODEL: Final[FleetColumn] = Column(
-    "Model", "", -1, (), _label("model"), width=20, priority=6, help="The processor, as its name is.")
+    "Model", "", -1, (), _label("model"), width=20, priority=6, help="The name of the processor.")
 
 MEASURED: Final[tuple[FleetColumn, ...]] = (
     _measured("Busy%", "%", f"100 * {_BUSY} / {_WALL} or 100 * {_per_second(_WORKED)} / {_CPUS}",

@@ -62,7 +62,7 @@ GROUP_COLUMNS: Final[tuple[GroupColumn, ...]] = (
     _column("PkgWatt", "W", _over("PkgWatt", sum), "Power of all nodes together."),
     Column("Oddest", "", -1, (), lambda group: next(
         (f"{node.name}: {node.why}" for node in group.nodes if node.findings), None), width=40, priority=2,
-        help="The oddest node, and why."),
+        help="The oddest node, and the reason."),
 )
 
 

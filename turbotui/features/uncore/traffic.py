@@ -246,22 +246,22 @@ def _share(row: Traffic) -> float | None:
 
 
 _FROM: Final[Column[Traffic]] = Column("from", "", -1, (), lambda row: row.edge.start, width=10, identity=True,
-                                       help="the package")
+                                       help="number of the package")
 _TO: Final[Column[Traffic]] = Column("to", "", -1, (), lambda row: row.edge.end, width=22, identity=True,
-                                     help="memory, another package, or what a link or port leads to")
+                                     help="memory, another package, or the other end of a link or port")
 _NUMBERS: Final[tuple[Column[Traffic], ...]] = (
     Column("in", _UNIT, 3, (), lambda row: row.inward.value, width=9,
-           help="into the package: what is read of memory, what comes over a link or from devices"),
+           help="traffic into the package: reads of memory, or data received over a link or from devices"),
     Column("out", _UNIT, 3, (), lambda row: row.outward.value, width=9,
-           help="out of the package: what is written to memory, what goes over a link or to devices"),
-    Column("total", _UNIT, 3, (), lambda row: row.total.value, width=9, help="both directions"),
+           help="traffic out of the package: writes to memory, or data sent over a link or to devices"),
+    Column("total", _UNIT, 3, (), lambda row: row.total.value, width=9, help="traffic in both directions"),
     Column("peak", _UNIT, 1, (), lambda row: row.peak.value, width=9,
-           help="the most that it can take: of both directions of memory, of each direction of a link"),
+           help="peak bandwidth: of memory in both directions together, of a link in each direction"),
     Column("of peak", "%", 1, (), _share, width=8,
-           help="of memory both directions together, of a link the counted direction that has more"),
+           help="share of the peak: of memory by both directions together, of a link by the busier counted direction"),
 )
 _BY: Final[Column[Traffic]] = Column("by", "", -1, (), lambda row: row.edge.source, width=24,
-                                     help="the PMUs that count it")
+                                     help="PMUs that count the traffic")
 _READ: Final = {"in": "inward", "out": "outward", "total": "total", "peak": "peak"}
 
 
