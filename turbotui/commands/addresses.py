@@ -1,4 +1,4 @@
-"""Parse the addresses at which a verb listens."""
+"""Parse the addresses at which a verb listens, and limit who is connected there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from turbotui.errors import UsageError
 from turbotui.quantities.plain_numbers import whole_number
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+MOST_CONNECTIONS: Final = 32
+"""The most connections at a time; one more cuts the oldest, because a normal request takes milliseconds."""
+ASK_SECONDS: Final = 5.0
+"""The time that a client may take for its request, with the TLS handshake."""
 
 _PORTS: Final = range(65536)
 

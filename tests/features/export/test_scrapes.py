@@ -18,8 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families as text_fami
 from serving import Exported, exported, received
 
 from turbotui.cli import main
+from turbotui.commands.addresses import MOST_CONNECTIONS
 from turbotui.features.export.live.requests import MOST_HEAD, RefusedError, check_host, parse_request
-from turbotui.features.export.live.scrape_server import MOST_CONNECTIONS
 
 GOOD = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 BAD = {

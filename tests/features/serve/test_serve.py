@@ -19,7 +19,7 @@ import aiohttp
 from browser import CHROMIUM, opened
 
 from turbotui.cli import main
-from turbotui.commands.addresses import parse_address
+from turbotui.commands.addresses import MOST_CONNECTIONS, parse_address
 from turbotui.errors import UsageError
 from turbotui.features.serve.verb import check_options
 
@@ -148,6 +148,38 @@ async def test_requests_that_are_none_are_refused_and_complained_of_nowhere() ->
             (b"GET /static/" + b"a" * 300 + b" HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
         ):
             assert (request[:40], await _answered(server.place, request)) == (request[:40], status)
+
+
+async def test_the_oldest_of_too_many_connections_that_ask_nothing_is_cut_and_a_browser_is_answered() -> None:
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with served(*_DASHBOARD) as server, aiohttp.ClientSession(cookie_jar=jar) as client:
+        async with client.get(server.address):
+            pass
+        async with client.ws_connect(f"{server.place}/ws?width=100&height=30") as tab:
+            await _heard(tab, rb"#\d")
+            host, port = server.place.removeprefix("http://").split(":")
+            slow = [await asyncio.open_connection(host, int(port)) for _ in range(MOST_CONNECTIONS + 8)]
+            for _reader, writer in slow:
+                writer.write(b"GET / HTTP/1.1\r\nHost:")
+            for reader, _writer in slow[:8]:
+                assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
+            async with client.get(server.place + "/") as answer:
+                assert answer.status == 200
+            await tab.send_json(["stdin", "?"])
+            await _heard(tab, rb"keys and columns")
+            for _reader, writer in slow:
+                writer.close()
+
+
+async def test_an_open_tab_does_not_keep_the_server_from_ending() -> None:
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(cookie_jar=jar) as client, served(*_DASHBOARD) as server:
+        async with client.get(server.address):
+            pass
+        tab = await client.ws_connect(f"{server.place}/ws")
+        await _heard(tab, rb"#\d")
+        [child] = server.children()
+    until_gone(child)
 
 
 async def test_what_a_page_does_not_say_is_passed_over() -> None:

@@ -24,6 +24,7 @@ from aiohttp.http import HttpProcessingError
 from textual_serve.server import Server
 
 from turbotui.errors import TurbotuiError
+from turbotui.features.serve.connections import serve_until_signal
 from turbotui.quantities.plain_numbers import whole_number
 
 _READ: Final = 1 << 16
@@ -171,7 +172,7 @@ class DashboardServer(Server):
         self._key = secrets.token_urlsafe(24)
         self._cookie = f"turbotui-{port}"
         self._host = f"{named}:{port}"
-        self._tabs = 0
+        self._tabs: set[object] = set()  # protocols of the connections of tabs
 
     @property
     def address(self) -> str:
@@ -183,6 +184,10 @@ class DashboardServer(Server):
         app = await self._make_app()
         app.middlewares.append(self._checked)
         return app
+
+    async def serve_at(self, listener: socket.socket) -> None:
+        """Serve at a listening socket until SIGINT or SIGTERM."""
+        await serve_until_signal(await self.application(), listener, self._tabs)
 
     async def on_startup(self, app: web.Application) -> None:
         """Print nothing, because the verb prints the address."""
@@ -222,9 +227,9 @@ class DashboardServer(Server):
 
     async def handle_websocket(self, request: web.Request) -> web.StreamResponse:
         """Show a dashboard to a tab, until either ends."""
-        if self._tabs >= _MOST_TABS:
+        if len(self._tabs) >= _MOST_TABS:
             return _refused(f"{_MOST_TABS} tabs are open already, each with a dashboard of its own", 503)
-        self._tabs += 1
+        self._tabs.add(request.protocol)
         connection = web.WebSocketResponse(heartbeat=15)
         tab = Tab(self._options, connection.send_bytes, connection.close)
         try:
@@ -234,7 +239,7 @@ class DashboardServer(Server):
                 if message.type == WSMsgType.TEXT:
                     await _handle_message(tab, connection, _said(message.data))
         finally:
-            self._tabs -= 1
+            self._tabs.discard(request.protocol)
             await tab.stop()
         return connection
 
@@ -294,4 +299,4 @@ def serve(host: str, port: int, options: Sequence[str], told: Callable[[str], No
         server = DashboardServer(host, listener.getsockname()[1], options)
         told(f"The dashboard is at {server.address}\nCtrl+C ends it.")
         logging.getLogger("aiohttp.server").addFilter(_is_fault)
-        web.run_app(server.application(), sock=listener, print=None, access_log=None)
+        asyncio.run(server.serve_at(listener))

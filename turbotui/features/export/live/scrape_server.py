@@ -8,11 +8,10 @@ import ssl
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from turbotui.commands.addresses import ASK_SECONDS, MOST_CONNECTIONS
 from turbotui.dataclass import dataclass
 from turbotui.features.export.live.requests import MOST_HEAD, HttpRequest, RefusedError, check_host, parse_request
 
-MOST_CONNECTIONS: Final = 32
-"""The most connections at a time; one more cuts the oldest, because a normal scrape takes milliseconds."""
 _PHRASES: Final = {
     200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 405: "Method Not Allowed",
     408: "Request Timeout", 421: "Misdirected HttpRequest", 429: "Too Many Requests",
@@ -32,7 +31,7 @@ class ClientTimes:
         take: for receiving the answer.
     """
 
-    ask: float = 5.0
+    ask: float = ASK_SECONDS
     take: float = 10.0
 
 

@@ -1,0 +1,67 @@
+"""Connections of browsers: few at a time and short ones, except those of tabs."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Collection
+from typing import Final
+
+from aiohttp import web
+
+from turbotui.commands.addresses import ASK_SECONDS, MOST_CONNECTIONS
+
+_MADE: Final = 0.01
+"""Seconds after which asyncio has told the server of a connection that it accepted."""
+_LAST: Final = 1.0
+"""Seconds that open tabs have at the end of the server before their dashboards are ended."""
+
+
+class LimitedConnections:
+    """Makes the protocols of connections, and cuts the oldest connections beyond the limit.
+
+    Args:
+        server: the server of the connections.
+        tabs: protocols of the connections that show a dashboard, whose number is limited elsewhere.
+    """
+
+    def __init__(self, server: web.Server, tabs: Collection[object]) -> None:
+        self._server = server
+        self._tabs = tabs
+
+    def __call__(self) -> asyncio.Protocol:
+        """Make the protocol of a new connection."""
+        asyncio.get_running_loop().call_later(_MADE, self._cut)
+        made: asyncio.Protocol = self._server()
+        return made
+
+    def _cut(self) -> None:
+        others = [one for one in self._server.connections if one not in self._tabs and one.transport is not None]
+        for one in others[:max(0, len(others) - MOST_CONNECTIONS)]:  # the oldest first
+            one.force_close()
+
+
+async def serve_until_signal(app: web.Application, listener: socket.socket, tabs: Collection[object]) -> None:
+    """Serve an application until SIGINT or SIGTERM.
+
+    A connection that sends no whole request within `ASK_SECONDS` is closed.
+
+    Args:
+        app: the application.
+        listener: where it listens.
+        tabs: see `LimitedConnections`.
+    """
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ended.set)
+    runner = web.AppRunner(app, access_log=None, keepalive_timeout=ASK_SECONDS, shutdown_timeout=_LAST)
+    await runner.setup()
+    try:
+        server = runner.server
+        if server is not None:  # always, after setup
+            listening = await loop.create_server(LimitedConnections(server, tabs), sock=listener)
+            await ended.wait()
+            listening.close()
+    finally:
+        await runner.cleanup()
