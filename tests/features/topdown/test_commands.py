@@ -116,7 +116,7 @@ def test_programs_that_run_are_counted_by_region_until_they_end(tmp_path: Path, 
         assert running.wait() == 0
     whole, regions = map(json.loads, written)
     (row,) = whole["rows"]
-    assert row["values"]["retiring%"] + row["values"]["backend%"] == pytest.approx(100.0)
+    assert row["values"]["retiring%"] + row["values"]["backend%"] == pytest.approx(100.0, abs=0.01)  # read one by one
     by_name = {row["region"]: row["values"] for row in regions["rows"]}
     assert {name: values["Entered"] for name, values in by_name.items()} == {
         "all of it": 1, "much": 3, "little": 3, "never ends": 1}

@@ -132,7 +132,8 @@ def test_every_level_of_a_thread_is_known(name: str) -> None:
     bed = ThreadBed(name, 0, 4)
     row = bed.thread_rows(bed.measured(2.0)[0])[0]
     assert row.slots()
-    unknown = [node.id for branch in row.branches[:1] for node in branch.tree.nodes if row.percent(node.id) is None]
+    unknown = [node.id for branch in row.branches[:1] for node in branch.tree.nodes
+               if node.level <= 4 and row.percent(node.id) is None]
     assert not unknown or row.several, [row.why(one).sentence() for one in unknown]
 
 
@@ -285,7 +286,7 @@ def test_a_thread_on_several_kinds_of_core_has_every_level_of_each(name: str) ->
         assert row.total() == pytest.approx(100.0, abs=0.2)
         for node in branch.tree.nodes:
             assert row.percent(node.id) == pytest.approx(other.percent(node.id), rel=1e-6), node.id
-            assert row.percent(node.id) is not None
+            assert (row.percent(node.id) is not None) is (node.level <= 4), node.id
     whole = counted_row(place, bed.counters.branches, added(counts[p_tid], counts[e_tid]), interval.seconds)
     assert (whole.percent("retiring"), whole.why("retiring")) == (None, UNSPLIT)
 

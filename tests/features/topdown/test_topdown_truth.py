@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from topdown_bed import TopdownBed, total
 
 from turbotui.features.topdown.places import RowLevel
 from turbotui.features.topdown.tables import basis, node_of, table_of
+from turbotui.features.topdown.trees import trees
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.simulated.pmus_core import core_events
 
 LEVEL_ONE = {"retiring": "slots-retiring", "bad_speculation": "slots-bad", "frontend": "slots-front",
@@ -159,6 +163,63 @@ def test_levels_three_and_four_are_what_the_pipelines_did(name: str, told: int) 
                 assert row.percent(node.id) == pytest.approx(100.0 * happened / cycles, abs=0.5), (row.place, node.id)
                 compared += 1
     assert compared == told
+
+
+@pytest.mark.parametrize(("name", "widest"), [("sapphire-2s", "fp_vector_512b"), ("laptop", "fp_vector_256b")])
+def test_levels_five_and_six_divide_what_the_levels_above_them_found(name: str, widest: str) -> None:
+    bed = TopdownBed(name, 6)
+    frame, truth = bed.interval()
+    row = bed.rows(frame, RowLevel.KIND)[0]
+    tree = row.branches[0].tree
+    assert tree.deepest == 6
+
+    def parts(*nodes: str) -> float:
+        return sum(row.percent(node) or 0.0 for node in nodes)
+
+    assert (row.percent("fp_vector") or 0.0) > 1.0
+    assert row.percent(widest) == pytest.approx(row.percent("fp_vector"), rel=0.05)
+    assert row.percent("fp_arith") == pytest.approx(parts("x87", "fp_scalar", "fp_vector"), rel=0.05)
+    assert row.percent("divider") == pytest.approx(parts("fp_divider", "int_divider"), rel=0.05)
+    assert row.percent("resteers") == pytest.approx(
+        parts("mispredicts_resteers", "clears_resteers", "unknown_branches"), rel=0.05)
+    wrong, bad = (total(truth, row.place.cpus, form) for form in ("slots-mispredicted", "slots-bad"))
+    assert parts("mispredicts_resteers") == pytest.approx(parts("resteers") * wrong / bad, rel=0.05)
+    unknown = [node.id for node in tree.nodes if row.percent(node.id) is None]
+    assert not unknown, [row.why(node).sentence() for node in unknown]
+
+
+def test_loads_are_divided_by_where_they_hit_at_the_clock_of_the_core() -> None:
+    bed = TopdownBed("sapphire-2s", 5)
+    frame, _truth = bed.interval()
+    (row,) = bed.rows(frame, RowLevel.MACHINE)
+    (branch,) = row.branches
+    hits, cycles, reference = (row.count(branch, "l3_bound", name) for name in (
+        "mem_load_retired_l3_hit", "cycles", "reference"))
+    assert hits is not None and cycles is not None and reference is not None  # noqa: PT018 - for the type checker
+    assert branch.tsc == pytest.approx(bed.host.model.shape.tsc_hz / 1e9)
+    assert row.percent("l3_hit_latency") == pytest.approx(
+        100.0 * 32.6 * (cycles / reference * bed.host.model.shape.tsc_hz / 1e9) * hits / cycles, rel=1e-6)
+
+
+def test_a_clock_that_is_not_told_is_the_reason_of_what_needs_it() -> None:
+    bed = TopdownBed("sapphire-2s", 4)
+    frame, _truth = bed.interval()
+    why = Unavailable(Reason.NO_HARDWARE, "CPUID 0x15: the TSC clock is not told")
+    bed.counters.branches = tuple(replace(branch, tsc=why) for branch in bed.counters.branches)
+    (row,) = bed.rows(frame, RowLevel.MACHINE)
+    assert row.percent("l3_hit_latency") is None
+    assert row.why("l3_hit_latency") == why
+    assert row.percent("sq_full") is not None
+    assert row.percent("port_0") is None
+    assert row.why("port_0").reason is Reason.NOT_READ
+
+
+def test_every_metric_of_a_performance_core_has_its_vendors_threshold() -> None:
+    for name in ("golden-cove", "golden-cove-server", "redwood-cove", "redwood-cove-server"):
+        tree = trees()[name]
+        assert not [node.id for node in tree.nodes if not node.metric or node.rule is None]
+        unknown = {part for node in tree.nodes if node.rule for part in node.rule.names} - tree.by_id.keys()
+        assert not unknown, name
 
 
 @pytest.mark.parametrize("name", ["forest-1s", "laptop", "laptop-arrow"])

@@ -10,7 +10,8 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.events.set_files import model_id
-from turbotui.features.topdown.trees import Tree, suits, trees
+from turbotui.features.topdown.trees import TSC, Tree, tree_for
+from turbotui.machine.calibration import tsc_hz
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import DEVICES, Pmu, list_pmus, read_pmu
@@ -45,6 +46,7 @@ class Branch:
         threads: the CPUs of a core.
         width: slots per cycle; 0 if unknown.
         kind: the core type, "P", "E" or "LP", else the PMU's name; "" if there is one type.
+        tsc: the time stamp counter's clock in GHz; None if the tree does not ask for it.
     """
 
     tree: Tree
@@ -54,6 +56,7 @@ class Branch:
     threads: int
     width: int
     kind: str = ""
+    tsc: float | Unavailable | None = None
 
     @cached_property
     def at(self) -> Mapping[int, int]:
@@ -65,10 +68,13 @@ class Branch:
         terms = self.tree.events[name]
         return terms if self.tree.whole else f"{self.pmu}/{terms}/"
 
-    @property
+    @cached_property
     def constants(self) -> Mapping[str, float]:
         """The constants that formulas may use."""
-        return {"threads": float(self.threads), **({"width": float(self.width)} if self.width else {})}
+        found = {"threads": float(self.threads), "width": float(self.width)}
+        if isinstance(self.tsc, float):
+            found[TSC] = self.tsc
+        return {name: value for name, value in found.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +302,7 @@ def _branches(machine: Machine) -> list[Branch]:
         pmu = read_pmu(machine.host, name) if _CORE_PMUS.fullmatch(name) else None
         if pmu is None:
             continue
-        tree = _tree_of(pmu, model, watchdog=watchdog) or _vendor_tree(machine, pmu)
+        tree = tree_for(model, name, frozenset(pmu.events), watchdog=watchdog) or _vendor_tree(machine, pmu)
         topology = machine.topology
         cpus = tuple(cpu for cpu in topology.cpus if not pmu.cpus or cpu in pmu.cpus)
         if tree is None or not cpus:
@@ -308,8 +314,16 @@ def _branches(machine: Machine) -> list[Branch]:
         threads = max(len(topology.instances(Scope.CORE)[topology.index(Scope.CORE, cpu)].cpus) for cpu in cpus)
         at = {cpu: place for place, cpu in enumerate(topology.cpus)}
         found.append(Branch(tree, name, cpus, tuple(at[cpu] for cpu in cpus), threads, width,
-                            topology.places[cpus[0]].core_type or (name if pmu.cpus else "")))
+                            topology.places[cpus[0]].core_type or (name if pmu.cpus else ""), _tsc_of(machine, tree)))
     return found
+
+
+def _tsc_of(machine: Machine, tree: Tree) -> float | Unavailable | None:
+    """Return the clock of the time stamp counter in GHz, if a formula of the tree asks for it."""
+    if not any(TSC in node.share.names for node in tree.nodes):
+        return None
+    told = tsc_hz(machine, circumstances(machine))
+    return told if isinstance(told, Unavailable) else told.value / 1e9
 
 
 def _vendor_tree(machine: Machine, pmu: Pmu) -> Tree | None:
@@ -317,13 +331,6 @@ def _vendor_tree(machine: Machine, pmu: Pmu) -> Tree | None:
     from turbotui.features.topdown.vendor_trees import vendor_tree  # noqa: PLC0415 - only where no tree is known
 
     return vendor_tree(machine, pmu)
-
-
-def _tree_of(pmu: Pmu, model: str, *, watchdog: bool) -> Tree | None:
-    """Return the most specific tree that suits a PMU; of equally specific ones, the first."""
-    fitting = [tree for tree in trees().values()
-               if suits(tree, model, pmu.name, frozenset(pmu.events), watchdog=watchdog)]
-    return max(fitting, key=lambda tree: (bool(tree.models), len(tree.needs)), default=None)
 
 
 def _why_none(machine: Machine) -> Unavailable:

@@ -9,7 +9,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.topdown.engine import Branch, EventGroup, GroupCounts, TopdownCounters
 from turbotui.features.topdown.places import MOVING, CpuSet, RowLevel
-from turbotui.features.topdown.trees import Node
+from turbotui.features.topdown.trees import TSC, Node
 from turbotui.quantities.expressions import Expression
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
@@ -189,7 +189,22 @@ class TopdownRow:
             for parent in dict.fromkeys((*(node.parent for node in nodes), "")):
                 if (branch.pmu, parent) in self.whys:
                     return self.whys[branch.pmu, parent]
+        return self._why_not_computed(nodes)
+
+    def _why_not_computed(self, nodes: Sequence[Node]) -> Unavailable:
+        """Return why formulas have no value although their group was counted."""
+        for branch in self.branches:
+            if isinstance(branch.tsc, Unavailable) and any(TSC in one.share.names for one in nodes):
+                return branch.tsc
+        if not self.several and self._is_uncounted(self.branches[0], nodes[0]):
+            return Unavailable(Reason.NOT_READ, "its events were not counted in this interval")
+        if nodes[0].level > 1 and self.slots():
+            return Unavailable(Reason.OUT_OF_RANGE, "its formula divides by a count that was 0 in this interval")
         return Unavailable(Reason.OUT_OF_RANGE, "there were no slots in this interval: the CPUs of the row slept")
+
+    def _is_uncounted(self, branch: Branch, node: Node) -> bool:
+        names = {name for formula in node.formulas for name in formula.names if name in branch.tree.events}
+        return any(self.count(branch, node.parent, name) is None for name in names)
 
     # Derived facts
 

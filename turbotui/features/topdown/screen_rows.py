@@ -23,6 +23,7 @@ _ROLES: Final[Mapping[str, StyleRole]] = {
     "T": StyleRole.LANE_3_FULL, DOUBT: StyleRole.AMBER,
 }  # fmt: skip
 """Colours of the categories of level 1, and of shares that do not add up."""
+_UNITS: Final = {"slots": "slots", "cycles": "cycles", "operations": "ops"}
 _BELOW: Final = (StyleRole.LANE_0, StyleRole.LANE_5, StyleRole.LANE_6, StyleRole.LANE_7,
                  StyleRole.LANE_3, StyleRole.LANE_1)
 
@@ -137,8 +138,8 @@ def _part(row: TopdownRow, node: Node, room: int, role: StyleRole, *, hot: bool)
     if value is None:
         return [(name, StyleRole.PLAIN), (f"{UNKNOWN:>7}  {row.why(node.id).sentence()}", StyleRole.DIM)]
     length = max(0, min(room, round(value / 100.0 * room)))
-    unit = "cycles" if node.unit == "cycles" else "slots "
-    return [(name, StyleRole.SUMMARY if hot else StyleRole.PLAIN), (f"{value:6.1f} % of {unit} ", StyleRole.PLAIN),
+    share = f"{value:6.1f} % of {_UNITS[node.unit]:<6} "
+    return [(name, StyleRole.SUMMARY if hot else StyleRole.PLAIN), (share, StyleRole.PLAIN),
             ("■" * length, role), ("·" * (room - length), StyleRole.RULE)]
 
 

@@ -252,7 +252,7 @@ def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
             readings.append((f"{event}: {said}", f"perf {branch.event(event)} {where}"))
         ran = row.ran.get((branch.pmu, node.parent), row.ran.get((branch.pmu, "")))
         remarks += [f"{node.words.title}: {node.words.sentence}", f"what to try: {node.words.advice}",
-                    f"{branch.tree.title}: share of all {node.unit}, level {node.level}"]
+                    f"{branch.tree.title}: share of all {_units(node)}, level {node.level}"]
         if ran is not None:
             remarks.append(f"its counters ran {100.0 * ran:.0f} % of the interval"
                            + ("; the rest is estimated" if ran < 1.0 else ""))
@@ -267,6 +267,10 @@ def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
         remarks.append("a region has what its whole program did while it was open in at least one thread: "
                        f"{part.seconds:.3f} s, {100.0 * part.of_time:.1f} % of the time that was counted")
     return CellEvidence(readings=tuple(readings), remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _units(node: Node) -> str:
+    return "retired operations" if node.unit == "operations" else node.unit
 
 
 def _bar(row: TopdownRow) -> Value:

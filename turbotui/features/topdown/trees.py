@@ -16,10 +16,12 @@ from turbotui.quantities.expressions import Expression, parse_expression
 from turbotui.quantities.rows import RowError, make_row
 
 _FILE: Final = "trees.toml"
-LEVELS: Final = 4
+LEVELS: Final = 6
 """The deepest level of any tree."""
-CONSTANTS: Final = ("threads", "width")
-"""Constants in formulas: CPUs per core, slots per cycle."""
+TSC: Final = "tsc"
+"""The constant that a machine need not tell: the time stamp counter's clock in GHz."""
+CONSTANTS: Final = ("threads", "width", TSC)
+"""Constants in formulas: CPUs per core, slots per cycle, clock of the time stamp counter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Node:
         words: the meaning.
         parent: id of the node above; "" at level 1.
         share: formula of the share of all slots, or cycles, 0 to 1.
-        unit: "slots" or "cycles".
+        unit: "slots", "cycles", or "operations" for retired ones.
         level: from 1.
         when, otherwise: if `when` is not above 0, `otherwise` is computed instead of `share`.
         metric: the vendor's name of the node; "" if there is none.
@@ -168,7 +170,7 @@ _METRIC: Final = re.compile(r"tma_\w+", re.ASCII)
 _DIVIDED: Final = 2  # deeper nodes name causes, and a vendor's table need not have all of them
 
 
-def suits(tree: Tree, model: str, pmu: str, events: frozenset[str], *, watchdog: bool) -> bool:
+def suits(tree: Tree | WrittenTree, model: str, pmu: str, events: frozenset[str], *, watchdog: bool) -> bool:
     """Tell whether a tree is for a core PMU of a processor.
 
     Args:
@@ -200,7 +202,9 @@ class _WrittenNode:
 
 
 @dataclass(frozen=True, slots=True)
-class _WrittenTree:
+class WrittenTree:
+    """A tree as the file has it, without its events and nodes; see `Tree`."""
+
     title: str
     pmus: tuple[str, ...]
     document: str
@@ -218,7 +222,7 @@ class _WrittenTree:
 @functools.cache
 def node_words() -> Mapping[str, NodeWords]:
     """Return each node's meaning by id, on a core whose tree has no nodes below it."""
-    return {name: _words(name, table) for name, table in _written()["node"].items()}
+    return {name: _words(name) for name in _written()["node"]}
 
 
 @functools.cache
@@ -228,14 +232,14 @@ def trees() -> Mapping[str, Tree]:
     Raises:
         InternalError: the table is malformed.
     """
-    written, words = _written(), node_words()
-    found: dict[str, Tree] = {}
-    for name, table in written["tree"].items():
-        try:
-            found[name] = _tree(name, table, words, found, written["thresholds"])
-        except (RowError, KeyError) as error:
-            raise InternalError(f"turbotui/features/topdown/{_FILE}, [tree.{name}]: {error}") from error
-    return found
+    return {name: _tree(name) for name in _written()["tree"]}
+
+
+def tree_for(model: str, pmu: str, events: frozenset[str], *, watchdog: bool) -> Tree | None:
+    """Return the most specific tree that `suits` a core PMU, of equally specific ones the first; build no other."""
+    fitting = [(name, row) for name, row in _plain_rows().items() if suits(row, model, pmu, events, watchdog=watchdog)]
+    best = max(fitting, key=lambda one: (bool(one[1].models), len(one[1].needs)), default=None)
+    return None if best is None else _tree(best[0])
 
 
 @functools.cache
@@ -245,24 +249,52 @@ def _written() -> dict[str, dict[str, dict[str, Any]]]:
         return cast("dict[str, dict[str, dict[str, Any]]]", parse_toml(file.read()))
 
 
-def _words(name: str, table: dict[str, Any]) -> NodeWords:
+@functools.cache
+def _words(name: str) -> NodeWords:
+    table = _written()["node"][name]
     try:
         return make_row(NodeWords, {("advice" if key == "try" else key): value for key, value in table.items()})
     except RowError as error:
-        raise InternalError(f"turbotui/features/topdown/{_FILE}, [node.{name}]: {error}") from error
+        raise _malformed(f"node.{name}", error) from error
 
 
-def _tree(name: str, table: dict[str, Any], words: Mapping[str, NodeWords], known: Mapping[str, Tree],
-          thresholds: Mapping[str, Mapping[str, Any]]) -> Tree:
-    table = dict(table)
-    events, nodes = dict(table.pop("events")), table.pop("nodes", [])
-    plain = make_row(_WrittenTree, table)
-    base = known[plain.extends] if plain.extends else None
+def _malformed(table: str, error: Exception) -> InternalError:
+    return InternalError(f"turbotui/features/topdown/{_FILE}, [{table}]: {error}")
+
+
+@functools.cache
+def _plain_rows() -> Mapping[str, WrittenTree]:
+    return {name: _plain_row(name, table) for name, table in _written()["tree"].items()}
+
+
+def _plain_row(name: str, table: Mapping[str, Any]) -> WrittenTree:
+    try:
+        return make_row(WrittenTree, {key: value for key, value in table.items() if key not in ("events", "nodes")})
+    except RowError as error:
+        raise _malformed(f"tree.{name}", error) from error
+
+
+@functools.cache
+def _tree(name: str) -> Tree:
+    """Build a tree, and the tree that it extends.
+
+    Raises:
+        InternalError: the table is malformed.
+    """
+    try:
+        return _built(name, _plain_rows()[name], _written()["tree"][name])
+    except (RowError, KeyError) as error:
+        raise _malformed(f"tree.{name}", error) from error
+
+
+def _built(name: str, plain: WrittenTree, table: Mapping[str, Any]) -> Tree:
+    base = _tree(plain.extends) if plain.extends else None
     made = [] if base is None else list(base.nodes)
-    for row in nodes:
-        made.append(_node(make_row(_WrittenNode, row), plain, words, made, base))
+    for row in table.get("nodes", ()):
+        made.append(_node(make_row(_WrittenNode, row), plain, made, base))
     if plain.thresholds:
-        made = list(_with_thresholds(made, thresholds[plain.thresholds]))
+        made = list(_with_thresholds(made, _written()["thresholds"][plain.thresholds]))
+    events = dict(table["events"])
     return Tree(
         name, plain.title, plain.pmus, plain.unit or (base.unit if base else ""),
         parse_expression(plain.slots) if plain.slots else cast("Tree", base).slots, plain.document,
@@ -271,12 +303,11 @@ def _tree(name: str, table: dict[str, Any], words: Mapping[str, NodeWords], know
     )  # fmt: skip
 
 
-def _node(row: _WrittenNode, tree: _WrittenTree, words: Mapping[str, NodeWords], made: Sequence[Node],
-          base: Tree | None) -> Node:
+def _node(row: _WrittenNode, tree: WrittenTree, made: Sequence[Node], base: Tree | None) -> Node:
     level = 1 if not row.parent else next(node.level for node in made if node.id == row.parent) + 1
     unit = row.unit or tree.unit or (base.unit if base else "")
     return Node(
-        row.id, words[row.words or row.id], row.parent, parse_expression(row.share), unit, level,
+        row.id, _words(row.words or row.id), row.parent, parse_expression(row.share), unit, level,
         parse_expression(row.when) if row.when else None, parse_expression(row.otherwise) if row.otherwise else None,
         row.metric, row.document or tree.document,
     )  # fmt: skip
