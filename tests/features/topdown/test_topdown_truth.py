@@ -146,7 +146,7 @@ def test_level_two_is_what_the_pipelines_did(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "told"), [
-    ("sapphire-2s", 15), ("icelake-2s", 11), ("laptop-arrow", 19), ("forest-1s", 3),
+    ("sapphire-2s", 15), ("icelake-2s", 11), ("laptop-arrow", 21), ("forest-1s", 3),
 ])
 def test_levels_three_and_four_are_what_the_pipelines_did(name: str, told: int) -> None:
     bed = TopdownBed(name, 4)
@@ -165,13 +165,14 @@ def test_levels_three_and_four_are_what_the_pipelines_did(name: str, told: int) 
     assert compared == told
 
 
-@pytest.mark.parametrize(("name", "widest"), [("sapphire-2s", "fp_vector_512b"), ("laptop", "fp_vector_256b")])
+@pytest.mark.parametrize(("name", "widest"), [("sapphire-2s", "fp_vector_512b"), ("laptop", "fp_vector_256b"),
+                                              ("laptop-arrow", "fp_vector_256b")])
 def test_levels_five_and_six_divide_what_the_levels_above_them_found(name: str, widest: str) -> None:
     bed = TopdownBed(name, 6)
     frame, truth = bed.interval()
     row = bed.rows(frame, RowLevel.KIND)[0]
     tree = row.branches[0].tree
-    assert tree.deepest == 6
+    assert tree.deepest >= 5
 
     def parts(*nodes: str) -> float:
         return sum(row.percent(node) or 0.0 for node in nodes)
@@ -215,7 +216,8 @@ def test_a_clock_that_is_not_told_is_the_reason_of_what_needs_it() -> None:
 
 
 def test_every_metric_of_a_performance_core_has_its_vendors_threshold() -> None:
-    for name in ("golden-cove", "golden-cove-server", "redwood-cove", "redwood-cove-server"):
+    for name in ("golden-cove", "golden-cove-server", "redwood-cove", "redwood-cove-server",
+                 "lion-cove"):
         tree = trees()[name]
         assert not [node.id for node in tree.nodes if not node.metric or node.rule is None]
         unknown = {part for node in tree.nodes if node.rule for part in node.rule.names} - tree.by_id.keys()
