@@ -197,9 +197,10 @@ class TopdownRow:
             if isinstance(branch.tsc, Unavailable) and any(TSC in one.share.names for one in nodes):
                 return branch.tsc
         if not self.several and self._is_uncounted(self.branches[0], nodes[0]):
-            return Unavailable(Reason.NOT_READ, "its events were not counted in this interval")
+            return Unavailable(Reason.NOT_READ, f"{nodes[0].words.title}: not counted in this interval")
         if nodes[0].level > 1 and self.slots():
-            return Unavailable(Reason.OUT_OF_RANGE, "its formula divides by a count that was 0 in this interval")
+            return Unavailable(Reason.OUT_OF_RANGE, f"{nodes[0].words.title}: the formula divides by a count that "
+                               "was 0 in this interval")
         return Unavailable(Reason.OUT_OF_RANGE, "there were no slots in this interval: the CPUs of the row slept")
 
     def _is_uncounted(self, branch: Branch, node: Node) -> bool:
