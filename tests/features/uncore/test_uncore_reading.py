@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from dataclasses import replace
 
 import pytest
 from uncorewatch import SECONDS, UncoreWatch
@@ -17,6 +18,7 @@ from turbotui.features.uncore.tables import uncore_table
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.frame import Frame
 from turbotui.sampling.plan import make_plan
 from turbotui.sampling.sampler import Sampler
 from turbotui.widgets.explanation import explanation
@@ -262,6 +264,32 @@ def test_an_explanation_holds_everything_needed_to_repeat_it() -> None:
     text = "\n".join(explanation(content, metric, total.key, width=200))
     assert "all 6 PCIE units of package 0" in text
     assert "cycles and the interval are averaged" in text
+
+
+def test_the_rate_of_the_machine_is_the_sum_of_rates_of_units_read_at_different_times() -> None:
+    watch = UncoreWatch("vera-2s")
+    frame = watch.frames()[-1]
+    values = {name: list(row) for name, row in frame.newer.values.items()}
+    before = frame.older
+    assert before is not None
+    for unit in watch.units_of(PCIE).units[:3]:  # their interval is longer, with as many counts
+        order = watch.counters.order_of(unit)
+        assert order is not None
+        for bundle in range(len(order.bundles)):
+            times = order.times(unit, bundle)
+            for name in (times.enabled, times.running):
+                old, new = before.values[name][0], values[name][0]
+                assert isinstance(old, int)
+                assert isinstance(new, int)
+                values[name][0] = new + (new - old) // 100
+    late = Frame(before, replace(frame.newer, values=values), frame.capabilities)
+    rates = {row.label: watch.reading(late, PCIE, row.label, "rd bandwidth GB/s").value
+             for row in watch.units_of(PCIE).rows}
+    parts = [rates[row.label] or 0.0 for row in watch.units_of(PCIE).rows if not row.is_sum]
+    packages = [rates[row.label] or 0.0 for row in watch.units_of(PCIE).rows if row.is_sum]
+    whole = max(packages)
+    assert whole == pytest.approx(sum(parts), rel=1e-12)
+    assert whole == pytest.approx(sum(packages) - whole, rel=1e-12)
 
 
 def test_formulas_with_numbers() -> None:

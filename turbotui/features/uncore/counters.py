@@ -239,6 +239,8 @@ class UncoreCounters:
         if not known:
             why = next((part for part in parts if isinstance(part, Unavailable)), None)
             return Reading(why=why or Unavailable(Reason.NOT_READ, f"{units.kind.title} is not read yet"))
+        if ELAPSED in metric.expression.names:
+            known = _in_one_interval(known)
         inputs: dict[str, float | None] = {}
         for name in known[0]:
             values = [part[name] for part in known]
@@ -323,6 +325,19 @@ class UncoreCounters:
         return problem(frame, known, frame.topology.cpus[:1]) or Unavailable(
             Reason.NEVER_RAN, f"{known.origin} never got a hardware counter in this interval"
         )
+
+
+def _in_one_interval(parts: Sequence[dict[str, float]]) -> list[dict[str, float]]:
+    """Bring the increases of units to their mean interval, so that the rate of a sum is the sum of the units' rates.
+
+    Units are read one after the other, so that their intervals differ by the time of a reading.
+    """
+    spans = [part[ELAPSED] for part in parts]
+    if min(spans) == max(spans):
+        return list(parts)
+    mean = sum(spans) / len(spans)
+    return [{name: value if name == _RAN else mean if name == ELAPSED else value * mean / part[ELAPSED]
+             for name, value in part.items()} for part in parts]
 
 
 @dataclass(frozen=True, slots=True)

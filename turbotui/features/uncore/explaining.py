@@ -84,7 +84,8 @@ def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> I
         clocks = [metric.vendor.get(event, event) for event in metric.needs if metric.is_clock(event)]
         means = f"; {', '.join(clocks)} and the interval are averaged" if clocks else "; the interval is averaged"
         units = f"all {len(row.units)} {kind.kind.title} units of {where}"
-        yield f"recomputed from the counts of {units}, added{means}; never a mean of ratios"
+        brought = " (each brought to the mean interval)" if ELAPSED in metric.expression.names else ""
+        yield f"recomputed from the counts of {units}, added{brought}{means}; never a mean of ratios"
     if kind.no_peak and metric.unit in TRAFFIC:
         yield f"held against no peak: {kind.no_peak}"
     interval = reading.inputs.get(ELAPSED)
