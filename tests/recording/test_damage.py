@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -303,6 +304,23 @@ def test_a_full_disk_ends_the_recording_and_leaves_it_whole(tmp_path: Path) -> N
             assert journal.check() == ()
     finally:
         subprocess.run([str(unmount), str(tmp_path)], check=True)
+
+
+@pytest.mark.parametrize(("harm", "why"), [
+    (Path.unlink, "the file was removed, and what it held is gone"),
+    (lambda path: os.truncate(path, 100), "another program cut it"),
+], ids=["removed", "cut"])
+def test_a_file_that_is_taken_away_ends_the_recording(harm: Callable[[Path], object], why: str, tmp_path: Path) -> None:
+    path = tmp_path / "taken.ttj"
+    recorder = Recorder(str(path), machine(TOPOLOGY), sync_seconds=0.0)
+    first, second, third = frames(3, TOPOLOGY)
+    recorder.take(first)
+    path.rename(tmp_path / "renamed.ttj")
+    recorder.take(second)  # a new name takes nothing away
+    harm(tmp_path / "renamed.ttj")
+    with pytest.raises(RecordingError, match=why):
+        recorder.take(third)
+    recorder.close()
 
 
 def _take_all(recorder: Recorder, taken: list[int]) -> None:

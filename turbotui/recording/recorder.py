@@ -73,8 +73,14 @@ class RecordingFile:
         """Append whole records; a failure leaves the earlier content as it was.
 
         Raises:
-            RecordingError: the disk is full, or the file cannot be written; none of the records was added.
+            RecordingError: the disk is full, or the file was removed, cut or cannot be written; none of the records was
+                added.
         """
+        found = os.fstat(self._descriptor)
+        if not found.st_nlink or found.st_size < self.size:  # what is written would be lost, or could not be read
+            self.failed = True
+            gone = "another program cut it" if found.st_nlink else "the file was removed, and what it held is gone"
+            raise RecordingError(f"the recording to {self.path} ends here: {gone}")
         try:
             done = os.write(self._descriptor, data)
             while done < len(data):
