@@ -255,6 +255,17 @@ def test_what_bounds_an_application_is_its_hottest_path(name: str, path: list[st
     assert [node.id for node in row.hottest_path()][: len(path)] == path
 
 
+def test_a_node_without_a_share_is_on_no_hottest_path() -> None:
+    bed = TopdownBed("laptop-arrow", 4)
+    frame, _truth = bed.interval()
+    ended = []
+    for row in bed.rows(frame, RowLevel.CPU):
+        path = row.hottest_path()
+        assert all(row.percent(node.id) for node in path)
+        ended += [node.id for node in path[-1:] if row.nodes(node.id)]
+    assert ended  # rows whose last node has children, all of them 0
+
+
 def test_places_of_memory_are_shares_of_the_cycles() -> None:
     bed = TopdownBed("server-psu", 3)
     frame, truth = bed.interval()

@@ -251,10 +251,10 @@ class TopdownRow:
         return max(found, key=lambda one: one[0])[1] if found else None
 
     def hottest_path(self) -> tuple[Node, ...]:
-        """Return the hottest node of level 1, the hottest below it, and so on while shares are known."""
+        """Return the hottest node of level 1, the hottest below it, and so on while shares are known and not 0."""
         found: list[Node] = []
         node = self.hottest()
-        while node is not None:
+        while node is not None and self.fraction(node.id):
             found.append(node)
             node = self.hottest(node.id)
         return tuple(found)
