@@ -11,6 +11,7 @@ from uncoretree import EIGHT, INTEL_INFO, machine
 
 from turbotui.events.uncore.fields import fields_of, read_value, settings_said
 from turbotui.events.uncore.pci_names import PciDevice, names_of, parse_ids
+from turbotui.features.uncore.kinds import can_count
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.pmus import EventError, Pmu, read_pmu
 from turbotui.simulated import ManualClock, simulated_host
@@ -42,6 +43,16 @@ def test_what_selects_an_event_is_no_filter(tmp_path: Path) -> None:
     pmu = read_pmu(host, "uncore_cha_0")
     assert pmu is not None
     assert [field.name for field in fields_of(pmu)] == ["tid_en"]
+
+
+def test_a_name_that_would_end_its_quotation_is_not_counted(tmp_path: Path) -> None:
+    events = {"events/clockticks": "event=0x1", "events/x' * 1000 + 'clockticks": "event=0x1",
+              "events/y'{`": "event=0x1"}
+    found = machine(tmp_path, {"uncore_cha_0": {**EIGHT, **events, "cpumask": "0"}}, INTEL_INFO, ((0,),))
+    pmu = read_pmu(found.host, "uncore_cha_0")
+    assert pmu is not None
+    assert len(pmu.events) == 3
+    assert [name for name in pmu.events if can_count(pmu, name)] == ["clockticks"]
 
 
 @pytest.mark.parametrize(

@@ -171,9 +171,12 @@ def _is_count(pmu: Pmu, event: str) -> bool:
 
 
 def _is_summable(pmu: Pmu, event: str) -> bool:
-    """Tell whether an event is a running count of known scale, whose parameters are given."""
+    """Tell whether an event is a running count of known scale, whose parameters are given.
+
+    A name with a quotation mark would end within the formula of its rate, and the rest be taken for arithmetic.
+    """
     found = pmu.events[event]
-    return math.isfinite(found.scale) and not is_meaningless(pmu, event) and not found.snapshot
+    return "'" not in event and math.isfinite(found.scale) and not is_meaningless(pmu, event) and not found.snapshot
 
 
 def can_count(pmu: Pmu, event: str) -> bool:
