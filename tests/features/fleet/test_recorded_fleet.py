@@ -28,11 +28,11 @@ from turbotui.recording.recorder import Recorder
 from turbotui.recording.rows import RecordedRows
 from turbotui.recording.said import packed, unpacked
 from turbotui.sampling.frame import Frame
-from turbotui.untrusted import visible
+from turbotui.untrusted import in_cell, visible
 from turbotui.widgets.segment_lines import SegmentLines
 
 QUESTION = FleetQuestion()
-TEXTS = st.text(max_size=8).map(visible)
+TEXTS = st.text(max_size=8).map(lambda text: in_cell(visible(text)))  # as the server's answers are read
 
 
 def _again(record: FleetRecord, change: Callable[[dict[str, object]], object] = lambda _facts: None) -> FleetReading:
