@@ -184,7 +184,7 @@ def test_io_counters_count_32_bytes_whatever_an_older_kernel_says(
 
 
 def test_io_counters_of_diamond_rapids_are_what_its_kernel_says(tmp_path: Path) -> None:
-    """They have the scale that older kernels had wrongly for others: 4 bytes (dmr_uncore_iio_freerunning_events)."""
+    """Counters of Diamond Rapids count 4 bytes, the scale that kernels before 6.15 gave others wrongly."""
     box = {**EIGHT, "cpumask": "0", "events/clockticks": "event=0xff,umask=0x40"}
     for name, code in (("inb_data_port0", "0x10"), ("bw_in_port0", "0x20"), ("bw_out_port0", "0x30")):
         box |= {f"events/{name}": f"event=0xff,umask={code}", f"events/{name}.unit": "MiB",
