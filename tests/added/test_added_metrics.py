@@ -20,7 +20,7 @@ from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.event_columns import joined_metrics
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.recording.definition_facts import definition_facts, definition_from
-from turbotui.recording.said import Said
+from turbotui.recording.json_values import Said
 from turbotui.sampling.evidence import worked
 from turbotui.sampling.history import History
 from turbotui.simulated import SimulatedHost

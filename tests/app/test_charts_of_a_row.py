@@ -8,7 +8,7 @@ from fakes import FakeSession, build_topology
 from patience import PATIENCE
 from replay import Recording, ReplayedSession, recording
 
-from turbotui.app.earlier import read_earlier
+from turbotui.app.earlier_cells import read_earlier
 from turbotui.quantities.scope import cpu_row
 
 COUNT = 12

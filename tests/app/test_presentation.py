@@ -8,7 +8,7 @@ from fakes import FakeSession
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.app.saved import CounterView
+from turbotui.app.saved_views import CounterView
 from turbotui.app.settings import parse_settings
 from turbotui.quantities.columns import CounterColumn, ShownAs, Thresholds
 from turbotui.quantities.filters import parse_filter

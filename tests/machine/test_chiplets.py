@@ -15,7 +15,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.topology import CpuPlace, read_topology
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.recording.cpu_layout import topology_facts, topology_from
-from turbotui.recording.said import Said
+from turbotui.recording.json_values import Said
 from turbotui.simulated import simulated_host
 from turbotui.tables.row_names import row_name
 

@@ -21,10 +21,10 @@ from turbotui.quantities.spies import Spy, SpyPlan, Target
 from turbotui.recording import capability_facts, machine_facts
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said, packed, unpacked
 from turbotui.recording.machine_facts import Header, header_facts, header_of
 from turbotui.recording.recorded_source import RecordedSource, definitions_of, recorded_catalog
 from turbotui.recording.recorder import Recorder
-from turbotui.recording.said import Said, packed, unpacked
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.source import Source
 

@@ -11,9 +11,9 @@ from bench.fuzz import Inputs, read_all, run
 from turbotui import recording
 from turbotui.recording.cpu_layout import topology_facts, topology_from
 from turbotui.recording.framing import DamagedError, Record, RecordingError, RecordKind, RecordParser
+from turbotui.recording.json_values import packed, unpacked
 from turbotui.recording.machine_facts import header_facts, header_from, header_of
 from turbotui.recording.recorder import Recorder
-from turbotui.recording.said import packed, unpacked
 from turbotui.recording.stream_reader import KnownLayouts
 
 COUNT = 400

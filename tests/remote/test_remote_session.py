@@ -19,8 +19,8 @@ from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.recording.framing import Record, RecordingError, RecordKind, framed
+from turbotui.recording.json_values import packed
 from turbotui.recording.machine_facts import header_facts, header_of
-from turbotui.recording.said import packed
 from turbotui.remote.links import LinkError
 from turbotui.remote.session import RemoteSession
 from turbotui.sampling.frame import Frame

@@ -17,8 +17,8 @@ from watched_machines import frames_of_machine
 from turbotui.errors import UsageError
 from turbotui.machine.linux import LinuxHost
 from turbotui.recording.framing import Record, RecordingError, RecordKind, framed
+from turbotui.recording.json_values import packed
 from turbotui.recording.machine_facts import header_facts, header_of
-from turbotui.recording.said import packed
 from turbotui.remote.links import LinkError
 from turbotui.remote.session import RemoteSession
 from turbotui.remote.ssh import SshWay, failure_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turbotui.app.watched import WatchedSession
+from turbotui.app.sessions import WatchedSession
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.unavailable import Unavailable

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from turbotui.app.past import PastEvent
+from turbotui.app.sessions import WatchedSession
 from turbotui.app.settings import PersonalSettings
-from turbotui.app.watched import WatchedSession
 from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
 from turbotui.machine.own_files import append_bounded, state_folder

@@ -15,10 +15,10 @@ from turbotui.app import scales
 from turbotui.app.actions import Where, actions_of
 from turbotui.app.footer import ScreenTab, footer
 from turbotui.app.gauges import gauges_of
+from turbotui.app.sessions import CollectorSession
 from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
-from turbotui.app.watched import CollectorSession
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope

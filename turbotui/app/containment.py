@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.worker import WorkerFailed
 
 from turbotui.app.base import WatchScreen
-from turbotui.app.failed import FailedScreen
+from turbotui.app.failed_screen import FailedScreen
 from turbotui.app.failures import Failure, Failures
 
 

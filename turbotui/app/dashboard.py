@@ -19,7 +19,6 @@ from textual.message import Message
 from textual.screen import Screen
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.hands import HandsApp
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
 from turbotui.app.live_past import LivePast
@@ -28,13 +27,14 @@ from turbotui.app.palette import palette_commands
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.remembering import first_screen, own_actions, presented, remember_view
+from turbotui.app.saving_keys import HandsApp
 from turbotui.app.screen_table import SCREENS, screen_named
+from turbotui.app.sessions import CollectorSession, WatchedSession
 from turbotui.app.settings import NO_SETTINGS, PersonalSettings
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
 from turbotui.app.tour import TourApp
 from turbotui.app.watch import Watch
-from turbotui.app.watched import CollectorSession, WatchedSession
 from turbotui.errors import InternalError, TerminalError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn

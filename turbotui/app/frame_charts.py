@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turbotui.app import scales
-from turbotui.app.earlier import EarlierCells
+from turbotui.app.earlier_cells import EarlierCells
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId

@@ -12,8 +12,8 @@ from textual.app import App
 from textual.driver import Driver
 
 from turbotui.app.base import WatchScreen
+from turbotui.app.column_requests import Visited
 from turbotui.app.containment import Containment
-from turbotui.app.lingering import Visited
 from turbotui.app.modal import Window
 from turbotui.app.past import Found, PastEvent, TimeCursor
 from turbotui.app.past_prompt import past_prompt

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from turbotui.app.actions import ACTIONS, Action
 from turbotui.app.screen_table import screen_named
+from turbotui.app.sessions import CollectorSession, PresentedSession, WatchedSession
 from turbotui.app.settings import PersonalSettings, remember
-from turbotui.app.watched import CollectorSession, PresentedSession, WatchedSession
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.widgets.arrangement import USUAL
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 from turbotui.app.screen_table import background_modules
+from turbotui.app.sessions import CollectorSession, PlayedSession, WatchedSession
 from turbotui.app.settings import PersonalSettings
-from turbotui.app.watched import CollectorSession, PlayedSession, WatchedSession
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.quantities.alerts import AlertRule, parse_alert

@@ -12,8 +12,8 @@ from textual.driver import Driver
 from turbotui.app.base import WatchScreen
 from turbotui.app.beside_app import BesideApp
 from turbotui.app.containment import Containment
-from turbotui.app.failed import FailedScreen
-from turbotui.app.saved import absent_of
+from turbotui.app.failed_screen import FailedScreen
+from turbotui.app.saved_views import absent_of
 from turbotui.app.screen_table import SCREENS, build_screen
 from turbotui.app.themes import THEMES
 from turbotui.app.watch import Watch

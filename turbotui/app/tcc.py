@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turbotui.app.prompt import Prompt
-from turbotui.app.watched import WatchedSession
+from turbotui.app.sessions import WatchedSession
 from turbotui.errors import UsageError
 from turbotui.quantities.columns import ShownAs
 from turbotui.quantities.units import Unit, parse_celsius

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from turbotui.app.absent_columns import AbsentColumns
+from turbotui.app.column_requests import Lingering
 from turbotui.app.interval_steps import next_interval
-from turbotui.app.lingering import Lingering
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.pointing import Pointing
+from turbotui.app.sessions import SpiedSession, WatchedSession
 from turbotui.app.starting_columns import starting_columns
-from turbotui.app.watched import SpiedSession, WatchedSession
 from turbotui.machine.small_files import line_of
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope

@@ -11,8 +11,8 @@ from textual.binding import Binding, BindingType
 
 from turbotui.app.list_window import MenuWindow
 from turbotui.app.screen_table import watch_memory
+from turbotui.app.sessions import CollectorSession
 from turbotui.app.watch import Watch
-from turbotui.app.watched import CollectorSession
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT

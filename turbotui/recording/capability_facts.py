@@ -13,8 +13,8 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said, reason_from, whole
 from turbotui.recording.recorded_source import RecordedSource
-from turbotui.recording.said import Said, reason_from, whole
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.beside import Beside
 from turbotui.sources.source import Defined, Probe, Source

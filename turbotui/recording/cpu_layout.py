@@ -14,7 +14,7 @@ from turbotui.quantities.signals import Behavior, Raw, SignalId
 from turbotui.recording.capability_facts import capabilities_from, capability_facts
 from turbotui.recording.codec import CLOCK_OF_TICK, NO_COLUMN, ColumnLayout, LaneLayout, TableTick
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.said import Said, whole
+from turbotui.recording.json_values import Said, whole
 from turbotui.recording.tick_decoder import DecodedTick
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.snapshot import Snapshot

@@ -14,7 +14,7 @@ from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import Spy, SpyPlan, Target
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.said import Said, whole
+from turbotui.recording.json_values import Said, whole
 
 _COUNTER, _EVENTS, _UNITS, _SPIES = "counter", "events", "units", "spies"
 

@@ -17,8 +17,8 @@ from turbotui.recording.framing import (
     RecordKind,
     RecordParser,
 )
+from turbotui.recording.json_values import unpacked
 from turbotui.recording.machine_facts import Header, header_from
-from turbotui.recording.said import unpacked
 from turbotui.recording.stream_writer import INDEX, OFFSET
 from turbotui.untrusted import original
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from turbotui.machine.gathered.model import Gathered
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said
 from turbotui.recording.recorded_host import KeptAnswers
-from turbotui.recording.said import Said
 from turbotui.untrusted import decoded
 
 

@@ -16,8 +16,8 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.topology import Topology
 from turbotui.recording.framing import DamagedError, RecordingError
+from turbotui.recording.json_values import Said
 from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
-from turbotui.recording.said import Said
 
 FORMAT: Final = 1
 """The version of the format; a reader refuses later versions, whose records mean something else."""

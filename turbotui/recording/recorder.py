@@ -14,11 +14,11 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.own_files import open_recording
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.journal_file import JournalFile
+from turbotui.recording.json_values import packed
 from turbotui.recording.kept_files import kept_facts
 from turbotui.recording.machine_facts import Header, header_of
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.rows import IntervalRows, rows_payload
-from turbotui.recording.said import packed
 from turbotui.recording.stream_writer import Event, Gap, StreamWriter
 from turbotui.recording.tiers import FULL, SnapshotEncoder, Tier
 from turbotui.recording.watching import Changes

@@ -10,10 +10,10 @@ from typing import Final, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_from
 from turbotui.recording.framing import Damage, DamagedError, Record, RecordKind
+from turbotui.recording.json_values import Said, unpacked
 from turbotui.recording.kept_files import kept_from
 from turbotui.recording.machine_facts import Header, header_from
 from turbotui.recording.recorded_host import KeptAnswers
-from turbotui.recording.said import Said, unpacked
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import TickDecoder, head_of
 from turbotui.sampling.capabilities import Capabilities

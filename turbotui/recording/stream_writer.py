@@ -10,8 +10,8 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_facts
 from turbotui.recording.framing import Record, RecordKind, framed
+from turbotui.recording.json_values import packed
 from turbotui.recording.machine_facts import Header, header_facts
-from turbotui.recording.said import packed
 from turbotui.recording.tiers import EncodedTick, Tier
 
 INDEX: Final = struct.Struct("<qqQQQI")

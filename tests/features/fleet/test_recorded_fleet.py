@@ -24,9 +24,9 @@ from turbotui.features.fleet.server import Server, ServerAccess
 from turbotui.features.fleet.session import FleetSession
 from turbotui.recording import read
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import packed, unpacked
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.rows import RecordedRows
-from turbotui.recording.said import packed, unpacked
 from turbotui.sampling.frame import Frame
 from turbotui.untrusted import in_cell, visible
 from turbotui.widgets.segment_lines import SegmentLines

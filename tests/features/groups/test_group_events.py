@@ -22,7 +22,7 @@ from turbotui.features.groups.tables import group_table
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason
-from turbotui.recording.said import Said
+from turbotui.recording.json_values import Said
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.energy import Energy
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host

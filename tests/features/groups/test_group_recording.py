@@ -16,8 +16,8 @@ from turbotui.features.groups.model import CGROUP, CONTROL, DOMAIN, Group, Group
 from turbotui.features.groups.recorded_groups import GroupRecord, group_record, record_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said
 from turbotui.recording.rows import GROUPS_STREAM
-from turbotui.recording.said import Said
 from turbotui.simulated.strain_files import GROUPS
 from turbotui.untrusted import json_text
 

@@ -94,7 +94,7 @@ async def test_the_memorys_traffic_is_read_while_the_screen_is_looked_at_and_a_w
         assert any("imc" in name for name in session.beside)
         await pilot.press("1")
         await pilot.pause()
-        assert session.beside == screen.view.traffic.signals()  # for five minutes: see app/lingering.py
+        assert session.beside == screen.view.traffic.signals()  # for five minutes: see app/column_requests.py
 
 
 async def test_the_rooflines_counters_are_read_and_others_beside_them_after_it() -> None:

@@ -39,8 +39,8 @@ from turbotui.machine.tasks.proc_facts import Stat, TaskFacts, TaskKey
 from turbotui.machine.tasks.run_queue import Waited
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said, packed, unpacked
 from turbotui.recording.recorder import Recorder
-from turbotui.recording.said import Said, packed, unpacked
 from turbotui.recording.tiers import TEN_SECONDS
 
 GOLDEN = Path(__file__).parents[2] / "recording" / "golden"

@@ -29,9 +29,9 @@ from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.tasks.sets import Mode, TaskSampling, When
 from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser
 from turbotui.recording.journal import Journal
+from turbotui.recording.json_values import Said, packed, unpacked
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.rows import TASKS_STREAM
-from turbotui.recording.said import Said, packed, unpacked
 from turbotui.recording.tiers import TEN_SECONDS
 from turbotui.simulated import ManualClock, simulated_host
 

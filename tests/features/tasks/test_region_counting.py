@@ -39,8 +39,8 @@ from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said, packed, unpacked
 from turbotui.recording.recorder import Recorder
-from turbotui.recording.said import Said, packed, unpacked
 from turbotui.region_marks import VARIABLE
 
 _PAGES = 24_000

@@ -27,7 +27,7 @@ from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterv
 from turbotui.features.topdown.thread_rows import thread_rows
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.said import Said, packed, unpacked
+from turbotui.recording.json_values import Said, packed, unpacked
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.segment_lines import SegmentLines
 

@@ -27,8 +27,8 @@ from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe
 from turbotui.machine.regions import RegionMark, RegionTimes
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said, packed, unpacked
 from turbotui.recording.rows import IntervalRows
-from turbotui.recording.said import Said, packed, unpacked
 
 _PAGES = 12_000
 _PROGRAM = TOUCH + f"""

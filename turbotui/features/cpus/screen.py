@@ -9,7 +9,7 @@ from turbotui.app.actions import Where, bindings_for
 from turbotui.app.add import AddCounter, CpuAdditions
 from turbotui.app.category import CategoryKeys
 from turbotui.app.picker import Picker
-from turbotui.app.saved import CounterView, name_prompt, profile_of
+from turbotui.app.saved_views import CounterView, name_prompt, profile_of
 from turbotui.features.cpus.table_screen import TableBase
 from turbotui.features.spies.window import SpyForm
 from turbotui.quantities.filters import Filter

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import ClassVar, TypeAlias
 
 from turbotui.app import scales
-from turbotui.app.earlier import EarlierCells
+from turbotui.app.earlier_cells import EarlierCells
 from turbotui.app.one_cell import FrameCell
-from turbotui.app.saved import CounterView, view_of
+from turbotui.app.saved_views import CounterView, view_of
 from turbotui.app.table_keys import TableKeys
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn

@@ -11,8 +11,8 @@ from turbotui.features.fleet.columns import AGE
 from turbotui.features.fleet.engine import FleetQuestion, judged_by
 from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said
 from turbotui.recording.rows import FLEET_STREAM, RecordedRows
-from turbotui.recording.said import Said
 from turbotui.sampling.frame import Frame
 
 T = TypeVar("T")

@@ -120,7 +120,7 @@ class WatchedFleet(Protocol):
 
 
 class FleetSession(FixedColumns):
-    """`app.watched.WatchedSession` and `CollectorSession` of a fleet: its frames have no counters, only times.
+    """`app.sessions.WatchedSession` and `CollectorSession` of a fleet: its frames have no counters, only times.
 
     Args:
         reader: queries the server.

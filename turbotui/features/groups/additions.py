@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from turbotui.app.watched import WatchedSession
+from turbotui.app.sessions import WatchedSession
 from turbotui.errors import UsageError
 from turbotui.events.set_files import EventSet
 from turbotui.features.groups.event_columns import quantity_of

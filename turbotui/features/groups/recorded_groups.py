@@ -15,8 +15,8 @@ from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said, reason_from
 from turbotui.recording.rows import GROUPS_STREAM, FindRows, rows_of_interval
-from turbotui.recording.said import Said, reason_from
 from turbotui.sampling.energy import energy_of
 from turbotui.sampling.frame import Frame
 

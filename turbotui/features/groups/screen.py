@@ -11,10 +11,10 @@ from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.graph import Graph
+from turbotui.app.sessions import CollectorSession, PlayedSession
 from turbotui.app.text_window import TextWindow
 from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
-from turbotui.app.watched import CollectorSession, PlayedSession
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.additions import GroupAdditions
 from turbotui.features.groups.columns import COLUMNS, GroupColumn, needed

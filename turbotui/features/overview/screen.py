@@ -10,8 +10,8 @@ from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.searching import SearchScreen, next_match
+from turbotui.app.sessions import CollectorSession
 from turbotui.app.watch import Watch
-from turbotui.app.watched import CollectorSession
 from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
 from turbotui.features.overview.cpu_numbers import cpu_numbers

@@ -18,7 +18,7 @@ from turbotui.sources.source import Source
 
 
 class RecordedSession(FixedColumns):
-    """An `app.watched.WatchedSession` of a recording, which ignores requests for more signals.
+    """An `app.sessions.WatchedSession` of a recording, which ignores requests for more signals.
 
     Attributes:
         machine: the machine as recorded.

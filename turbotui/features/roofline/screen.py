@@ -13,9 +13,9 @@ from textual.widget import Widget
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.graph import Graph
 from turbotui.app.row_table import RowTableScreen
+from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
 from turbotui.app.watch import Watch
-from turbotui.app.watched import PlayedSession
 from turbotui.features.roofline.export import svg_text
 from turbotui.features.roofline.machine_curves import MachineCurves
 from turbotui.features.roofline.point_table import point_table

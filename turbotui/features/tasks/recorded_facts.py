@@ -9,7 +9,7 @@ from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.machine.tasks.group_names import GroupName
 from turbotui.machine.tasks.proc_facts import Stat, TaskFacts, TaskKey
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.said import Said, whole
+from turbotui.recording.json_values import Said, whole
 
 _MOST_WORDS: Final = 256
 """Characters of a command line that are kept: it is written with each interval in which its process ran."""

@@ -9,7 +9,7 @@ from turbotui.features.tasks.loads import SampledLoads
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.machine.tasks.load_records import LoadCounts, Served
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.said import Said, reason_facts, reason_from
+from turbotui.recording.json_values import Said, reason_facts, reason_from
 
 _SUMS: Final = ("timed", "cycles", "squares")
 

@@ -13,7 +13,7 @@ from turbotui.features.tasks.waits import Waits
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist
 from turbotui.machine.tasks.run_queue import Waited
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.said import Said, reason_facts, reason_from, whole
+from turbotui.recording.json_values import Said, reason_facts, reason_from, whole
 
 _TIMES: Final = ("queued", "times", "longest", "pushed", "held", "storage", "asleep")
 _WHYS: Final = ("why_no_records", "why_no_wakeups", "why_no_delay")

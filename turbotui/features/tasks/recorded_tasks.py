@@ -28,8 +28,8 @@ from turbotui.machine.tasks.sets import Mode, TaskSampling, When
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said, reason_facts, reason_from
 from turbotui.recording.rows import TASKS_STREAM, FindRows, rows_of_interval
-from turbotui.recording.said import Said, reason_facts, reason_from
 from turbotui.sampling.frame import Frame
 
 E = TypeVar("E", bound=Enum)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
-from turbotui.app.watched import PlayedSession
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.region_counting import MarkedCommand
 from turbotui.features.tasks.region_totals import RegionRecord, RegionTotals, regions_of

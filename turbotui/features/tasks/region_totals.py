@@ -14,8 +14,8 @@ from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said, reason_facts, reason_from
 from turbotui.recording.rows import REGIONS_STREAM, FindRows, rows_of_interval
-from turbotui.recording.said import Said, reason_facts, reason_from
 from turbotui.sampling.frame import Frame
 
 

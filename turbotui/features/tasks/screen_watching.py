@@ -10,10 +10,10 @@ from typing import Protocol, runtime_checkable
 from textual.message import Message
 
 from turbotui.app.graph import Graph
+from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
 from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
-from turbotui.app.watched import PlayedSession
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.applications import EVERYTHING, Application
 from turbotui.features.tasks.columns import TaskInputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sized
 from typing import Generic, TypeVar
 
-from turbotui.app.watched import PlayedSession
+from turbotui.app.sessions import PlayedSession
 from turbotui.dataclass import dataclass
 from turbotui.recording.rows import FindRows
 from turbotui.sampling.frame import Frame

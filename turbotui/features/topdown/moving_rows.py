@@ -8,8 +8,8 @@ from typing import Generic, TypeVar
 
 from textual.message import Message
 
+from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
-from turbotui.app.watched import PlayedSession
 from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.moving_past import MovingPast

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.said import Said, reason_facts, reason_from
+from turbotui.recording.json_values import Said, reason_facts, reason_from
 
 
 def group_facts(counts: Sequence[Counts]) -> list[dict[str, object]]:

@@ -10,8 +10,8 @@ from turbotui.features.topdown.recorded_counts import group_facts, groups_from
 from turbotui.features.topdown.region_slots import RegionCount, RegionInterval, RegionSpan
 from turbotui.machine.regions import RegionExtent
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said
 from turbotui.recording.rows import REGION_SLOTS_STREAM, FindRows, rows_of_interval
-from turbotui.recording.said import Said
 from turbotui.sampling.frame import Frame
 
 

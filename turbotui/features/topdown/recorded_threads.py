@@ -14,8 +14,8 @@ from turbotui.features.topdown.recorded_counts import group_facts, groups_from
 from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterval
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.json_values import Said, reason_facts, reason_from
 from turbotui.recording.rows import TOPDOWN_STREAM, FindRows, rows_of_interval
-from turbotui.recording.said import Said, reason_facts, reason_from
 from turbotui.sampling.frame import Frame
 
 

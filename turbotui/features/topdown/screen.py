@@ -11,8 +11,8 @@ from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.row_table import RowTableScreen
+from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
-from turbotui.app.watched import PlayedSession
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.moving_rows import MovingRows, MovingRowsReady

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
-from turbotui.app.watched import PlayedSession
 from turbotui.features.tasks.region_counting import MarkedCommand, RegionCounting
 from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.topdown.model import TopdownRow

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
-from turbotui.app.watched import PlayedSession
 from turbotui.errors import MachineError
 from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.topdown.model import TopdownRow

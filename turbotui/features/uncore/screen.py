@@ -13,8 +13,8 @@ from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.row_table import RowTableScreen, RowWidget
+from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
-from turbotui.app.watched import PlayedSession
 from turbotui.events.uncore.fields import fields_of
 from turbotui.features.uncore.absence import NOT_RECORDED, why_none
 from turbotui.features.uncore.counters import UncoreCounters

@@ -10,8 +10,8 @@ import pytest
 from fakes import FakeSession
 from simsession import SimulatedSession
 
+from turbotui.app.column_requests import LINGER, Lingering, Visited
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.lingering import LINGER, Lingering, Visited
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import SignalId

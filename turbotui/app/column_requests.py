@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, Generic, TypeVar
 
-from turbotui.app.watched import WatchedSession
+from turbotui.app.sessions import WatchedSession
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW
