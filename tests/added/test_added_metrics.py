@@ -20,7 +20,7 @@ from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.event_columns import joined_metrics
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.recording.definition_facts import definition_facts, definition_from
-from turbotui.recording.json_values import Said
+from turbotui.recording.json_values import JsonValue
 from turbotui.sampling.evidence import worked
 from turbotui.sampling.history import History
 from turbotui.simulated import SimulatedHost
@@ -245,7 +245,7 @@ def test_a_recording_has_the_same_metric() -> None:
         here.add("metric:of_packages")
         for one in here.session.events:
             written = json.loads(json.dumps(definition_facts(one.source.definition)))
-            found = definition_from(Said(written, "a test"))
+            found = definition_from(JsonValue(written, "a test"))
             assert isinstance(found, CountedEvents)
             assert found == one.source.definition
         assert column.rule is not None
@@ -289,7 +289,7 @@ def test_a_metric_added_later_takes_the_counters_that_are_open() -> None:
         assert second.rule is not None
         assert frame.cell(second.rule, cpu_row(5)) == 1.0
         (written,) = (json.loads(json.dumps(definition_facts(one.source.definition))) for one in here.session.events)
-        found = definition_from(Said(written, "a test"))
+        found = definition_from(JsonValue(written, "a test"))
         assert isinstance(found, CountedEvents)
         assert [column.name for column in found.request.columns] == ["tma_memory", "tma_backend"]
         here.session.remove("tma_memory")

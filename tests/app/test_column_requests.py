@@ -10,7 +10,7 @@ import pytest
 from fakes import FakeSession
 from simsession import SimulatedSession
 
-from turbotui.app.column_requests import LINGER, Lingering, Visited
+from turbotui.app.column_requests import KEEP_READING, ColumnRequests, RecentScreens
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
@@ -57,19 +57,19 @@ def frame_of(session: FakeSession, missing: dict[SignalId, Unavailable] | None =
 def test_a_column_lingers_for_five_minutes_unless_it_was_hidden() -> None:
     session, clock = Asked(), Clock()
     session.start(lambda _frame: None)
-    lingering = Lingering(session, clock)
+    requests = ColumnRequests(session, clock)
     c6, c1, tmp = (session.catalog.by_id[name] for name in ("CPU%c6", "CPU%c1", "PkgTmp"))
-    lingering.want([c6, c1])
+    requests.want([c6, c1])
     assert {"CPU%c6", "CPU%c1", tmp.id, "PkgWatt"} <= session.wanted
     clock.now = 10.0
-    lingering.want([], hidden=["CPU%c1"])
+    requests.want([], hidden=["CPU%c1"])
     assert "CPU%c6" in session.wanted
     assert "CPU%c1" not in session.wanted
-    clock.now += LINGER - 1.0
-    lingering.look(frame_of(session))
+    clock.now += KEEP_READING - 1.0
+    requests.look(frame_of(session))
     assert "CPU%c6" in session.wanted
     clock.now += 1.0
-    lingering.look(frame_of(session))
+    requests.look(frame_of(session))
     assert "CPU%c6" not in session.wanted
     assert "PkgWatt" in session.wanted, "what costs nothing is read always"
 
@@ -77,41 +77,41 @@ def test_a_column_lingers_for_five_minutes_unless_it_was_hidden() -> None:
 def test_nothing_lingers_where_descriptors_are_short() -> None:
     session, clock = Asked(), Clock()
     session.start(lambda _frame: None)
-    lingering = Lingering(session, clock)
-    lingering.want([session.catalog.by_id["CPU%c6"]])
-    lingering.want([])
+    requests = ColumnRequests(session, clock)
+    requests.want([session.catalog.by_id["CPU%c6"]])
+    requests.want([])
     assert "CPU%c6" in session.wanted
-    lingering.look(frame_of(session, {"x": Unavailable(Reason.NO_DESCRIPTORS, "none left")}))
+    requests.look(frame_of(session, {"x": Unavailable(Reason.NO_DESCRIPTORS, "none left")}))
     assert "CPU%c6" not in session.wanted
 
 
 def test_sources_beside_linger_and_give_way_to_those_that_are_shown() -> None:
     session, clock = Asked(), Clock()
     session.start(lambda _frame: None)
-    lingering = Lingering(session, clock)
+    requests = ColumnRequests(session, clock)
     uncore, roofline, table = object(), object(), object()
-    lingering.read_also(uncore, [Named("imc"), Named("upi")], frozenset({"a"}))  # type: ignore[list-item]  # a name will do
-    lingering.read_also(roofline, [Named("imc")], frozenset({"b"}))  # type: ignore[list-item]  # as above
+    requests.read_also(uncore, [Named("imc"), Named("upi")], frozenset({"a"}))  # type: ignore[list-item]  # a name will do
+    requests.read_also(roofline, [Named("imc")], frozenset({"b"}))  # type: ignore[list-item]  # as above
     assert sorted(session.beside[0]) == ["imc", "upi"]
     assert session.beside[1] == {"a", "b"}
     clock.now = 100.0
-    lingering.read_also(table, [], frozenset())
-    clock.now = LINGER
-    lingering.look(frame_of(session))
+    requests.read_also(table, [], frozenset())
+    clock.now = KEEP_READING
+    requests.look(frame_of(session))
     assert session.beside == (("imc",), frozenset({"b"}))
-    clock.now = LINGER + 100.0
-    lingering.look(frame_of(session))
+    clock.now = KEEP_READING + 100.0
+    requests.look(frame_of(session))
     assert not session.beside[0]
 
 
 def test_screens_that_were_left_are_known_for_five_minutes() -> None:
     clock = Clock()
-    visited: Visited[str] = Visited(clock)
-    assert visited.beside("cpus") == ()
+    recent: RecentScreens[str] = RecentScreens(clock)
+    assert recent.beside("cpus") == ()
     clock.now = 1.0
-    assert visited.beside("power") == ("cpus",)
-    clock.now = LINGER
-    assert visited.beside("map") == ("power",)
+    assert recent.beside("power") == ("cpus",)
+    clock.now = KEEP_READING
+    assert recent.beside("map") == ("power",)
 
 
 @pytest.mark.parametrize("way", ["4", "8", "5"])

@@ -138,7 +138,7 @@ async def test_counters_are_open_while_the_screen_is_shown_and_for_some_minutes_
         assert opened <= set(session.host._open), "no counter began anew"
         await press(pilot, "1")
         await pilot.pause()
-        screen.watch_state._lingering._clock = lambda: math.inf
+        screen.watch_state._requests._clock = lambda: math.inf
         session.tick(2)
         await pilot.pause()
         session.tick(2)

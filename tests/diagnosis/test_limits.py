@@ -223,12 +223,12 @@ def test_other_sentences() -> None:
 def test_what_cannot_be_told_is_said_with_what_is_missing() -> None:
     why = {"Throttle": Unavailable(Reason.NO_HARDWARE, "no register"), "PL1": Unavailable(Reason.NO_HARDWARE, "none"),
            "Bzy_MHz": Unavailable(Reason.VIRTUALISED, "not given", "ask the host")}
-    blind = verdict(facts({"Bzy_MHz": None}, why=why), LimitState.UNTOLD)
+    blind = verdict(facts({"Bzy_MHz": None}, why=why), LimitState.UNKNOWN)
     assert sentence(blind) == (
         "whether anything holds package 0 back cannot be told: 99 % busy, and its clock cannot be read here")
     assert [what for what, _ in blind.missing_evidence()] == ["throttle reasons", "power limits", "clock"]
     del why["Bzy_MHz"]
-    slow = verdict(facts(why=why), LimitState.UNTOLD)
+    slow = verdict(facts(why=why), LimitState.UNKNOWN)
     assert sentence(slow) == ("what holds package 0 at 2,100 of 3,800 MHz cannot be told: "
                               "no throttle reasons or power limits can be read here")
     assert mark(slow) == "?"
@@ -239,10 +239,10 @@ def test_what_cannot_be_told_is_said_with_what_is_missing() -> None:
 
 def test_what_is_late_can_be_read_here_all_the_same() -> None:
     late = Unavailable(Reason.LATE, "cpu 0 did not answer in time")
-    blind = verdict(facts({"Bzy_MHz": None}, why={"Bzy_MHz": late}), LimitState.UNTOLD)
+    blind = verdict(facts({"Bzy_MHz": None}, why={"Bzy_MHz": late}), LimitState.UNKNOWN)
     assert sentence(blind).endswith("and its clock is late in this interval")
     why = {"Throttle": late, "PL1": late}
-    assert sentence(verdict(facts(why=why), LimitState.UNTOLD)).endswith(
+    assert sentence(verdict(facts(why=why), LimitState.UNKNOWN)).endswith(
         "cannot be told: throttle reasons and power limits are late in this interval")
     free = facts({"Bzy_MHz": 3000.0}, why=why)
     assert how_known(verdict(free, LimitState.FREE)) == (

@@ -32,7 +32,7 @@ READ: Final = frozenset({"UsageError", "MachineError", "TurbotuiError", "StatErr
 """Errors whose texts people read as they are."""
 
 
-class Said(NamedTuple):
+class JsonValue(NamedTuple):
     """The texts of an `Unavailable` as the code has them, `{}` for what is filled in."""
 
     line: int
@@ -65,14 +65,14 @@ def nodes(path: Path) -> tuple[ast.Call | ast.Raise, ...]:
     return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call | ast.Raise))
 
 
-def reasons(path: Path) -> Iterator[Said]:
+def reasons(path: Path) -> Iterator[JsonValue]:
     """Every `Unavailable` that a module makes."""
     for node in nodes(path):
         if not isinstance(node, ast.Call) or name_of(node.func) != "Unavailable":
             continue
         given = dict(zip(("reason", "detail", "remedy"), node.args, strict=False))
         given |= {one.arg: one.value for one in node.keywords if one.arg is not None}
-        yield Said(node.lineno, name_of(given["reason"]), text_of(given["detail"]), text_of(given.get("remedy")))
+        yield JsonValue(node.lineno, name_of(given["reason"]), text_of(given["detail"]), text_of(given.get("remedy")))
 
 
 def errors(path: Path) -> Iterator[tuple[int, str]]:

@@ -15,7 +15,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.topology import CpuPlace, read_topology
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.recording.cpu_layout import topology_facts, topology_from
-from turbotui.recording.json_values import Said
+from turbotui.recording.json_values import JsonValue
 from turbotui.simulated import simulated_host
 from turbotui.tables.row_names import row_name
 
@@ -67,9 +67,9 @@ def test_names_are_rows_words_and_are_recorded() -> None:
     assert row_name(topology, row, inside=True) == "CCD 1"
     assert row_name(topology, row) == "CCD 1 of package 1"
     facts = json.loads(json.dumps(topology_facts(topology)))
-    assert topology_from(Said(facts, "topology")).chiplets == topology.chiplets
+    assert topology_from(JsonValue(facts, "topology")).chiplets == topology.chiplets
     del facts["chiplets"]  # a recording of before
-    assert topology_from(Said(facts, "topology")).chiplets == {}
+    assert topology_from(JsonValue(facts, "topology")).chiplets == {}
     bare = dataclasses.replace(topology, chiplets={})
     assert row_name(bare, RowId(Scope.L3, row.key)).startswith("L3 ")
 

@@ -14,8 +14,8 @@ from turbotui.machine.tasks.load_records import (
     LoadCounts,
     LoadRecords,
     Served,
+    has_data_source,
     is_load,
-    is_told,
     loads_of_all,
     sample,
     served_by,
@@ -76,7 +76,7 @@ def test_the_kernels_words_for_what_served_a_load(word: int, served: Served) -> 
 @pytest.mark.parametrize(("word", "load", "told"), [(0, False, False), (1, False, False), (2, True, True),
                                                      (4, False, True), (8, False, True)])
 def test_only_loads_are_loads(word: int, load: bool, told: bool) -> None:
-    assert (is_load(word), is_told(word)) == (load, told)
+    assert (is_load(word), has_data_source(word)) == (load, told)
 
 
 def test_means_and_shares_of_known_loads() -> None:

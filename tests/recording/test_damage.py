@@ -227,7 +227,7 @@ def test_two_writers_are_refused_and_a_second_session_is_appended(tmp_path: Path
         assert journal.check() == ()
 
 
-class Elsewhere(DelegatingHost):
+class ForwardedHost(DelegatingHost):
     """A host with the same files under another machine name, or of another kind (real, simulated)."""
 
     def __init__(self, host: Host, name: str, kind: HostKind) -> None:
@@ -253,7 +253,7 @@ def test_a_recording_is_not_continued_by_another_machine(
     """Readers are told of the machine that a file begins with: simulated numbers behind real ones would be real."""
     path = written(tmp_path / "one.ttj", 3)
     before, own = path.read_bytes(), machine(TOPOLOGY)
-    other = replace(own, host=Elsewhere(own.host, name, kind), model=replace(own.model, name=model))
+    other = replace(own, host=ForwardedHost(own.host, name, kind), model=replace(own.model, name=model))
     for attempt in (lambda: Recorder(str(path), other), lambda: RotatingRecorder(str(path), other, Retention())):
         with pytest.raises(RecordingError, match=r"holds a recording of the RECORDED machine made .*name another file"):
             attempt()

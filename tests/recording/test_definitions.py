@@ -21,7 +21,7 @@ from turbotui.quantities.spies import Spy, SpyPlan, Target
 from turbotui.recording import capability_facts, machine_facts
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, packed, unpacked
+from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.recording.machine_facts import Header, header_facts, header_of
 from turbotui.recording.recorded_source import RecordedSource, definitions_of, recorded_catalog
 from turbotui.recording.recorder import Recorder
@@ -54,14 +54,14 @@ def test_every_definition_is_the_same_again(definition: Definition) -> None:
 
 
 def test_a_definition_of_a_later_version_is_none_and_a_wrong_one_is_damage() -> None:
-    assert definition_from(Said({"later": {"any": 1}}, "a source")) is None
+    assert definition_from(JsonValue({"later": {"any": 1}}, "a source")) is None
     seen = set()
     for definition in DEFINITIONS:
         facts = definition_facts(definition)
         for path in _paths(facts):
             wrong: object
             for wrong in (None, [], {}, "{(", -1, 2.5):
-                said = Said(_with(facts, path, wrong), "a source")
+                said = JsonValue(_with(facts, path, wrong), "a source")
                 try:
                     definition_from(said)
                 except DamagedError as error:

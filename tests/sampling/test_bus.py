@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patience import PATIENCE
 
-from turbotui.sampling.bus import Bus, Every, Latest
+from turbotui.sampling.bus import Bus, EveryItem, LatestItem
 
 
 @given(st.lists(st.none() | st.integers(1, 9)))
 def test_the_latest_item_replaces_what_nobody_took_and_is_counted(steps: list[int | None]) -> None:
-    box: Latest[int] = Latest()
+    box: LatestItem[int] = LatestItem()
     waiting: int | None = None
     skipped = 0
     for step in steps:  # None takes, a number is put
@@ -29,7 +29,7 @@ def test_the_latest_item_replaces_what_nobody_took_and_is_counted(steps: list[in
 
 def test_a_view_is_woken_for_each_item() -> None:
     woken: list[int | None] = []
-    box: Latest[int] = Latest(lambda: woken.append(box.take()))
+    box: LatestItem[int] = LatestItem(lambda: woken.append(box.take()))
     for item in range(3):
         box.put(item)
     assert woken == [0, 1, 2]
@@ -38,7 +38,7 @@ def test_a_view_is_woken_for_each_item() -> None:
 
 @given(st.lists(st.integers()), st.integers(1, 8))
 def test_every_item_comes_in_order_up_to_the_bound_and_the_rest_is_counted(items: list[int], bound: int) -> None:
-    box: Every[int] = Every(bound)
+    box: EveryItem[int] = EveryItem(bound)
     for item in items:
         box.put(item)
     box.close()
@@ -47,7 +47,7 @@ def test_every_item_comes_in_order_up_to_the_bound_and_the_rest_is_counted(items
 
 
 def test_closing_a_full_queue_does_not_wait_for_its_reader() -> None:
-    box: Every[int] = Every(1)
+    box: EveryItem[int] = EveryItem(1)
     box.put(1)
     closer = threading.Thread(target=box.close, daemon=True)
     closer.start()
@@ -57,7 +57,7 @@ def test_closing_a_full_queue_does_not_wait_for_its_reader() -> None:
 
 
 def test_a_reader_waits_for_items_and_ends_with_the_queue() -> None:
-    box: Every[int] = Every()
+    box: EveryItem[int] = EveryItem()
     found: list[int] = []
     reader = threading.Thread(target=lambda: found.extend(box), daemon=True)
     reader.start()
@@ -71,8 +71,8 @@ def test_a_reader_waits_for_items_and_ends_with_the_queue() -> None:
 
 def test_the_bus_gives_every_mailbox_every_item_from_when_it_was_attached() -> None:
     bus: Bus[int] = Bus()
-    first: Every[int] = Every()
-    second: Latest[int] = Latest()
+    first: EveryItem[int] = EveryItem()
+    second: LatestItem[int] = LatestItem()
     bus.attach(first)
     bus.publish(1)
     bus.attach(second)

@@ -121,7 +121,7 @@ def test_amd_without_limits_and_reasons_admits_that_it_cannot_tell() -> None:
     assert all(one.verdict.state is not LimitState.HELD for one in found)
     bound = [one.verdict for one in found if one.limited > 0.95]
     assert len(bound) > 8
-    assert {verdict.state for verdict in bound} == {LimitState.UNTOLD}
+    assert {verdict.state for verdict in bound} == {LimitState.UNKNOWN}
     for verdict in bound:
         assert {what for what, _ in verdict.missing_evidence()} == {"throttle reasons", "power limits"}
         assert "cannot be told" in sentence(verdict)
@@ -129,7 +129,7 @@ def test_amd_without_limits_and_reasons_admits_that_it_cannot_tell() -> None:
 
 def test_grace_at_its_highest_clock_is_not_called_held() -> None:
     found, _ = intervals("grace-2s", 12, 18.0)
-    assert all(one.verdict.state not in {LimitState.HELD, LimitState.UNTOLD} for one in found)
+    assert all(one.verdict.state not in {LimitState.HELD, LimitState.UNKNOWN} for one in found)
     busy = [one.verdict for one in found if (one.verdict.facts.busy or 0) > 99]
     assert busy
     assert {verdict.state for verdict in busy} == {LimitState.AT_TOP}
@@ -138,7 +138,7 @@ def test_grace_at_its_highest_clock_is_not_called_held() -> None:
 def test_a_guest_says_why_nothing_can_be_told() -> None:
     found, _ = intervals("guest", 4, 20.0)
     for one in found:
-        assert one.verdict.state is LimitState.UNTOLD
+        assert one.verdict.state is LimitState.UNKNOWN
         assert "clock cannot be read" in sentence(one.verdict)
         assert len(one.verdict.missing_evidence()) == 5
         assert all(why.detail for _, why in one.verdict.missing_evidence())

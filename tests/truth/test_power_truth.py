@@ -92,6 +92,6 @@ def test_what_only_root_may_read_is_listed_with_what_helps_and_the_battery_tells
     assert package.why is not None
     assert package.why.reason is Reason.NOT_PERMITTED
     assert package.why.remedy
-    assert found.told_by is not None
-    assert found.told_by.kind == "battery"
+    assert found.total_figure is not None
+    assert found.total_figure.kind == "battery"
     assert "package not permitted" in sentence(found)

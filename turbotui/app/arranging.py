@@ -25,7 +25,7 @@ _LEAST_NAME: Final = 8
 """Width of a column's name before the keys."""
 
 
-class Arranges(Protocol):
+class MovableColumns(Protocol):
     """A table whose columns can be moved and resized; each method reports what it did."""
 
     def move_column(self, name: ColumnId, by: int) -> str:
@@ -71,7 +71,7 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
         return [column.id for column in self._table.columns_in_order]
 
     def move_column(self, name: ColumnId, by: int) -> str:
-        """See `Arranges.move_column`; swaps with the drawn neighbour, or else with the next column."""
+        """See `MovableColumns.move_column`; swaps with the drawn neighbour, or else with the next column."""
         columns = {column.id: column for column in self._table.columns_in_order}
         if name not in columns:
             return f"{name} is not shown: Space shows it"
@@ -87,7 +87,7 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
         return f"{name} stands {'behind' if by > 0 else 'before'} {beside[at]}: Ctrl+S remembers it"
 
     def size_column(self, name: ColumnId, by: int) -> str:
-        """See `Arranges.size_column`."""
+        """See `MovableColumns.size_column`."""
         column = next((column for column in self._table.columns_in_order if column.id == name), None)
         width = None if column is None else self._table.width_of(column)
         if column is None or width is None:

@@ -17,8 +17,8 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import free_columns
 from turbotui.sources.source import Source
 
-LINGER: Final = 300.0
-"""Seconds."""
+KEEP_READING: Final = 300.0
+"""Seconds for which the columns of a screen are read after the user left it."""
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class _Beside:
     until: float | None = None
 
 
-class Lingering:
+class ColumnRequests:
     """The columns that are read for the screens: those shown now, those shown recently, and those that cost nothing.
 
     Args:
@@ -52,13 +52,13 @@ class Lingering:
         self._beside: dict[object, _Beside] = {}
 
     def want(self, columns: Iterable[CounterColumn], hidden: Collection[ColumnId] = ()) -> None:
-        """Read these columns from now on; earlier columns are read for `LINGER` longer.
+        """Read these columns from now on; earlier columns are read for `KEEP_READING` seconds longer.
 
         Args:
             columns: of the current view.
-            hidden: columns that the user removed, which do not linger.
+            hidden: columns that the user removed, which are not read any longer.
         """
-        until = self._clock() + LINGER
+        until = self._clock() + KEEP_READING
         wanted = {column.id: column for column in columns}
         self._until |= {name: (column, until) for name, column in self._now.items()}
         self._until = {
@@ -67,14 +67,14 @@ class Lingering:
         self._ask()
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Read signals of sources for one screen; those of other screens are read for `LINGER` longer.
+        """Read signals of sources for one screen; those of other screens are read for `KEEP_READING` seconds longer.
 
         Args:
             owner: the screen that shows them; its earlier request is replaced.
             sources: sources of signals that the session does not know.
             signals: what to read; none for nothing beside columns.
         """
-        until = self._clock() + LINGER
+        until = self._clock() + KEEP_READING
         for other, beside in self._beside.items():
             if beside.until is None and other is not owner:
                 beside.until = until
@@ -128,8 +128,8 @@ def _can_be_multiplexed(column: CounterColumn, capabilities: Capabilities) -> bo
     return any(signal is not None and bool(signal.running) for signal in signals)
 
 
-class Visited(Generic[T]):
-    """Screens left less than `LINGER` ago, which still keep what they need of each frame."""
+class RecentScreens(Generic[T]):
+    """Screens left less than `KEEP_READING` seconds ago, which still keep what they need of each frame."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -138,5 +138,5 @@ class Visited(Generic[T]):
     def beside(self, here: T) -> tuple[T, ...]:
         """Recently left screens, without the current one."""
         now = self._clock()
-        self._seen = {one: at for one, at in self._seen.items() if now - at < LINGER} | {here: now}
+        self._seen = {one: at for one, at in self._seen.items() if now - at < KEEP_READING} | {here: now}
         return tuple(one for one in self._seen if one is not here)

@@ -27,7 +27,7 @@ from turbotui.app.palette import palette_commands
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.remembering import first_screen, own_actions, presented, remember_view
-from turbotui.app.saving_keys import HandsApp
+from turbotui.app.saving_keys import SavingApp
 from turbotui.app.screen_table import SCREENS, screen_named
 from turbotui.app.sessions import CollectorSession, WatchedSession
 from turbotui.app.settings import NO_SETTINGS, PersonalSettings
@@ -57,7 +57,7 @@ class _Asked(Message, bubble=False):
         self.what = what
 
 
-class TurbotuiApp(HandsApp, TourApp):
+class TurbotuiApp(SavingApp, TourApp):
     """The dashboard of one machine.
 
     `run()` returns the exit status; the terminal is restored by Textual whatever happens.

@@ -12,7 +12,7 @@ from textual.app import App
 from textual.driver import Driver
 
 from turbotui.app.base import WatchScreen
-from turbotui.app.column_requests import Visited
+from turbotui.app.column_requests import RecentScreens
 from turbotui.app.containment import Containment
 from turbotui.app.modal import Window
 from turbotui.app.past import Found, PastEvent, TimeCursor
@@ -21,7 +21,7 @@ from turbotui.app.player import Player
 from turbotui.app.prompt import Prompt
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
-from turbotui.sampling.bus import Latest
+from turbotui.sampling.bus import LatestItem
 from turbotui.sampling.collector import loop_here, when_resting
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -56,10 +56,10 @@ class FramesApp(App[int]):
         self.handover: Handover | None = None
         super().__init__(driver_class=driver_class)
         self.watched = watched
-        self._frames: Latest[Frame] = Latest(self._wake)
+        self._frames: LatestItem[Frame] = LatestItem(self._wake)
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self._pending: Frame | None = None
-        self._visited: Visited[WatchScreen] = Visited()
+        self._recent: RecentScreens[WatchScreen] = RecentScreens()
         self._work: asyncio.Task[None] | None = None
         self._playing: asyncio.Task[None] | None = None
         self.open_recorder: Callable[[str, Machine], FrameRecorder] | None = None
@@ -98,7 +98,7 @@ class FramesApp(App[int]):
             return
         watch = self.watched
         base = self._base
-        left = () if base is None else self._visited.beside(base)
+        left = () if base is None else self._recent.beside(base)
         if base is not None:
             groups = [row for screen in (base, *left) for row in screen.groups]
             watch.record(frame, dict.fromkeys(name for screen in (base, *left) for name in screen.sparks), groups)

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from turbotui.app.arranging import Arranges
+from turbotui.app.arranging import MovableColumns
 from turbotui.app.modal import Result, Window
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import StyleRole
@@ -165,7 +165,7 @@ class PickWindow(ListWindow):
     said = "#about"
     placeholder: str = "search"
 
-    def __init__(self, arranges: Arranges | None) -> None:
+    def __init__(self, arranges: MovableColumns | None) -> None:
         super().__init__()
         self._arranges = arranges
         if arranges is not None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from turbotui.app.arranging import Arranges
+from turbotui.app.arranging import MovableColumns
 from turbotui.app.list_window import NAME_ROOM, PickWindow, pick_line
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
@@ -31,7 +31,7 @@ class Picker(PickWindow):
     Picker #about { height: 9; }
     """
 
-    def __init__(self, watch: Watch, changed: Callable[[], None], current: str, arranges: Arranges) -> None:
+    def __init__(self, watch: Watch, changed: Callable[[], None], current: str, arranges: MovableColumns) -> None:
         super().__init__(arranges)
         self._watch = watch
         self._changed = changed

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from turbotui.app.arranging import Arranges
+from turbotui.app.arranging import MovableColumns
 from turbotui.app.list_window import NAME_ROOM, PickWindow, pick_line
 from turbotui.quantities.columns import Column
 from turbotui.quantities.unavailable import Unavailable
@@ -46,7 +46,7 @@ class RowPicker(PickWindow):
     RowPicker #about { height: 6; }
     """
 
-    def __init__(self, table: Choosing, current: str, arranges: Arranges | None = None) -> None:
+    def __init__(self, table: Choosing, current: str, arranges: MovableColumns | None = None) -> None:
         super().__init__(arranges)
         self._choosing = table
         self.first = current

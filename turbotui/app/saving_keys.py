@@ -24,7 +24,7 @@ from turbotui.untrusted import guarded
 _SCREENS_TOLD: Final = 4
 
 
-class HandsApp(ScreensApp):
+class SavingApp(ScreensApp):
     """Saves and copies the view, and says where a key works.
 
     Attributes:

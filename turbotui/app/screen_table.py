@@ -24,7 +24,7 @@ SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
 """Every screen."""
 
 
-class CountsMemory(Protocol):
+class MemoryTrafficMeter(Protocol):
     """Measures the traffic of memory controllers beside the columns."""
 
     @property
@@ -59,12 +59,12 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
     raise UsageError(f'no screen is called "{name}"; there are {", ".join(spec.id for spec in screens)}')
 
 
-def watch_memory(machine: Machine) -> CountsMemory | None:
+def watch_memory(machine: Machine) -> MemoryTrafficMeter | None:
     """The reader of memory traffic and its peak; None if no feature has one. It reads files: call it on a thread."""
     module = next((feature.memory for feature in FEATURES if feature.memory), "")
     if not module:
         return None
-    made: CountsMemory = importlib.import_module(module).MemoryWatch(machine)
+    made: MemoryTrafficMeter = importlib.import_module(module).MemoryWatch(machine)
     return made
 
 

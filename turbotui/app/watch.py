@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from turbotui.app.absent_columns import AbsentColumns
-from turbotui.app.column_requests import Lingering
+from turbotui.app.column_requests import ColumnRequests
 from turbotui.app.interval_steps import next_interval
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
@@ -71,7 +71,7 @@ class Watch:
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None,
                  player: Player | None = None) -> None:
         self.session = session
-        self._lingering = Lingering(session)
+        self._requests = ColumnRequests(session)
         self._wanted_visible: frozenset[ColumnId] = frozenset()
         self.live_history = self.history = History()
         self.levels = FrameLevels(session.catalog.get)
@@ -293,16 +293,16 @@ class Watch:
         return tuple(column for column in found if column is not None)
 
     def want(self, columns: Iterable[CounterColumn]) -> None:
-        """Read these columns and those of the summary from the next tick on; see `lingering` for earlier ones."""
+        """Read these columns and those of the summary from the next tick on; see `ColumnRequests` for earlier ones."""
         hidden = self._wanted_visible - self._visible
         self._wanted_visible = frozenset(self._visible)
         alerted = () if self.alerts is None else self.alerts.columns
         told = () if self.beside is None else self.beside.columns
-        self._lingering.want((*columns, *self.headline, *alerted, *told, *(column for column, _ in self.kept)), hidden)
+        self._requests.want((*columns, *self.headline, *alerted, *told, *(column for column, _ in self.kept)), hidden)
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Read these signals of these sources beside columns, for the screen that shows them."""
-        self._lingering.read_also(owner, sources, signals)
+        self._requests.read_also(owner, sources, signals)
 
     # Frames
 
@@ -315,7 +315,7 @@ class Watch:
                 view.
             lines: further rows with sparklines: the groups of a tree.
         """
-        self._lingering.look(frame)
+        self._requests.look(frame)
         if self._topology is not frame.topology:
             self._topology = frame.topology
             self.live_history.keep_only(row for scope in Scope for row in frame.rows(scope))

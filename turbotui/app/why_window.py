@@ -89,7 +89,7 @@ class WhyWindow(MenuWindow[str]):
         self._show()
 
     async def _watch_memory(self) -> None:
-        """Count memory traffic from now on, if possible; it lingers like columns."""
+        """Count memory traffic from now on, if possible, and as long as columns are read for a screen that was left."""
         watch = self._watch
         if watch.held or watch.in_past or watch.player is not None or isinstance(watch.session, CollectorSession):
             return

@@ -67,7 +67,7 @@ def _held_by(*holders: Holder) -> Callable[[JudgedFrame], Observed | NoFinding]:
     """Make the judgement of a rule: whether one of these holders limits a package."""
 
     def judge(moment: JudgedFrame) -> Observed | NoFinding:
-        known = [verdict for verdict in moment.limits if verdict.state is not LimitState.UNTOLD]
+        known = [verdict for verdict in moment.limits if verdict.state is not LimitState.UNKNOWN]
         found = [(verdict, hold) for verdict in known for hold in _holds(verdict) if hold.holder in holders
                  and (verdict.facts.busy is None or verdict.facts.busy >= _WORKING)]
         if not found:
@@ -113,7 +113,7 @@ def _slow_clock(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | None:
                         f"{name} runs at {mhz:,.0f} MHz, below its base clock of {base:,.0f}, {rest}",
                         Certainty.LIKELY, facts.row)
     share = facts.loaded_share
-    if verdict.state is LimitState.UNTOLD and share is not None and share < _FAR_BELOW:
+    if verdict.state is LimitState.UNKNOWN and share is not None and share < _FAR_BELOW:
         return Observed(_weight(moment, facts) * (1.0 - share), f"{name} runs at {mhz:,.0f} of {top:,.0f} MHz {rest}",
                         Certainty.POSSIBLE, facts.row)
     return None

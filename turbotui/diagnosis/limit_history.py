@@ -71,7 +71,7 @@ class LimitVerdict:
     @property
     def weight(self) -> tuple[int, float, float]:
         """Rank of the verdict: the package with the greatest rank needs attention most."""
-        rank = {LimitState.HELD: 3, LimitState.UNTOLD: 2, LimitState.AT_TOP: 1, LimitState.FREE: 1,
+        rank = {LimitState.HELD: 3, LimitState.UNKNOWN: 2, LimitState.AT_TOP: 1, LimitState.FREE: 1,
                 LimitState.IDLE: 0}[self.state]
         return rank, self.share, self.facts.busy or 0.0
 
@@ -167,7 +167,7 @@ class LimitHistory:
 def _unheld(facts: Facts, *, idle: bool) -> tuple[LimitState, tuple[ColumnId, str] | None]:
     """The clock of a package that no known limit holds back, and the setting that may be the reason."""
     if facts.busy is None or facts.mhz is None:
-        return LimitState.UNTOLD, None
+        return LimitState.UNKNOWN, None
     if idle:
         return LimitState.IDLE, None
     fastest = facts.mhz if facts.fastest is None else facts.fastest[0]
@@ -181,5 +181,5 @@ def _unheld(facts: Facts, *, idle: bool) -> tuple[LimitState, tuple[ColumnId, st
         return LimitState.FREE, None
     setting = prefers_less(facts)
     if setting is None and facts.words("Throttle") is None and facts.number("PKG_%") is None:
-        return LimitState.UNTOLD, None
+        return LimitState.UNKNOWN, None
     return LimitState.FREE, setting

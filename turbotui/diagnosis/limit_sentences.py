@@ -22,7 +22,7 @@ def headline(verdicts: Sequence[LimitVerdict]) -> str:
         if not more:
             return f"{sentence(worst)}; {_others(len(verdicts) - 1)} not"
         return f"{sentence(worst)}; {more} more {'is' if more == 1 else 'are'} held back"
-    if worst.state is LimitState.UNTOLD:
+    if worst.state is LimitState.UNKNOWN:
         return sentence(worst)
     seen = "nothing holds" if all(well_known(verdict.facts) for verdict in verdicts) else "nothing is seen to hold"
     return f"{seen} the {len(verdicts)} packages back; the busiest is {name_of(worst)}: {_doing(worst.facts)}"
@@ -39,7 +39,7 @@ def sentence(verdict: LimitVerdict) -> str:
         at = "" if facts.mhz is None else f" at {facts.mhz:,.0f} MHz"
         details = ", ".join(part for part in (_reached(facts, verdict.hold), _time(verdict)) if part)
         return f"{name} is held{at} by {_by(verdict)}" + (f" ({details})" if details else "")
-    if verdict.state is LimitState.UNTOLD:
+    if verdict.state is LimitState.UNKNOWN:
         return _unknown_sentence(verdict)
     seen = "nothing holds" if well_known(facts) else "nothing is seen to hold"
     text = f"{seen} {name} back: {_doing(facts)}"
@@ -76,7 +76,7 @@ def how_known(verdict: LimitVerdict) -> str:
     hold = verdict.hold
     if hold is None:
         missing = verdict.missing_evidence()
-        if verdict.state is LimitState.UNTOLD or not missing:
+        if verdict.state is LimitState.UNKNOWN or not missing:
             return ""
         which = "are late in this interval" if all(_is_late(why) for _, why in missing) else "cannot be read here"
         return f"without {_listed([what for what, _ in missing])}, which {which}"
@@ -179,5 +179,5 @@ INFERRED_MARK = "~"
 def mark(verdict: LimitVerdict) -> str:
     """A mark for a verdict that needs attention: held back, by evidence or by inference."""
     if verdict.state is not LimitState.HELD or verdict.hold is None:
-        return "?" if verdict.state is LimitState.UNTOLD else " "
+        return "?" if verdict.state is LimitState.UNKNOWN else " "
     return INFERRED_MARK if verdict.hold.sure is EvidenceKind.INFERRED else "▲"

@@ -80,7 +80,7 @@ class LimitState(Enum):
     AT_TOP = "at its highest clock"
     FREE = "free"
     IDLE = "idle"
-    UNTOLD = "cannot be told"
+    UNKNOWN = "cannot be told"
 
 
 # Words of the columns Throttle, ThrLog, CoreLimit and CoreLog (quantities.catalog.limits). Those of graphics and ring

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 
-from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privileges, Suspends, TimeStamped
+from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privileges, SuspendableHost, TimestampHost
 
 
 class DelegatingHost:
@@ -34,12 +34,12 @@ class DelegatingHost:
         return self._host.pins
 
     def read_tsc(self) -> int:
-        """See `TimeStamped.read_tsc`.
+        """See `TimestampHost.read_tsc`.
 
         Raises:
             HostError: also ENOSYS if the other host cannot execute instructions.
         """
-        if not isinstance(self._host, TimeStamped):
+        if not isinstance(self._host, TimestampHost):
             raise HostError(errno.ENOSYS, "rdtsc")
         return self._host.read_tsc()
 
@@ -96,8 +96,8 @@ class DelegatingHost:
         return self._host.now_ns()
 
     def suspended_ns(self) -> int:
-        """See `Suspends.suspended_ns`; 0 if the other host's machine is never suspended."""
-        return self._host.suspended_ns() if isinstance(self._host, Suspends) else 0
+        """See `SuspendableHost.suspended_ns`; 0 if the other host's machine is never suspended."""
+        return self._host.suspended_ns() if isinstance(self._host, SuspendableHost) else 0
 
     def wall_ns(self) -> int:
         """See `Host.wall_ns`."""

@@ -198,7 +198,7 @@ class Host(Protocol):
 
 
 @runtime_checkable
-class TimeStamped(Protocol):
+class TimestampHost(Protocol):
     """A host whose CPUs this process runs on, so that it can execute instructions there."""
 
     def read_tsc(self) -> int:
@@ -210,7 +210,7 @@ class TimeStamped(Protocol):
 
 
 @runtime_checkable
-class Suspends(Protocol):
+class SuspendableHost(Protocol):
     """A host whose machine may be suspended while it is watched."""
 
     def suspended_ns(self) -> int:
@@ -218,7 +218,7 @@ class Suspends(Protocol):
 
 
 @runtime_checkable
-class KnowsAbsence(Protocol):
+class KnownPathsHost(Protocol):
     """A recorded host whose ENOENT is the machine's own answer."""
 
     def was_asked(self, path: str) -> bool:
@@ -227,11 +227,11 @@ class KnowsAbsence(Protocol):
 
 def is_bare_copy(host: Host) -> bool:
     """Tell whether a host is a mere copy of files, whose missing files may have existed."""
-    return host.kind is HostKind.RECORDED and not isinstance(host, KnowsAbsence)
+    return host.kind is HostKind.RECORDED and not isinstance(host, KnownPathsHost)
 
 
 @runtime_checkable
-class Elsewhere(Protocol):
+class ForwardedHost(Protocol):
     """A host whose readings are sent by another process, so that nothing else of it can be read here.
 
     Attributes:

@@ -241,7 +241,7 @@ class LinuxHost:
             raise HostError(errno.EINVAL, what) from error
 
     def read_tsc(self) -> int:
-        """See `TimeStamped.read_tsc`.
+        """See `TimestampHost.read_tsc`.
 
         Raises:
             HostError: see there; ENOSYS for a tree of files.
@@ -290,7 +290,7 @@ class LinuxHost:
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
     def suspended_ns(self) -> int:
-        """See `Suspends.suspended_ns`."""
+        """See `SuspendableHost.suspended_ns`."""
         return suspended_ns()
 
     def wall_ns(self) -> int:

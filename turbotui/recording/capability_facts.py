@@ -13,7 +13,7 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, reason_from, whole
+from turbotui.recording.json_values import JsonValue, reason_from, whole
 from turbotui.recording.recorded_source import RecordedSource
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.beside import Beside
@@ -61,7 +61,7 @@ def capability_facts(capabilities: Capabilities) -> dict[str, object]:
     }
 
 
-def capabilities_from(said: Said) -> Capabilities:
+def capabilities_from(said: JsonValue) -> Capabilities:
     """Restore the capabilities of `capability_facts`; their sources read nothing.
 
     Raises:
@@ -70,7 +70,7 @@ def capabilities_from(said: Said) -> Capabilities:
     reasons = [reason_from(one) for one in said["reasons"].items()]
     signals = [_signal_from(one, reasons) for one in said["signals"].items()]
 
-    def named(table: Said, of: Sequence[T]) -> dict[str, T]:
+    def named(table: JsonValue, of: Sequence[T]) -> dict[str, T]:
         return {name: _at(of, number) for name, number in table.entries().items()}
 
     probes = {
@@ -97,7 +97,7 @@ def capabilities_from(said: Said) -> Capabilities:
     return found
 
 
-def layout_definitions(said: Said) -> Iterator[Definition]:
+def layout_definitions(said: JsonValue) -> Iterator[Definition]:
     """Read the definitions that were counted beside the catalog from the JSON document of capabilities.
 
     Raises:
@@ -131,7 +131,7 @@ def _source_facts(source: Source, sources: Iterable[Source]) -> dict[str, object
     return facts
 
 
-def _source_from(said: Said, probes: Mapping[str, Probe], before: list[Source]) -> Source:
+def _source_from(said: JsonValue, probes: Mapping[str, Probe], before: list[Source]) -> Source:
     name = said["id"].text()
     probe = probes.get(name, Probe({}))
     beside = said.get("beside")
@@ -159,7 +159,7 @@ def _signal_facts(signal: Signal, reasons: Mapping[Unavailable, int]) -> dict[st
     return facts
 
 
-def _signal_from(said: Said, reasons: list[Unavailable]) -> Signal:
+def _signal_from(said: JsonValue, reasons: list[Unavailable]) -> Signal:
     found = Signal(
         id=said["id"].text(), scope=said["scope"].one_of(Scope), unit=said["unit"].one_of(Unit, Unit.COUNT),
         behavior=said["behavior"].one_of(Behavior), reduce=said["reduce"].one_of(Reduce),
@@ -177,7 +177,7 @@ def _signal_from(said: Said, reasons: list[Unavailable]) -> Signal:
     return found
 
 
-def _constant(said: Said) -> Raw:
+def _constant(said: JsonValue) -> Raw:
     if isinstance(said.value, str):
         return said.text()
     text = said["hex"].text()
@@ -187,15 +187,15 @@ def _constant(said: Said) -> Raw:
         raise DamagedError(f"{said.where} of the recording is no number: {text[:40]!r}") from None
 
 
-_OTHERS: Final[Mapping[str, Callable[[Said], Any]]] = {
-    "document": Said.text, "width_bits": Said.integer, "low_bit": Said.integer, "scale": Said.number,
-    "offset": Said.number, "readers": Said.integers, "constant": _constant, "enabled": Said.text, "running": Said.text,
-    "wrap_seconds": Said.number,
+_OTHERS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {
+    "document": JsonValue.text, "width_bits": JsonValue.integer, "low_bit": JsonValue.integer,
+    "scale": JsonValue.number, "offset": JsonValue.number, "readers": JsonValue.integers, "constant": _constant,
+    "enabled": JsonValue.text, "running": JsonValue.text, "wrap_seconds": JsonValue.number,
 }
 """The attributes of a signal that usually have their default, and how each is read."""
 
 
-def _at(items: Sequence[T], number: Said) -> T:
+def _at(items: Sequence[T], number: JsonValue) -> T:
     position = number.integer()
     if not 0 <= position < len(items):
         raise DamagedError(f"{number.where} of the recording is beyond the {len(items)} that there are")

@@ -14,7 +14,7 @@ from turbotui.quantities.signals import Behavior, Raw, SignalId
 from turbotui.recording.capability_facts import capabilities_from, capability_facts
 from turbotui.recording.codec import CLOCK_OF_TICK, NO_COLUMN, ColumnLayout, LaneLayout, TableTick
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, whole
+from turbotui.recording.json_values import JsonValue, whole
 from turbotui.recording.tick_decoder import DecodedTick
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.snapshot import Snapshot
@@ -49,7 +49,7 @@ def topology_facts(topology: Topology) -> dict[str, object]:
     }
 
 
-def topology_from(said: Said) -> Topology:
+def topology_from(said: JsonValue) -> Topology:
     """Restore the topology of `topology_facts`.
 
     Raises:
@@ -73,7 +73,7 @@ def topology_from(said: Said) -> Topology:
         core_types=said["core_types"].texts(),
         kinds=CoreKinds(kinds["answer"].one_of(KindsAnswer),
                         {whole(cpu): kind.text() for cpu, kind in kinds["of"].entries().items()}, kinds["by"].text()),
-        ids={Said(name, "topology.ids").one_of(Scope): frozenset(ids.integers())
+        ids={JsonValue(name, "topology.ids").one_of(Scope): frozenset(ids.integers())
              for name, ids in said["ids"].entries().items()},
         nodes_together=said["nodes_together"].integer(),
         notes=said["notes"].texts(),
@@ -81,7 +81,7 @@ def topology_from(said: Said) -> Topology:
     )
 
 
-def _chiplets(said: Said | None) -> Mapping[Key, str]:
+def _chiplets(said: JsonValue | None) -> Mapping[Key, str]:
     """Return the names of L3 caches, which older recordings lack."""
     found: dict[Key, str] = {}
     for one in () if said is None else said.items():
@@ -92,7 +92,7 @@ def _chiplets(said: Said | None) -> Mapping[Key, str]:
     return found
 
 
-def _keys(said: Said | None, scope: Scope, places: Mapping[int, CpuPlace]) -> Mapping[int, Key]:
+def _keys(said: JsonValue | None, scope: Scope, places: Mapping[int, CpuPlace]) -> Mapping[int, Key]:
     if said is None:
         return {cpu: place.key(scope) for cpu, place in places.items()}
     keys = [one.integers() for one in said.items()]
@@ -169,7 +169,7 @@ class CpuTableLayout:
             DamagedError: the tick's extras are not those of a snapshot.
         """
         seq, span, busy, overruns, late_total, behind = tick.counts
-        said = Said(tick.extras, "a tick")
+        said = JsonValue(tick.extras, "a tick")
         return Snapshot(
             seq=seq, wall_ns=tick.head.wall_ns, started_ns=tick.head.started_ns, topology=self.topology,
             values=_Values(tick, self._columns), stamps=_Words(tick, self.signals), wraps=_Words(tick, self._wrapped),
@@ -182,7 +182,7 @@ class CpuTableLayout:
             interrupted={(one[0].text(), one[1].integer()): one[2].integer() for one in _triples(said, "interrupted")},
         )
 
-    def _positions(self, said: Said, key: str) -> dict[SignalId, frozenset[int]]:
+    def _positions(self, said: JsonValue, key: str) -> dict[SignalId, frozenset[int]]:
         found = {}
         for name, one in _entries(said, key).items():
             if name not in self.signals:
@@ -243,7 +243,7 @@ def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
     }
 
 
-def layout_from(said: Said, known: Iterable[Topology] = ()) -> CpuTableLayout:
+def layout_from(said: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLayout:
     """Restore the layout of `layout_facts`.
 
     Args:
@@ -346,17 +346,17 @@ def _runs_of(positions: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, lis
     return found
 
 
-def _entries(said: Said, key: str) -> Mapping[str, Said]:
+def _entries(said: JsonValue, key: str) -> Mapping[str, JsonValue]:
     found = said.get(key)
     return {} if found is None else found.entries()
 
 
-def _numbers(said: Said, key: str) -> tuple[int, ...]:
+def _numbers(said: JsonValue, key: str) -> tuple[int, ...]:
     found = said.get(key)
     return () if found is None else found.integers()
 
 
-def _triples(said: Said, key: str) -> Iterator[Sequence[Said]]:
+def _triples(said: JsonValue, key: str) -> Iterator[Sequence[JsonValue]]:
     found = said.get(key)
     for one in () if found is None else found.items():
         parts = one.items()

@@ -14,7 +14,7 @@ from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import Spy, SpyPlan, Target
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, whole
+from turbotui.recording.json_values import JsonValue, whole
 
 _COUNTER, _EVENTS, _UNITS, _SPIES = "counter", "events", "units", "spies"
 
@@ -38,7 +38,7 @@ def definition_facts(definition: Definition) -> dict[str, object]:
     }}
 
 
-def definition_from(said: Said) -> Definition | None:
+def definition_from(said: JsonValue) -> Definition | None:
     """Restore the definition of `definition_facts`; None for a kind that a later version added.
 
     Raises:
@@ -63,7 +63,7 @@ def _counter_facts(counter: AddedCounter) -> dict[str, object]:
     }
 
 
-def _counter_from(said: Said) -> AddedCounter:
+def _counter_from(said: JsonValue) -> AddedCounter:
     places = {whole(number): _place_from(place) for number, place in said["by_instance"].entries().items()}
     by_instance = {number: place for number, place in places.items() if isinstance(place, TelemetryAt)}
     width = said["width"].integer()
@@ -84,7 +84,7 @@ def _place_facts(place: Place) -> dict[str, object]:
             "lsb": place.lsb, "msb": place.msb}
 
 
-def _place_from(said: Said) -> Place:
+def _place_from(said: JsonValue) -> Place:
     register, path, pmu = (said.get(name) for name in ("register", "file", "pmu"))
     if register is not None:
         return RegisterAt(_hexadecimal(register))
@@ -121,7 +121,7 @@ def _metric_facts(column: EventColumn) -> dict[str, object]:
     return {**facts, "whole": True} if column.whole else facts
 
 
-def _events_from(said: Said) -> CountedEvents:
+def _events_from(said: JsonValue) -> CountedEvents:
     columns = tuple(_column_from(one) for one in said["columns"].items())
     raw = said.get("raw")
     request = EventRequest(said["text"].text(), said["items"].texts(), said["events"].texts(), columns,
@@ -135,7 +135,7 @@ def _events_from(said: Said) -> CountedEvents:
     return CountedEvents(request, traits)
 
 
-def _column_from(said: Said) -> EventColumn:
+def _column_from(said: JsonValue) -> EventColumn:
     formula, decimals, rule, whole_only = (said.get(name) for name in ("formula", "decimals", "rule", "whole"))
     return EventColumn(
         said["name"].text(), said["event"].text(), None if formula is None else parse_expression(formula.text()),
@@ -145,36 +145,36 @@ def _column_from(said: Said) -> EventColumn:
         whole_only is not None and whole_only.flag())
 
 
-def _parts_from(said: Said | None) -> Parts:
+def _parts_from(said: JsonValue | None) -> Parts:
     if said is None:
         return ()
     return tuple((name, parse_expression(part.text())) for name, part in said.entries().items())
 
 
-def _units_from(said: Said) -> CountedUnits:
+def _units_from(said: JsonValue) -> CountedUnits:
     settings = tuple((name, _hexadecimal(value)) for name, value in said["settings"].entries().items())
     return CountedUnits(said["pmu"].text(), said["number"].integer(), said["units"].texts(),
                         tuple(one.texts() for one in said["bundles"].items()), settings)
 
 
-def _spies_from(said: Said) -> SpyPlan:
+def _spies_from(said: JsonValue) -> SpyPlan:
     return SpyPlan(tuple(_spy_from(one) for one in said["spies"].items()), said["reference"].text())
 
 
-def _spy_from(said: Said) -> Spy:
+def _spy_from(said: JsonValue) -> Spy:
     cpus, package, core = (said.get(name) for name in ("cpus", "package", "core"))
     target = Target(said["on"].text(), None if cpus is None else frozenset(cpus.integers()),
                     None if package is None else package.integer(), None if core is None else core.integer())
     return Spy(target, tuple(one.texts() for one in said["sets"].items()), said["split"].flag())
 
 
-def _hexadecimal(said: Said) -> int:
+def _hexadecimal(said: JsonValue) -> int:
     try:
         return int(said.text(), 16)
     except ValueError:
         raise DamagedError(f"{said.where} of the recording is no number") from None
 
 
-_KINDS: Final[Mapping[str, Callable[[Said], Definition]]] = {
+_KINDS: Final[Mapping[str, Callable[[JsonValue], Definition]]] = {
     _COUNTER: _counter_from, _EVENTS: _events_from, _UNITS: _units_from, _SPIES: _spies_from,
 }

@@ -15,7 +15,7 @@ T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
 
 
-class Said:
+class JsonValue:
     """A value of a JSON document, read by its expected type.
 
     Every method raises DamagedError if the value has another type.
@@ -31,24 +31,24 @@ class Said:
         self.value = value
         self.where = where
 
-    def __getitem__(self, key: str) -> Said:
+    def __getitem__(self, key: str) -> JsonValue:
         entries = self._of(dict)
         if key not in entries:
             raise DamagedError(f"{self.where} of the recording has no {key!r}")
-        return Said(entries[key], f"{self.where}.{key}")
+        return JsonValue(entries[key], f"{self.where}.{key}")
 
-    def get(self, key: str) -> Said | None:
+    def get(self, key: str) -> JsonValue | None:
         """Return the value of a key; None for a missing key or null."""
         value = self._of(dict).get(key)
-        return None if value is None else Said(value, f"{self.where}.{key}")
+        return None if value is None else JsonValue(value, f"{self.where}.{key}")
 
-    def items(self) -> Sequence[Said]:
+    def items(self) -> Sequence[JsonValue]:
         """Return the values of a list."""
-        return [Said(value, f"{self.where}[{at}]") for at, value in enumerate(self._of(list))]
+        return [JsonValue(value, f"{self.where}[{at}]") for at, value in enumerate(self._of(list))]
 
-    def entries(self) -> Mapping[str, Said]:
+    def entries(self) -> Mapping[str, JsonValue]:
         """Return the values of an object by their keys."""
-        return {in_cell(key): Said(value, f"{self.where}.{key}") for key, value in self._of(dict).items()}
+        return {in_cell(key): JsonValue(value, f"{self.where}.{key}") for key, value in self._of(dict).items()}
 
     def text(self) -> str:
         """Return the value as a text of one line; line breaks and TABs are marked, as the recorded machine's were."""
@@ -98,7 +98,7 @@ class Said:
             raise DamagedError(f"{self.where} of the recording is no list of {kind.__name__} or null")
         return found
 
-    def rows(self, many: int, read: Callable[[Said], T]) -> list[dict[str, T]]:
+    def rows(self, many: int, read: Callable[[JsonValue], T]) -> list[dict[str, T]]:
         """Return `many` rows from an object of columns, each row's values by name; null values are left out."""
         rows: list[dict[str, T]] = [{} for _ in range(many)]
         for name, column in self.entries().items():
@@ -141,7 +141,7 @@ def packed(document: Mapping[str, object]) -> bytes:
     return pack(json_text(document, compact=True).encode())
 
 
-def unpacked(payload: bytes, where: str) -> Said:
+def unpacked(payload: bytes, where: str) -> JsonValue:
     """Parse the JSON document of a payload.
 
     Raises:
@@ -150,7 +150,7 @@ def unpacked(payload: bytes, where: str) -> Said:
     from turbotui.recording.compression import unpack  # noqa: PLC0415 - as above
 
     try:
-        return Said(parse_json(unpack(payload)), where)
+        return JsonValue(parse_json(unpack(payload)), where)
     except DocumentError as error:
         raise DamagedError(f"{where} of the recording cannot be read: {error}") from error
 
@@ -172,7 +172,7 @@ def reason_facts(why: Unavailable | None) -> list[str] | None:
     return None if why is None else [why.reason.value, why.detail, why.remedy]
 
 
-def reason_from(said: Said) -> Unavailable:
+def reason_from(said: JsonValue) -> Unavailable:
     """Restore the reason of `reason_facts`; an unknown kind of a later version becomes "not read".
 
     Raises:

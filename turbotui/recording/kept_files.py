@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from turbotui.machine.gathered.model import Gathered
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said
+from turbotui.recording.json_values import JsonValue
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.untrusted import decoded
 
@@ -33,7 +33,7 @@ def kept_facts(kept: KeptAnswers) -> dict[str, object]:
     }
 
 
-def kept_from(said: Said) -> KeptAnswers:
+def kept_from(said: JsonValue) -> KeptAnswers:
     """Restore the answers of `kept_facts`.
 
     Raises:

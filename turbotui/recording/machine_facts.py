@@ -16,7 +16,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.topology import Topology
 from turbotui.recording.framing import DamagedError, RecordingError
-from turbotui.recording.json_values import Said
+from turbotui.recording.json_values import JsonValue
 from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
 
 FORMAT: Final = 1
@@ -89,7 +89,7 @@ def header_facts(header: Header) -> dict[str, object]:
     return facts
 
 
-def header_from(said: Said) -> Header:
+def header_from(said: JsonValue) -> Header:
     """Restore the header of `header_facts`.
 
     Raises:
@@ -118,7 +118,7 @@ def header_from(said: Said) -> Header:
     )
 
 
-def _tier_from(said: Said) -> tuple[float, int]:
+def _tier_from(said: JsonValue) -> tuple[float, int]:
     tier = said.items()
     if len(tier) != 2:
         return 0.0, 0
@@ -128,7 +128,7 @@ def _tier_from(said: Said) -> tuple[float, int]:
     return seconds, bits
 
 
-def _model_from(said: Said) -> CpuModel:
+def _model_from(said: JsonValue) -> CpuModel:
     mhz = said.get("mhz")
     family, model, stepping, implementer, part = (
         None if (one := said.get(name)) is None else one.integer() for name in _NUMBERS

@@ -8,7 +8,7 @@ from typing import Final, Protocol, Self
 
 from turbotui.dataclass import dataclass
 from turbotui.recording.framing import DamagedError, Record, RecordKind
-from turbotui.recording.json_values import Said, packed, unpacked
+from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.sampling.frame import Frame
 
 TASKS_STREAM: Final = 1
@@ -59,7 +59,7 @@ class RecordedRows:
     """
 
     wall_ns: int
-    said: Said
+    said: JsonValue
 
 
 def rows_payload(rows: IntervalRows) -> bytes:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_from
 from turbotui.recording.framing import Damage, DamagedError, Record, RecordKind
-from turbotui.recording.json_values import Said, unpacked
+from turbotui.recording.json_values import JsonValue, unpacked
 from turbotui.recording.kept_files import kept_from
 from turbotui.recording.machine_facts import Header, header_from
 from turbotui.recording.recorded_host import KeptAnswers
@@ -232,7 +232,7 @@ def _missing(damage: Damage | None, found: Record, lost: int) -> Missing:
                    f"{damage.length:,} bytes from byte {damage.offset:,} on are damaged, {records} in them")
 
 
-def event_from(said: Said) -> Event:
+def event_from(said: JsonValue) -> Event:
     """Restore an event from its JSON document.
 
     Raises:

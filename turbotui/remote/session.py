@@ -81,7 +81,7 @@ _OTHER_CLOCK: Final = 30.0
 
 
 class RemoteSession(FixedColumns):
-    """See `app.watched.WatchedSession`. What a collector cannot do is refused in a sentence.
+    """See `app.sessions.WatchedSession`. What a collector cannot do is refused in a sentence.
 
     Args:
         way: how to reach the collector.

@@ -11,7 +11,7 @@ T = TypeVar("T")
 C_contra = TypeVar("C_contra", contravariant=True)
 
 
-class Latest(Generic[T]):
+class LatestItem(Generic[T]):
     """A mailbox for one item, in which a new item replaces an unread one; for views.
 
     Attributes:
@@ -40,7 +40,7 @@ class Latest(Generic[T]):
         return item
 
 
-class Every(Generic[T]):
+class EveryItem(Generic[T]):
     """A queue that keeps every item up to a bound; for recorders and text output.
 
     Attributes:

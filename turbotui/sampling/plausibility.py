@@ -147,7 +147,7 @@ def _core_states(interval: Interval) -> Unbelieved:
         return {}
     found: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in (*deep, *shallow)}
     topology, cpus = interval.topology, interval.topology.cpus
-    times, told_by = _idle_times(interval)
+    times, counted_by = _idle_times(interval)
     gone: set[int] = set()
     for at in sorted({topology.index(Scope.CORE, cpus[place]) for place in silent}):
         core = topology.instances(Scope.CORE)[at].cpus
@@ -160,7 +160,7 @@ def _core_states(interval: Interval) -> Unbelieved:
             continue
         why = Unavailable(
             Reason.CONTRADICTED,
-            f"every C-state counter of the core stood at 0, but {told_by} counted it idle for {100 * idle:.0f} % of"
+            f"every C-state counter of the core stood at 0, but {counted_by} counted it idle for {100 * idle:.0f} % of"
             " the interval",
         )
         for name in deep:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from turbotui.errors import InternalError, TurbotuiError
-from turbotui.sampling.bus import Every
+from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 
@@ -30,7 +30,7 @@ def frames_of(session: Session, intervals: int | None = None) -> Iterator[Frame]
     Raises:
         TurbotuiError: the error that ended the sampling.
     """
-    frames: Every[Frame] = Every(_UNBOUNDED)
+    frames: EveryItem[Frame] = EveryItem(_UNBOUNDED)
     session.start(frames.put, intervals=intervals, on_end=frames.close)
     try:
         yield from frames

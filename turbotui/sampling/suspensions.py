@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.machine.host import Host, Suspends
+from turbotui.machine.host import Host, SuspendableHost
 
 _SHORTEST_NS: Final = 10_000_000  # shorter sleeps are noise of two clocks: suspending and resuming devices takes longer
 
@@ -22,7 +22,7 @@ class Suspensions:
     """
 
     def __init__(self, host: Host) -> None:
-        self._host = host if isinstance(host, Suspends) else None
+        self._host = host if isinstance(host, SuspendableHost) else None
         self._before = self._total()
         self.ns = 0
 

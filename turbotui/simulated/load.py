@@ -51,7 +51,7 @@ class SimulatedLoad:
         heapq.heapify(self._queue)
 
     @property
-    def wandering(self) -> tuple[int, int] | None:
+    def migrating(self) -> tuple[int, int] | None:
         """CPU and kind of work of the busy thread that moves from core to core; None if there is none."""
         return (self._hot, self._schedule.hot_kind) if self._hot >= 0 else None
 

@@ -131,9 +131,9 @@ class Model:
         return _UPTIME
 
     @property
-    def wandering(self) -> tuple[int, int] | None:
+    def migrating(self) -> tuple[int, int] | None:
         """CPU and kind of work of the busy thread that changes CPUs; None where there is none."""
-        return self._load.wandering
+        return self._load.migrating
 
     def tsc(self, now: float) -> int:
         """The time stamp counter, equal on all CPUs."""

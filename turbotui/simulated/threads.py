@@ -94,7 +94,7 @@ class Threads:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._places: dict[tuple[int, int], _Place] = {}
-        self._wandering = model.wandering
+        self._migrating = model.migrating
         self._looked = 0.0
         self._counts: dict[tuple[int, int], list[ThreadCount]] = {}
 
@@ -151,7 +151,7 @@ class Threads:
         self._looked = now
         due_by_kind: dict[int, list[_Place]] = {}
         for one in self._places.values():
-            if one.moves and (one.cpu, one.kind) != self._wandering and int(
+            if one.moves and (one.cpu, one.kind) != self._migrating and int(
                     self._model.cpu[one.cpu].value(one.moves, now)) > one.moved:
                 due_by_kind.setdefault(one.kind, []).append(one)
         for due in due_by_kind.values():
@@ -159,9 +159,9 @@ class Threads:
                 self._swap(one, other, now)
                 one.moved += 1
                 other.moved += 1
-        source, self._wandering = self._wandering, self._model.wandering
-        if source is not None and self._wandering is not None and source != self._wandering:
-            goal, kind = self._wandering
+        source, self._migrating = self._migrating, self._model.migrating
+        if source is not None and self._migrating is not None and source != self._migrating:
+            goal, kind = self._migrating
             ends = [one for one in self._places.values() if one.kind == kind and one.cpu in (goal, source[0])]
             if len(ends) == _PAIR:
                 self._swap(ends[0], ends[1], now)

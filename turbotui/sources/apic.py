@@ -15,7 +15,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import FoundOn, KeepsNothingOpen, PerCpuSource
+from turbotui.sources.kinds import CachedSearch, NothingToClose, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 
 _SIGNALS = ("apic", "x2apic")
@@ -26,7 +26,7 @@ _AMD = frozenset({"AuthenticAMD", "HygonGenuine"})
 _X86 = frozenset({"x86_64", "i386"})
 
 
-class _Constants(KeepsNothingOpen):
+class _Constants(NothingToClose):
     """A reader of values that were read when it was created."""
 
     def __init__(self, values: Mapping[SignalId, Raw]) -> None:
@@ -46,7 +46,7 @@ class Apic(PerCpuSource):
 
     def __init__(self) -> None:
         # the kernel's text about all CPUs, read once for a topology because it grows with their number
-        self._cpuinfo = FoundOn(lambda machine: _cpuinfo_ids(machine.host))
+        self._cpuinfo = CachedSearch(lambda machine: _cpuinfo_ids(machine.host))
 
     def probe(self, machine: Machine) -> Probe:
         """Read the first CPU's ids."""

@@ -13,13 +13,13 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import KeepsNothingOpen, PerCpuSource
+from turbotui.sources.kinds import NothingToClose, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 
 _DOCUMENT = "clock_gettime(2)"
 
 
-class _ClockReader(KeepsNothingOpen):
+class _ClockReader(NothingToClose):
     """Asks the host's clocks at every read."""
 
     def __init__(self, clocks: Mapping[SignalId, Callable[[], int]]) -> None:

@@ -24,7 +24,7 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import FoundOn, PerCpuSource
+from turbotui.sources.kinds import CachedSearch, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import CPU_DIR, FileReader, ValueFile, read_line, read_number
 from turbotui.sources.unreadable import unreadable
@@ -286,7 +286,7 @@ class Hwmon(PerCpuSource):
     gives = "temperatures of cores, packages and core complexes"
 
     def __init__(self) -> None:
-        self._found = FoundOn(lambda machine: find_sensors(machine.host, machine.topology))
+        self._found = CachedSearch(lambda machine: find_sensors(machine.host, machine.topology))
 
     def probe(self, machine: Machine) -> Probe:
         """Read the labels of all CPU sensors, and one sensor of each kind."""

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from turbotui.machine.host import Host, HostError
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.irq_rows import RowTotals
-from turbotui.sources.kinds import KeepsNothingOpen
+from turbotui.sources.kinds import NothingToClose
 
 _NO_LABELS: Mapping[SignalId, tuple[str, ...]] = {}
 
 
-class IrqRowReader(KeepsNothingOpen):
+class IrqRowReader(NothingToClose):
     """Reads one of the two files; a CPU without a column (offline) reads None.
 
     Totals begin at the sums of the rows when first read and never wrap from then on; they are not comparable with

@@ -65,14 +65,14 @@ class AddedSource(PerCpuSource):
         return readers if wanted else 0
 
 
-class KeepsNothingOpen:
+class NothingToClose:
     """Base of readers that have nothing to close."""
 
     def close(self) -> None:
         """Do nothing, because no descriptor is open."""
 
 
-class FoundOn(Generic[T]):
+class CachedSearch(Generic[T]):
     """What a source found on a machine, kept until its host or topology changes.
 
     It is kept as one object, so that threads see all of it or nothing.

@@ -10,7 +10,7 @@ from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.kinds import FoundOn, PerCpuSource
+from turbotui.sources.kinds import CachedSearch, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import Decode, FileReader, ValueFile, number
 from turbotui.sources.unreadable import unreadable
@@ -48,7 +48,7 @@ class LocatedFiles(PerCpuSource, ABC):
     """A source over single files; what was found is kept for the machine it was found on."""
 
     def __init__(self) -> None:
-        self._sightings = FoundOn(self._find)
+        self._sightings = CachedSearch(self._find)
 
     @abstractmethod
     def _find(self, machine: Machine) -> Sightings:

@@ -29,7 +29,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import KeepsNothingOpen, SharedSource
+from turbotui.sources.kinds import NothingToClose, SharedSource
 from turbotui.sources.proc_pressure import why_no_pressure
 from turbotui.sources.source import Probe, SharedReader
 
@@ -102,7 +102,7 @@ class OwnCgroup(SharedSource):
         return OwnCgroupReader(machine.host, _place_of(machine.host), wanted)
 
 
-class OwnCgroupReader(KeepsNothingOpen):
+class OwnCgroupReader(NothingToClose):
     """Reads the groups from this process's own up to the mount, and its pressure."""
 
     def __init__(self, host: Host, place: _Place | None, wanted: frozenset[SignalId]) -> None:

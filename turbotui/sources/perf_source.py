@@ -15,7 +15,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import FoundOn, PerCpuSource
+from turbotui.sources.kinds import CachedSearch, PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, PerfGroupReader, Times, probe_events
 from turbotui.sources.source import Adjustable, Probe, Reader
 
@@ -73,7 +73,7 @@ class PerfSource(PerCpuSource, ABC):
     counts_from_open = True
 
     def __init__(self) -> None:
-        self._findings = FoundOn(self._find)
+        self._findings = CachedSearch(self._find)
 
     @abstractmethod
     def _find(self, machine: Machine) -> Findings:

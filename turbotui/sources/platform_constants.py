@@ -13,7 +13,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import KeepsNothingOpen, PerCpuSource
+from turbotui.sources.kinds import NothingToClose, PerCpuSource
 from turbotui.sources.source import Probe
 
 
@@ -37,7 +37,7 @@ _ROWS = {
 }
 
 
-class _Nothing(KeepsNothingOpen):
+class _Nothing(NothingToClose):
     """A reader without signals, because constants are never read again."""
 
     signals: tuple[SignalId, ...] = ()

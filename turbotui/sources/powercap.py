@@ -23,7 +23,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import FoundOn, PerCpuSource
+from turbotui.sources.kinds import CachedSearch, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import FileReader, ValueFile, number, read_line, read_number
 from turbotui.sources.unreadable import unreadable
@@ -130,7 +130,7 @@ class Powercap(PerCpuSource):
     gives = "energy of packages, cores, graphics, memory and the platform; package power limits"
 
     def __init__(self) -> None:
-        self._found = FoundOn(_zones)
+        self._found = CachedSearch(_zones)
 
     def probe(self, machine: Machine) -> Probe:
         """List the zones and read each counter once."""

@@ -18,7 +18,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import KeepsNothingOpen, SharedSource
+from turbotui.sources.kinds import NothingToClose, SharedSource
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.unreadable import proc_unreadable
 
@@ -79,7 +79,7 @@ class ProcSchedstat(SharedSource):
         return SchedstatReader(machine.host, machine.topology.cpus, wanted)
 
 
-class SchedstatReader(KeepsNothingOpen):
+class SchedstatReader(NothingToClose):
     """Reads /proc/schedstat; a CPU without a row (offline) gives None."""
 
     def __init__(self, host: Host, cpus: Sequence[int], wanted: frozenset[SignalId]) -> None:

@@ -15,7 +15,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import KeepsNothingOpen, SharedSource
+from turbotui.sources.kinds import NothingToClose, SharedSource
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.unreadable import proc_unreadable
 
@@ -143,7 +143,7 @@ class ProcStat(SharedSource):
         return StatReader(machine.host, machine.topology.cpus, wanted)
 
 
-class StatReader(KeepsNothingOpen):
+class StatReader(NothingToClose):
     """Reads /proc/stat; a CPU without a row (offline) and a field that is missing give None."""
 
     def __init__(self, host: Host, cpus: Sequence[int], wanted: frozenset[SignalId]) -> None:

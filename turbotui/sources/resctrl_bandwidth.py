@@ -18,7 +18,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import KeepsNothingOpen, SharedSource
+from turbotui.sources.kinds import NothingToClose, SharedSource
 from turbotui.sources.source import Probe, SharedReader
 
 TOTAL: Final[SignalId] = "resctrl.mbm_total"
@@ -91,7 +91,7 @@ def _counts(host: Host, top: str) -> Mapping[str, Mapping[str, int | None]]:
     return found
 
 
-class _Reader(KeepsNothingOpen):
+class _Reader(NothingToClose):
     """Adds up what every group's counters gained since the reading before.
 
     Args:

@@ -17,7 +17,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import KeepsNothingOpen, SharedSource
+from turbotui.sources.kinds import NothingToClose, SharedSource
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.unreadable import proc_unreadable
 
@@ -106,7 +106,7 @@ class SystemFiles(SharedSource, ABC):
         return SystemFilesReader(machine.host, [fact for fact in self.facts if fact.signal in wanted], self.parse)
 
 
-class SystemFilesReader(KeepsNothingOpen):
+class SystemFilesReader(NothingToClose):
     """Reads each file once for all the numbers that are wanted of it; what cannot be read is None."""
 
     def __init__(self, host: Host, facts: Sequence[SystemFact], parse: Parse) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 
-from turbotui.machine.host import HostError, HostKind, TimeStamped
+from turbotui.machine.host import HostError, HostKind, TimestampHost
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import KeepsNothingOpen, PerCpuSource
+from turbotui.sources.kinds import NothingToClose, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 
 _TSC: SignalId = "tsc"
@@ -25,12 +25,12 @@ _SIGNAL = Signal(
 )  # fmt: skip
 
 
-class _TimestampReader(KeepsNothingOpen):
+class _TimestampReader(NothingToClose):
     """Executes the instruction at every read."""
 
     signals: tuple[SignalId, ...] = (_TSC,)
 
-    def __init__(self, host: TimeStamped) -> None:
+    def __init__(self, host: TimestampHost) -> None:
         self._read = host.read_tsc
 
     def read(self) -> Sequence[Raw]:
@@ -58,7 +58,7 @@ class Timestamp(PerCpuSource):
         Raises:
             HostError: ENOSYS where nothing can be executed.
         """
-        if not isinstance(machine.host, TimeStamped):
+        if not isinstance(machine.host, TimestampHost):
             raise HostError(errno.ENOSYS, "rdtsc")
         return _TimestampReader(machine.host)
 
@@ -69,7 +69,7 @@ def _probed(machine: Machine) -> Signal | Unavailable:
         return Unavailable(Reason.NO_HARDWARE, "rdtsc: this processor has no such instruction")
     if host.kind is HostKind.RECORDED:
         return Unavailable(Reason.RECORDED, "rdtsc: nothing can be executed on a copy of a machine's files")
-    if not isinstance(host, TimeStamped) or not host.pins:
+    if not isinstance(host, TimestampHost) or not host.pins:
         return Unavailable(Reason.NO_HARDWARE, "rdtsc: nothing is executed on a machine that is not here")
     try:
         host.read_tsc()

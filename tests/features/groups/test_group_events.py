@@ -22,7 +22,7 @@ from turbotui.features.groups.tables import group_table
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason
-from turbotui.recording.json_values import Said
+from turbotui.recording.json_values import JsonValue
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.energy import Energy
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
@@ -178,7 +178,7 @@ def test_a_recording_has_the_columns_and_their_counts() -> None:
     with bed("laptop", "IPC=instructions/cycles", "context-switches,rate") as one:
         found = one.interval()
         record = GroupRecord(1, 0, SECONDS, tuple(found.rows), counted=found.counted)
-        back = group_record(Said(json.loads(json.dumps(record.facts())), "test"), 1)
+        back = group_record(JsonValue(json.loads(json.dumps(record.facts())), "test"), 1)
         assert back.counted == found.counted
         columns = event_columns(back.counted)
         assert [column.id for column in columns] == ["IPC", "context-switches"]

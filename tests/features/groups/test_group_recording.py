@@ -16,7 +16,7 @@ from turbotui.features.groups.model import CGROUP, CONTROL, DOMAIN, Group, Group
 from turbotui.features.groups.recorded_groups import GroupRecord, group_record, record_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said
+from turbotui.recording.json_values import JsonValue
 from turbotui.recording.rows import GROUPS_STREAM
 from turbotui.simulated.strain_files import GROUPS
 from turbotui.untrusted import json_text
@@ -35,7 +35,7 @@ RECORD = GroupRecord(17, 5, 1.0, ROWS)
 
 
 def read_back(record: GroupRecord) -> GroupRecord:
-    return group_record(Said(json.loads(json.dumps(record.facts())), "test"), record.wall_ns)
+    return group_record(JsonValue(json.loads(json.dumps(record.facts())), "test"), record.wall_ns)
 
 
 def test_groups_of_a_file_of_version_1_are_read_for_ever() -> None:
@@ -54,7 +54,7 @@ def test_what_was_written_comes_back() -> None:
 
 def test_a_name_with_a_line_break_still_fills_one_line() -> None:
     torn = RECORD.plus(replace(RECORD, rows=(replace(ROWS[1], group=Group(CGROUP, "/a␊b␉", "a␊b␉")),)))
-    written = Said(json.loads(json_text(torn.facts())), "test")
+    written = JsonValue(json.loads(json_text(torn.facts())), "test")
     assert any("\n" in path for path in written["path"].values(str)), "the recording holds what the kernel said"
     assert [row.group for row in group_record(written, 1).rows] == [row.group for row in torn.rows]
 
@@ -87,7 +87,7 @@ def test_what_is_known_of_a_part_is_not_taken_for_the_whole() -> None:
 def test_damage_is_told(change: Mapping[str, object]) -> None:
     facts = json.loads(json.dumps(RECORD.facts()))
     with pytest.raises(DamagedError):
-        group_record(Said({**facts, **change}, "test"), 1)
+        group_record(JsonValue({**facts, **change}, "test"), 1)
 
 
 def test_a_recording_tells_of_groups_in_every_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

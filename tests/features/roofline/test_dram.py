@@ -14,7 +14,7 @@ from turbotui.simulated import simulated_host
 from turbotui.simulated.shape_table import SHAPES
 
 _FAMILY = FamilyMemory("2 channels of DDR4-2666", 2, 2666, 2 * 8 * 2666e6, "a data sheet")
-_UNTOLD = "there is no SMBIOS"
+_NO_SMBIOS = "there is no SMBIOS"
 
 
 def _modules(*names: str, mts: int = 3200, bits: int = 64) -> tuple[Module, ...]:
@@ -52,15 +52,15 @@ def test_modules_that_name_no_channel_are_an_upper_limit() -> None:
 
 
 def test_without_firmware_the_family_is_the_limit_and_without_both_there_is_no_roof() -> None:
-    family = bandwidth(MemoryFacts((), 0, _UNTOLD), _FAMILY, 2)
+    family = bandwidth(MemoryFacts((), 0, _NO_SMBIOS), _FAMILY, 2)
     assert (family.rate, family.at_most) == (2 * 2 * 8 * 2666e6, True)
     assert "not this machine's modules" in family.note
-    assert _UNTOLD in family.note
-    counted = bandwidth(MemoryFacts((), 1, _UNTOLD), _FAMILY, 1)
+    assert _NO_SMBIOS in family.note
+    counted = bandwidth(MemoryFacts((), 1, _NO_SMBIOS), _FAMILY, 1)
     assert (counted.rate, counted.at_most) == (8 * 2666e6, True)
-    none = bandwidth(MemoryFacts((), 4, _UNTOLD), None, 1)
+    none = bandwidth(MemoryFacts((), 4, _NO_SMBIOS), None, 1)
     assert none.rate is None
-    assert _UNTOLD in none.note
+    assert _NO_SMBIOS in none.note
     unknown = bandwidth(MemoryFacts((*_modules("channela"), Module("s", "channelb", 64, None)), 0, ""), None, 1)
     assert unknown.rate is None
     assert "does not say how fast" in unknown.note

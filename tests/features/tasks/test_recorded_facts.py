@@ -39,7 +39,7 @@ from turbotui.machine.tasks.proc_facts import Stat, TaskFacts, TaskKey
 from turbotui.machine.tasks.run_queue import Waited
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, packed, unpacked
+from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.tiers import TEN_SECONDS
 
@@ -112,9 +112,9 @@ def test_names_with_line_breaks_still_fill_one_line() -> None:
 def test_a_recording_without_them_says_so_and_one_with_more_is_read() -> None:
     document = dict(unpacked(packed(made_record(1).facts()), "tasks").value)  # type: ignore[call-overload] # a dict
     document |= {"later": [1], "facts": {**document["facts"], "later": {"a": 1}}}
-    assert task_record(Said(document, "tasks"), 1, MODEL).facts_seen == FACTS
+    assert task_record(JsonValue(document, "tasks"), 1, MODEL).facts_seen == FACTS
     del document["facts"], document["ancestry"]
-    old = task_record(Said(document, "tasks"), 1, MODEL)
+    old = task_record(JsonValue(document, "tasks"), 1, MODEL)
     assert (old.facts_seen, old.ancestry) == (None, Ancestry())
     assert old.looks.at(7) is NOT_RECORDED
 
@@ -146,7 +146,7 @@ def test_what_a_document_claims_is_damage_or_is_shown() -> None:
                 break
             inner = deeper
         try:
-            found = task_record(Said(document, "tasks"), 1, MODEL)
+            found = task_record(JsonValue(document, "tasks"), 1, MODEL)
             assert all(isinstance(one, TaskFacts) for one in (found.facts_seen or {}).values())
         except DamagedError:
             damaged += 1
@@ -305,7 +305,7 @@ def test_damaged_loads_are_damage(change: tuple[str, object]) -> None:
     assert isinstance(document, dict)
     document["applications"][0]["rows"]["thread"]["sampled"][change[0]] = change[1]
     with pytest.raises(DamagedError):
-        task_record(Said(document, "tasks"), 1, MODEL)
+        task_record(JsonValue(document, "tasks"), 1, MODEL)
 
 
 def test_a_replay_has_the_columns_of_loads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,7 +29,7 @@ from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.tasks.sets import Mode, TaskSampling, When
 from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser
 from turbotui.recording.journal import Journal
-from turbotui.recording.json_values import Said, packed, unpacked
+from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.rows import TASKS_STREAM
 from turbotui.recording.tiers import TEN_SECONDS
@@ -230,7 +230,7 @@ def test_a_file_cut_off_anywhere_gives_every_whole_interval(tmp_path: Path) -> N
 
 
 def test_what_a_document_claims_is_damage_or_is_shown() -> None:
-    facts = Said(unpacked(packed(made_record(1).facts()), "t").value, "tasks").value
+    facts = JsonValue(unpacked(packed(made_record(1).facts()), "t").value, "tasks").value
     chosen = random.Random(1)
     wrong: tuple[object, ...] = (None, [], {}, -1, "x", 2**70, 0.5, [None], "0-99999999")
     damaged = 0
@@ -248,7 +248,7 @@ def test_what_a_document_claims_is_damage_or_is_shown() -> None:
                 break
             inner = deeper
         try:
-            task_record(Said(copy, "tasks"), 1, machine(TOPOLOGY).model)
+            task_record(JsonValue(copy, "tasks"), 1, machine(TOPOLOGY).model)
         except DamagedError:
             damaged += 1
     assert damaged > 100

@@ -39,7 +39,7 @@ from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, packed, unpacked
+from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.recording.recorder import Recorder
 from turbotui.region_marks import VARIABLE
 
@@ -212,7 +212,7 @@ def test_what_a_document_claims_is_damage_or_is_shown() -> None:
                 break
             inner = deeper
         try:
-            found = region_totals(Said(document, "regions"))
+            found = region_totals(JsonValue(document, "regions"))
             assert found.rows() is not None
             points_of_totals(found, Sizing(WidthModel.MIX), TOPOLOGY)
         except DamagedError:

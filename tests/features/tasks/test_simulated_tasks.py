@@ -90,7 +90,7 @@ def test_the_busy_thread_of_a_laptop_stays_one_thread_wherever_it_goes() -> None
         places: list[int] = []
         while len(places) < 4:
             passes(host, found, 2, 0.05)
-            where = host.model.wandering
+            where = host.model.migrating
             assert where is not None
             places += [where[0]] if where[0] not in places[-1:] else []
         busiest, second, *_rest = found.report(one, Grouping.THREAD).rows

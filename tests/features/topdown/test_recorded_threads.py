@@ -27,7 +27,7 @@ from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterv
 from turbotui.features.topdown.thread_rows import thread_rows
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, packed, unpacked
+from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.segment_lines import SegmentLines
 
@@ -103,7 +103,7 @@ def test_what_a_document_claims_is_damage_or_is_shown(interval: ThreadInterval) 
                 break
             inner = deeper
         try:
-            thread_record(Said(document, "threads"), 1)
+            thread_record(JsonValue(document, "threads"), 1)
         except DamagedError:
             damaged += 1
     assert damaged > 200

@@ -27,7 +27,7 @@ from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe
 from turbotui.machine.regions import RegionMark, RegionTimes
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, packed, unpacked
+from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.recording.rows import IntervalRows
 
 _PAGES = 12_000
@@ -286,7 +286,7 @@ def test_what_a_document_claims_is_damage_or_is_shown(bed: Bed) -> None:
     for _ in range(200):
         value = _spoiled(plain, chosen)
         try:
-            found = region_slots(Said(value, "regions"))
+            found = region_slots(JsonValue(value, "regions"))
         except DamagedError:
             damaged += 1
         else:

@@ -12,7 +12,7 @@ from turbotui.events.uncore.filters import bdf_value
 from turbotui.features.uncore.counters import bundles_of
 from turbotui.features.uncore.explaining import with_numbers
 from turbotui.features.uncore.kinds import raw_metric
-from turbotui.features.uncore.ports import UNTOLD, PortMap
+from turbotui.features.uncore.ports import PORTS_UNKNOWN, PortMap
 from turbotui.features.uncore.screen_rows import content_of
 from turbotui.features.uncore.tables import uncore_table
 from turbotui.quantities.scope import Scope
@@ -302,7 +302,7 @@ def test_root_ports_are_unknown_without_rights() -> None:
     watch = UncoreWatch("vera-2s", lambda host: host.set_privileges(uid=1000, capabilities=0))
     ports = PortMap(watch.host)
     unit = watch.units_of(PCIE).units[0]
-    assert ports.note(unit) == UNTOLD
+    assert ports.note(unit) == PORTS_UNKNOWN
     assert ports.of(unit) == ()
     known = PortMap(UncoreWatch("vera-2s").host)
     assert known.note(unit) == "0001:00:00.0"

@@ -60,7 +60,7 @@ _MEANINGS: Mapping[str, Meaning] = {
     "filter": Meaning("filter", "the PMU's first filter word", "all ones: everything"),
     "filter2": Meaning("filter", "the PMU's second filter word", "all ones: everything"),
 }
-_UNTOLD = Meaning("other", "see the processor's uncore manual", "0")
+_OTHER = Meaning("other", "see the processor's uncore manual", "0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def fields_of(pmu: Pmu) -> tuple[Field, ...]:
     order = list(_MEANINGS)
     names = [name for name in pmu.formats if name not in _SELECTING]
     names.sort(key=lambda name: (order.index(name) if name in _MEANINGS else len(order), name))
-    return tuple(Field(pmu.formats[name], _MEANINGS.get(name, _UNTOLD)) for name in names)
+    return tuple(Field(pmu.formats[name], _MEANINGS.get(name, _OTHER)) for name in names)
 
 
 def settings_said(pmu: Pmu, settings: Mapping[str, int]) -> str:

@@ -11,7 +11,7 @@ from turbotui.features.fleet.columns import AGE
 from turbotui.features.fleet.engine import FleetQuestion, judged_by
 from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said
+from turbotui.recording.json_values import JsonValue
 from turbotui.recording.rows import FLEET_STREAM, RecordedRows
 from turbotui.sampling.frame import Frame
 
@@ -72,7 +72,7 @@ def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReadin
     said = rows.said
     names, many = said["name"].texts(), len(said["name"].items())
     gone = [one.flag() for one in said["gone"].items()]
-    labels, values = said["labels"].rows(many, Said.text), said["values"].rows(many, Said.number)
+    labels, values = said["labels"].rows(many, JsonValue.text), said["values"].rows(many, JsonValue.number)
     if len(gone) != many:
         raise DamagedError(f"{said.where} of the recording has columns of different lengths")
     nodes = [FleetNode(name, labels[at], values[at], values[at].get(AGE), gone[at]) for at, name in enumerate(names)]

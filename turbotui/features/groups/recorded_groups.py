@@ -15,7 +15,7 @@ from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, reason_from
+from turbotui.recording.json_values import JsonValue, reason_from
 from turbotui.recording.rows import GROUPS_STREAM, FindRows, rows_of_interval
 from turbotui.sampling.energy import energy_of
 from turbotui.sampling.frame import Frame
@@ -110,7 +110,7 @@ def _joined(first: GroupRow, later: GroupRow) -> GroupRow:
 _PARTLY: Final = Unavailable(Reason.NOT_READ, "the recording has it for a part of this time only")
 
 
-def group_record(said: Said, wall_ns: int) -> GroupRecord:
+def group_record(said: JsonValue, wall_ns: int) -> GroupRecord:
     """Restore the groups of a JSON document.
 
     Args:
@@ -125,20 +125,20 @@ def group_record(said: Said, wall_ns: int) -> GroupRecord:
     kinds, paths, names = (said[name].texts() for name in ("kind", "path", "name"))
     plan = said["plan"].integers()
     many = len(paths)
-    increases, values, spans = (said[name].rows(many, Said.number) for name in ("increases", "values", "spans"))
+    increases, values, spans = (said[name].rows(many, JsonValue.number) for name in ("increases", "values", "spans"))
     absent = said["absent"].rows(many, lambda one: _at(one, reasons))
     if not len(kinds) == len(names) == len(plan) == many or not set(kinds) <= set(_KINDS):
         raise DamagedError(f"{said.where} of the recording has columns of different lengths, or rows of no known kind")
     rows = tuple(
         GroupRow(Group(kinds[at], paths[at], names[at]), increases[at], values[at], spans[at], absent[at],
-                 _at(Said(plan[at], f"{said.where}.plan"), plans)) for at in range(many))
+                 _at(JsonValue(plan[at], f"{said.where}.plan"), plans)) for at in range(many))
     counted = said.get("counted")
     found = () if counted is None else tuple(definition_from(one) for one in counted.items())
     return GroupRecord(wall_ns, 0, said["seconds"].number(), rows, said["complete"].flag(),
                        tuple(one for one in found if isinstance(one, CountedEvents)))
 
 
-def _at(said: Said, choices: Sequence[T]) -> T:
+def _at(said: JsonValue, choices: Sequence[T]) -> T:
     number = said.integer()
     if not 0 <= number < len(choices):
         raise DamagedError(f"{said.where} of the recording is {number}, of {len(choices)}")

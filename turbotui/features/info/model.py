@@ -14,7 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.info import clocks, idle, kernel, power, processor, shape, telemetry, thermal
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
 from turbotui.machine.cpulist import format_cpulist
-from turbotui.machine.host import Elsewhere
+from turbotui.machine.host import ForwardedHost
 from turbotui.machine.machine import Machine
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import Scope
@@ -109,7 +109,7 @@ def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = Tr
     """
     facts = MachineFacts(machine, detailed=detailed)
     sections: dict[str, list[HeaderLine]] = {}
-    far = machine.host if isinstance(machine.host, Elsewhere) else None
+    far = machine.host if isinstance(machine.host, ForwardedHost) else None
     if far is not None:
         sections["files"] = [HeaderLine(f"{far.read_by}, which sends no files: run turbotui info there", "")]
     for fact in (fact for fact in FACTS if beyond or not fact.beyond):

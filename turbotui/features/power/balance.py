@@ -70,10 +70,10 @@ class Balance:
     @property
     def total(self) -> float | None:
         """The machine's power: the platform's figure, else the counted sum."""
-        return self.counted if self.told_by is None else self.told_by.watts
+        return self.counted if self.total_figure is None else self.total_figure.watts
 
     @property
-    def told_by(self) -> PlatformFigure | None:
+    def total_figure(self) -> PlatformFigure | None:
         """The figure behind the total; None if the total is the counted sum."""
         said = self.platform
         return None if said is None or said.watts is None or _exceeds(self.counted, said.watts) else said
@@ -209,7 +209,7 @@ def sentence(found: Balance) -> str:
     parts = [f"{word} {watts:,.1f}" for word, watts in by_word(found).items()]
     silent = [f"{one.name} {one.why.reason.value}" for one in found.unknown if one.why is not None]
     rest = [f"elsewhere {found.elsewhere:,.1f}"] if found.elsewhere is not None else []
-    origin = " counted" if found.told_by is None else f" by {found.told_by.name}"
+    origin = " counted" if found.total_figure is None else f" by {found.total_figure.name}"
     return f"{found.total:,.1f} W{origin}: {', '.join([*parts, *rest, *silent]) or 'nothing counts its parts'}"
 
 

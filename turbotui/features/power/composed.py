@@ -33,7 +33,7 @@ def sum_target(frame: Frame, found: Balance) -> Target | None:
 
 def platform_target(frame: Frame, found: Balance) -> Target | None:
     """Return the cell of the whole machine's figure: one meter, or a sum of several."""
-    told = found.told_by
+    told = found.total_figure
     if told is None:
         return sum_target(frame, found)
     if len(told.members) == 1:

@@ -84,7 +84,8 @@ def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: in
 
 def _title(balance: Balance) -> str:
     total = 0.0 if balance.total is None else balance.total
-    return f"whole machine · {total:,.1f} W " + ("counted" if balance.told_by is None else f"by {balance.told_by.name}")
+    figure = balance.total_figure
+    return f"whole machine · {total:,.1f} W " + ("counted" if figure is None else f"by {figure.name}")
 
 
 # Parts

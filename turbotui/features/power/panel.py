@@ -30,7 +30,7 @@ _WIDE = 90  # width below which a verdict's sentence takes two lines
 
 _STATES = {LimitState.HELD: "held back", LimitState.AT_TOP: "not held back", LimitState.FREE: "not held back",
            LimitState.IDLE: "idle",
-           LimitState.UNTOLD: "? cannot be told"}
+           LimitState.UNKNOWN: "? cannot be told"}
 
 _Named: TypeAlias = tuple[str, float, Target | None]
 """The word, value and origin of a mark."""

@@ -39,7 +39,7 @@ _LEAST = 58
 """The least characters of a panel with useful bars."""
 _FLATTEST, _TALLEST = 4, 20
 """Lines of the picture of the past."""
-_ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNTOLD: StyleRole.TITLE}
+_ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNKNOWN: StyleRole.TITLE}
 
 
 class PowerScreen(SearchScreen):

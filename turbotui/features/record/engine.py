@@ -26,7 +26,7 @@ from turbotui.recording.kept_files import kept_of
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.recorder import FrameRecorder, Recorder
 from turbotui.recording.rotation import Retention, RotatingRecorder
-from turbotui.sampling.bus import Every
+from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
@@ -158,7 +158,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         for one in beside:
             stack.callback(one.stop)
             one.start()
-        frames: Every[Frame] = Every(_QUEUE)
+        frames: EveryItem[Frame] = EveryItem(_QUEUE)
         session.start(frames.put, intervals=intervals, on_end=frames.close)
         stack.callback(session.stop)
         watcher: threading.Thread | None = None
@@ -189,7 +189,7 @@ def _stop_behind(seen: Observation, session: Session) -> None:
     session.stop(0.0)
 
 
-def _with_losses(frames: Every[Frame], recorder: FrameRecorder, found: Recorded) -> Iterator[Frame]:
+def _with_losses(frames: EveryItem[Frame], recorder: FrameRecorder, found: Recorded) -> Iterator[Frame]:
     lost = 0
     for frame in frames:
         if frames.lost > lost and not found.failure:

@@ -22,7 +22,7 @@ _NOTHING_OLDER: Final = Unavailable(Reason.NOT_READ, "there is nothing older to 
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedRun:
     """A kept measurement, with its number among those of its node, by time."""
 
     number: int
@@ -30,7 +30,7 @@ class Numbered:
 
 
 @dataclass(frozen=True, slots=True)
-class Of:
+class TrendChange:
     """A change of a quantity, with its trend."""
 
     trend: Trend
@@ -41,16 +41,16 @@ def _time(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _throttling(row: Numbered) -> Throttling:
+def _throttling(row: NumberedRun) -> Throttling:
     return row.kept.throttling
 
 
-_NUMBER: Final[tuple[Column[Numbered], ...]] = (
+_NUMBER: Final[tuple[Column[NumberedRun], ...]] = (
     Column("run", "", 0, (), lambda row: row.number, help="number of the run; the oldest is 1", width=3,
            identity=True),
     Column("when", "", -1, (), lambda row: _time(row.kept.when), help="end of the measurement (UTC)", identity=True),
 )
-_HISTORY: Final[tuple[Column[Numbered], ...]] = (
+_HISTORY: Final[tuple[Column[NumberedRun], ...]] = (
     *_NUMBER,
     Column("baseline", "", -1, (), lambda row: row.kept.baseline, help="baseline of the prediction", identity=True),
     Column("unit", "", -1, (), lambda row: row.kept.unit, help="unit of the scores", identity=True),
@@ -65,7 +65,7 @@ _HISTORY: Final[tuple[Column[Numbered], ...]] = (
     Column("error", "", 3, (), lambda row: row.kept.error, help="half the width of its error bar"),
     Column("measured", "", 3, (), lambda row: row.kept.measured, help="score that the load printed"),
 )
-_CIRCUMSTANCES: Final[tuple[Column[Numbered], ...]] = (
+_CIRCUMSTANCES: Final[tuple[Column[NumberedRun], ...]] = (
     *_NUMBER,
     Column("length", "s", 2, (), lambda row: row.kept.seconds, help="length of the measurement"),
     Column("lowest CPU", "", 0, (), lambda row: row.kept.lowest_cpu, help="number of the CPU with the lowest ratio"),
@@ -77,10 +77,10 @@ _CIRCUMSTANCES: Final[tuple[Column[Numbered], ...]] = (
 )
 
 
-def _group(name: str, of: Callable[[Change], MeasurementSpan | None]) -> tuple[Column[Of], ...]:
+def _group(name: str, of: Callable[[Change], MeasurementSpan | None]) -> tuple[Column[TrendChange], ...]:
     """Make the columns for the measurements of one span of time."""
-    def column(word: str, decimals: int, value: Callable[[MeasurementSpan], Value], text: str) -> Column[Of]:
-        def compute(row: Of) -> Value:
+    def column(word: str, decimals: int, value: Callable[[MeasurementSpan], Value], text: str) -> Column[TrendChange]:
+        def compute(row: TrendChange) -> Value:
             found = of(row.change)
             return None if found is None else value(found)
 
@@ -95,7 +95,7 @@ def _group(name: str, of: Callable[[Change], MeasurementSpan | None]) -> tuple[C
     )
 
 
-_TRENDS: Final[tuple[Column[Of], ...]] = (
+_TRENDS: Final[tuple[Column[TrendChange], ...]] = (
     Column("baseline", "", -1, (), lambda row: row.trend.baseline, help="baseline of the prediction", identity=True),
     Column("load", "", -1, (), lambda row: row.trend.load, help="the command that was run", identity=True),
     Column("quantity", "", -1, (), lambda row: row.change.quantity, help="ratio or measured score", identity=True),
@@ -126,7 +126,7 @@ _LOADS: Final[tuple[Column[Trend], ...]] = (
 )
 
 
-def _judge_kept(column: Column[Numbered], row: Numbered, value: Value) -> Cell:
+def _judge_kept(column: Column[NumberedRun], row: NumberedRun, value: Value) -> Cell:
     """Mark the ratio of a doubtful run."""
     if value is not None:
         return Cell(value, disputed=row.kept.warnings if column.id == "ratio" else ())
@@ -142,7 +142,7 @@ def history_table(runs: Sequence[Kept], most: int | None = None) -> AnyTable:
         runs: the runs, newest last.
         most: the most runs, the newest ones.
     """
-    rows = [Numbered(number, one) for number, one in enumerate(runs, 1)]
+    rows = [NumberedRun(number, one) for number, one in enumerate(runs, 1)]
     shown = rows if most is None else rows[-most:]
     scores = [score for row in shown for score in (row.kept.predicted, row.kept.measured)]
     return RowTable("history", "run", scored(_HISTORY, scores), shown, _judge_kept)
@@ -155,8 +155,8 @@ def past_tables(runs: Sequence[Kept], found: Sequence[Trend]) -> tuple[AnyTable,
         runs: the runs, newest last.
         found: their trends.
     """
-    rows = [Numbered(number, one) for number, one in enumerate(runs, 1)]
-    changes = [Of(trend, change) for trend in found for change in trend.changes]
+    rows = [NumberedRun(number, one) for number, one in enumerate(runs, 1)]
+    changes = [TrendChange(trend, change) for trend in found for change in trend.changes]
     return (
         history_table(runs),
         RowTable("circumstances", "run", _CIRCUMSTANCES, rows, _judge_kept),

@@ -48,7 +48,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class OfCpu:
+class CpuResult:
     """A CPU in a numbered measurement."""
 
     number: int
@@ -150,7 +150,7 @@ _RUNS: Final[tuple[Column[Measured], ...]] = (
     *throttling_columns(_throttling),
     Column("measured", "", 3, (), lambda one: one.score, help="the score that the load printed"),
 )
-_RATIOS: Final[tuple[Column[OfCpu], ...]] = (
+_RATIOS: Final[tuple[Column[CpuResult], ...]] = (
     Column("run", "", 0, (), lambda one: one.number, help="number of the run", width=3, identity=True),
     Column("CPU", "", 0, (), lambda one: one.cpu.cpu, help="Linux number", identity=True),
     Column("core type", "", -1, (), lambda one: one.cpu.kind, help="P, E or LP on hybrid machines"),
@@ -183,7 +183,7 @@ def _judge_report(column: Column[ScoreReport], row: ScoreReport, value: Value) -
     return Cell(None, why_unknown(column))
 
 
-def _judge_ratio(column: Column[OfCpu], _row: OfCpu, value: Value) -> Cell:
+def _judge_ratio(column: Column[CpuResult], _row: CpuResult, value: Value) -> Cell:
     return Cell(value) if value is not None else Cell(None, _ASLEEP if column.id == "ratio" else UNCOUNTED)
 
 
@@ -202,7 +202,7 @@ def run_table(report: ScoreReport) -> AnyTable:
 
 def report_tables(report: ScoreReport) -> tuple[AnyTable, ...]:
     """Return all tables of a `score run`."""
-    ratios = [OfCpu(number, cpu) for number, run in enumerate(report.runs, 1) for cpu in run.cpus]
+    ratios = [CpuResult(number, cpu) for number, run in enumerate(report.runs, 1) for cpu in run.cpus]
     return (
         RowTable("score", "score", scored(_REPORT, [_first(report), *report.scores]), [report], _judge_report),
         run_table(report),

@@ -17,7 +17,7 @@ from turbotui.features.stat.streams import Streams, warn
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
-from turbotui.sampling.bus import Every
+from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import missed_words
 from turbotui.sampling.sampled import frames_of, one_interval, raise_failure
@@ -112,7 +112,7 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
     """Print until the intervals are over, `q`, or a signal."""
     session = opened.session
     printer = FramePrinter(options, streams, opened.layout)
-    frames: Every[Frame] = Every()
+    frames: EveryItem[Frame] = EveryItem()
     with _signals(session):
         session.start(frames.put, intervals=options.intervals, on_end=frames.close)
         _watch_stdin(session)

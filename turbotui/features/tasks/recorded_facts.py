@@ -9,7 +9,7 @@ from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.machine.tasks.group_names import GroupName
 from turbotui.machine.tasks.proc_facts import Stat, TaskFacts, TaskKey
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, whole
+from turbotui.recording.json_values import JsonValue, whole
 
 _MOST_WORDS: Final = 256
 """Characters of a command line that are kept: it is written with each interval in which its process ran."""
@@ -36,7 +36,7 @@ def facts_facts(facts: Mapping[TaskKey, TaskFacts]) -> dict[str, object]:
     }
 
 
-def facts_from(said: Said) -> dict[TaskKey, TaskFacts]:
+def facts_from(said: JsonValue) -> dict[TaskKey, TaskFacts]:
     """Read facts from /proc back from the JSON of `facts_facts`.
 
     Raises:
@@ -71,7 +71,7 @@ def ancestry_facts(ancestry: Ancestry) -> dict[str, object]:
             "names": {str(pid): name for pid, name in ancestry.names.items()}}
 
 
-def ancestry_from(said: Said) -> Ancestry:
+def ancestry_from(said: JsonValue) -> Ancestry:
     """Read the parents back from the JSON of `ancestry_facts`.
 
     Raises:
@@ -87,7 +87,7 @@ def _stats_facts(stats: list[Stat]) -> dict[str, object]:
             "policy": [one.policy for one in stats]}
 
 
-def _stats_from(said: Said, names: list[str]) -> list[Stat]:
+def _stats_from(said: JsonValue, names: list[str]) -> list[Stat]:
     states, policies = said["state"].lines(), said["policy"].lines()
     parents, priorities, nices = (said[name].values(int) for name in ("parent", "priority", "nice"))
     if not len(states) == len(policies) == len(parents) == len(priorities) == len(nices) == len(names):
@@ -97,7 +97,7 @@ def _stats_from(said: Said, names: list[str]) -> list[Stat]:
                 names, states, parents, priorities, nices, policies, strict=True)]
 
 
-def _group_from(said: Said) -> GroupName:
+def _group_from(said: JsonValue) -> GroupName:
     words = said.texts()
     if len(words) != len(_GROUP):
         raise DamagedError(f"{said.where} of the recording is no control group")

@@ -9,7 +9,7 @@ from turbotui.features.tasks.loads import SampledLoads
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.machine.tasks.load_records import LoadCounts, Served
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, reason_facts, reason_from
+from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
 
 _SUMS: Final = ("timed", "cycles", "squares")
 
@@ -27,7 +27,7 @@ def loads_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
     }
 
 
-def loads_from(said: Said, count: int) -> list[SampledLoads | None]:
+def loads_from(said: JsonValue, count: int) -> list[SampledLoads | None]:
     """Read the loads of that many rows back from the JSON of `loads_facts`.
 
     Raises:

@@ -13,7 +13,7 @@ from turbotui.features.tasks.waits import Waits
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist
 from turbotui.machine.tasks.run_queue import Waited
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, reason_facts, reason_from, whole
+from turbotui.recording.json_values import JsonValue, reason_facts, reason_from, whole
 
 _TIMES: Final = ("queued", "times", "longest", "pushed", "held", "storage", "asleep")
 _WHYS: Final = ("why_no_records", "why_no_wakeups", "why_no_delay")
@@ -36,7 +36,7 @@ def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
     }
 
 
-def waits_from(said: Said, count: int) -> list[Waits | None]:
+def waits_from(said: JsonValue, count: int) -> list[Waits | None]:
     """Read the waits of that many rows back from the JSON of `waits_facts`.
 
     Raises:
@@ -86,7 +86,7 @@ def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, objec
     return {**found, **{name: facts for name, facts in beside.items() if facts is not None}}
 
 
-def rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
+def rows_from(said: JsonValue, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
     """Read task rows back from the JSON of `rows_facts`.
 
     Args:
@@ -120,14 +120,14 @@ def rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskR
         for at in range(many))
 
 
-def _texts(said: Said) -> list[frozenset[str]]:
+def _texts(said: JsonValue) -> list[frozenset[str]]:
     """Lists of names as JSON, equal lists stored once."""
     known: dict[str, frozenset[str]] = {}
     found = []
     for one in said.values(list):
         key = repr(one)
         if key not in known:
-            known[key] = frozenset(Said(one, said.where).lines())
+            known[key] = frozenset(JsonValue(one, said.where).lines())
         found.append(known[key])
     return found
 

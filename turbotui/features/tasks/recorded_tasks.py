@@ -28,7 +28,7 @@ from turbotui.machine.tasks.sets import Mode, TaskSampling, When
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, reason_facts, reason_from
+from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
 from turbotui.recording.rows import TASKS_STREAM, FindRows, rows_of_interval
 from turbotui.sampling.frame import Frame
 
@@ -98,7 +98,7 @@ class TaskRecord:
                        facts_seen={key: facts for one in seen for key, facts in one.items()} if seen else None)
 
 
-def task_record(said: Said, wall_ns: int, model: CpuModel,
+def task_record(said: JsonValue, wall_ns: int, model: CpuModel,
                 wanted: Iterable[Grouping] = RECORDED_BY) -> TaskRecord:
     """Read the tasks of an interval from a JSON document.
 
@@ -180,7 +180,7 @@ def _report_facts(report: Report) -> dict[str, object]:
     }
 
 
-def _report_from(said: Said, by: Grouping, model: CpuModel) -> Report:
+def _report_from(said: JsonValue, by: Grouping, model: CpuModel) -> Report:
     cgroup, mode, when, used, waits_lost, sampling = (
         said.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost", "sampling"))
     application = Application(
@@ -203,14 +203,14 @@ def _report_from(said: Said, by: Grouping, model: CpuModel) -> Report:
         "" if sampling is None else sampling.text())
 
 
-def _member(kind: type[E], said: Said) -> E:
+def _member(kind: type[E], said: JsonValue) -> E:
     found = kind.__members__.get(said.text())
     if found is None:
         raise DamagedError(f"{said.where} of the recording is no {kind.__name__}")
     return found
 
 
-def _numerics_from(said: Said, model: CpuModel) -> Numerics:
+def _numerics_from(said: JsonValue, model: CpuModel) -> Numerics:
     """This version's metric definition of the machine, limited to the counted events."""
     counted, why = frozenset(said["counted"].texts()), said.get("why")
     double = said["double"].flag()

@@ -14,7 +14,7 @@ from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, reason_facts, reason_from
+from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
 from turbotui.recording.rows import REGIONS_STREAM, FindRows, rows_of_interval
 from turbotui.sampling.frame import Frame
 
@@ -155,7 +155,7 @@ def _kind_facts(kind: KindCounts) -> dict[str, object]:
                      for one in kind.sets]}
 
 
-def region_totals(said: Said) -> RegionTotals:
+def region_totals(said: JsonValue) -> RegionTotals:
     """Read the regions back from the JSON of `RegionRecord.facts`.
 
     Raises:
@@ -173,20 +173,20 @@ def region_totals(said: Said) -> RegionTotals:
                         0 if strangers is None else _whole(strangers))
 
 
-def _kind(said: Said) -> KindCounts:
+def _kind(said: JsonValue) -> KindCounts:
     sets = tuple(SetInterval(_positive(one["seconds"]), _positive(one["instructions"]), {
         key: _positive(count) for key, count in one["counts"].entries().items()}) for one in said["sets"].items())
     return KindCounts(said["definition"].text(), _positive(said["instructions"]), _positive(said["cycles"]), sets)
 
 
-def _positive(said: Said) -> float:
+def _positive(said: JsonValue) -> float:
     found = said.number()
     if found < 0:
         raise DamagedError(f"{said.where} of the recording is {found}")
     return found
 
 
-def _whole(said: Said) -> int:
+def _whole(said: JsonValue) -> int:
     _positive(said)
     return said.integer()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, reason_facts, reason_from
+from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
 
 
 def group_facts(counts: Sequence[Counts]) -> list[dict[str, object]]:
@@ -34,7 +34,7 @@ def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavail
             "why": [number[one] if isinstance(one, Unavailable) else None for one in groups], "parts": columns}
 
 
-def groups_from(said: Said, many: int) -> list[Counts]:
+def groups_from(said: JsonValue, many: int) -> list[Counts]:
     """Restore the groups of `group_facts` for that many rows.
 
     Raises:
@@ -49,12 +49,12 @@ def groups_from(said: Said, many: int) -> list[Counts]:
     return list(counts)
 
 
-def _group(said: Said, many: int) -> Iterator[tuple[PartCount, ...] | Unavailable]:
+def _group(said: JsonValue, many: int) -> Iterator[tuple[PartCount, ...] | Unavailable]:
     """Restore the parts of a group for each row, or the reason why it has none."""
     reasons = [reason_from(one) for one in said["reasons"].items()]
     whys = said["why"].values_or_none(int)
     parts = [(_numbers(part["enabled"], many), _numbers(part["running"], many),
-              part["values"].rows(many, Said.number)) for part in said["parts"].items()]
+              part["values"].rows(many, JsonValue.number)) for part in said["parts"].items()]
     if len(whys) != many or any(why is not None and not 0 <= why < len(reasons) for why in whys):
         raise DamagedError(f"{said.where} of the recording has reasons that are none, or not for each row")
     for at, why in enumerate(whys):
@@ -63,7 +63,7 @@ def _group(said: Said, many: int) -> Iterator[tuple[PartCount, ...] | Unavailabl
             for enabled, running, values in parts if enabled[at] is not None)
 
 
-def _numbers(said: Said, many: int) -> list[float | None]:
+def _numbers(said: JsonValue, many: int) -> list[float | None]:
     found = [None if one.value is None else one.number() for one in said.items()]
     if len(found) != many:
         raise DamagedError(f"{said.where} of the recording has {len(found)} values for {many} rows")

@@ -10,7 +10,7 @@ from turbotui.features.topdown.recorded_counts import group_facts, groups_from
 from turbotui.features.topdown.region_slots import RegionCount, RegionInterval, RegionSpan
 from turbotui.machine.regions import RegionExtent
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said
+from turbotui.recording.json_values import JsonValue
 from turbotui.recording.rows import REGION_SLOTS_STREAM, FindRows, rows_of_interval
 from turbotui.sampling.frame import Frame
 
@@ -58,7 +58,7 @@ def _span_facts(span: RegionSpan) -> dict[str, object]:
     }
 
 
-def region_slots(said: Said) -> RegionInterval:
+def region_slots(said: JsonValue) -> RegionInterval:
     """Restore the slots of regions from the JSON document of `RegionSlotsRecord.facts`.
 
     Raises:
@@ -72,7 +72,7 @@ def region_slots(said: Said) -> RegionInterval:
         said["user_only"].flag(), said["lost"].integer(), said["ended"].flag())
 
 
-def _span(said: Said) -> RegionSpan:
+def _span(said: JsonValue) -> RegionSpan:
     names, entries = said["name"].lines(), said["entries"].values(int)
     seconds, apportioned = ([one.number() for one in said[name].items()] for name in ("open", "apportioned"))
     if {len(entries), len(seconds), len(apportioned)} != {len(names)}:

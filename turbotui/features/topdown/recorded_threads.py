@@ -14,7 +14,7 @@ from turbotui.features.topdown.recorded_counts import group_facts, groups_from
 from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterval
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import Said, reason_facts, reason_from
+from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
 from turbotui.recording.rows import TOPDOWN_STREAM, FindRows, rows_of_interval
 from turbotui.sampling.frame import Frame
 
@@ -94,7 +94,7 @@ def _stood(parts: Sequence[PartCount], more: float) -> tuple[PartCount, ...]:
     return tuple(replace(part, enabled=part.enabled + more) for part in parts)
 
 
-def thread_record(said: Said, wall_ns: int) -> ThreadRecord:
+def thread_record(said: JsonValue, wall_ns: int) -> ThreadRecord:
     """Restore the threads of a JSON document.
 
     Args:
@@ -116,7 +116,7 @@ def thread_record(said: Said, wall_ns: int) -> ThreadRecord:
                                                    refused, said["user_only"].flag()))
 
 
-def _pair(said: Said) -> tuple[Said, Said]:
+def _pair(said: JsonValue) -> tuple[JsonValue, JsonValue]:
     parts = said.items()
     if len(parts) != 2:
         raise DamagedError(f"{said.where} of the recording is no number with a reason")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.machine.host import Elsewhere
+from turbotui.machine.host import ForwardedHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import list_pmus
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -34,7 +34,7 @@ NOT_RECORDED: Final = Unavailable(
 
 def why_none(machine: Machine) -> Unavailable:
     """Return the reason why a machine has no PMU with a cpumask."""
-    if isinstance(machine.host, Elsewhere):
+    if isinstance(machine.host, ForwardedHost):
         return Unavailable(Reason.NOT_READ, f"{machine.host.read_by}, which sends no uncore counters",
                            "run turbotui there")
     see = f"turbotui {EXAMPLE} shows a simulated machine that has some"

@@ -9,7 +9,7 @@ from turbotui.events.uncore.discovery import UNKNOWN, UncoreUnit
 from turbotui.events.uncore.fields import fields_of, settings_said
 from turbotui.features.uncore.counters import Reading, UncoreCounters
 from turbotui.features.uncore.kinds import TRAFFIC, Row, UncoreUnits
-from turbotui.features.uncore.ports import UNTOLD, PortMap
+from turbotui.features.uncore.ports import PORTS_UNKNOWN, PortMap
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.uncore import ELAPSED, Metric, filter_of
@@ -136,6 +136,6 @@ def _ports(ports: PortMap, unit: UncoreUnit) -> list[tuple[str, ...]]:
     if "_rc_" not in unit.pmu.name:
         return []
     if ports.lacks_positions:
-        return [(UNTOLD,)]
+        return [(PORTS_UNKNOWN,)]
     found = [(f"root port {port.number}: {port.name}", *port.devices.values()) for port in ports.of(unit)]
     return found or [("no root port says that it belongs to this root complex",)]

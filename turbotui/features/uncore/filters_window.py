@@ -19,7 +19,7 @@ from turbotui.events.uncore.fields import Field, fields_of, read_value, settings
 from turbotui.events.uncore.filters import bdf_value, check
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.kinds import Row, UncoreUnits
-from turbotui.features.uncore.ports import UNTOLD, PortMap
+from turbotui.features.uncore.ports import PORTS_UNKNOWN, PortMap
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 
@@ -143,7 +143,7 @@ class FilterForm(ListWindow):
                     )
                 )
         if self._ports.lacks_positions and "src_bdf" in self._fields:
-            items.append(Item(((UNTOLD, StyleRole.DIM),)))
+            items.append(Item(((PORTS_UNKNOWN, StyleRole.DIM),)))
         self.query_one(Listing).show(items)
 
     def _field(self) -> Field | None:

@@ -10,7 +10,7 @@ from turbotui.events.uncore.pci_names import names_of
 from turbotui.events.uncore.root_ports import RootPort, read_root_ports
 from turbotui.machine.host import Host
 
-UNTOLD = "root ports unknown: only root reads the configuration space that names their complex"
+PORTS_UNKNOWN = "root ports unknown: only root reads the configuration space that names their complex"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class PortMap:
         if "_rc_" not in unit.pmu.name:
             return ""
         if self.lacks_positions:
-            return UNTOLD
+            return PORTS_UNKNOWN
         groups: dict[tuple[str, str], list[str]] = {}
         for address in self.addresses(unit):
             domain, bus, function = address.split(":")

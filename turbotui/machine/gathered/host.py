@@ -108,7 +108,7 @@ class GatheredHost:
         return path in self._children or name in self._children.get(folder or "/", ())
 
     def was_asked(self, path: str) -> bool:
-        """See `KnowsAbsence`."""
+        """See `KnownPathsHost`."""
         return self.exists(path) or self._missing(path) == errno.ENOENT
 
     def open_file(self, path: str) -> int:

@@ -82,7 +82,7 @@ def is_load(source: int) -> bool:
     return source & _OP == _LOAD
 
 
-def is_told(source: int) -> bool:
+def has_data_source(source: int) -> bool:
     """Tell whether the kernel tells what the instruction did."""
     return source & _OP not in (0, _NA)
 
@@ -211,7 +211,7 @@ class LoadRecords:
                 if source not in known:
                     known[source] = self._look(source)
                 served = known[source]
-                self.told += is_told(source)
+                self.told += has_data_source(source)
                 if served is not None:
                     counts = threads.get(tid)
                     if counts is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, runtime_checkable
 
 from turbotui.errors import MachineError
-from turbotui.machine.host import Elsewhere, Host, HostKind
+from turbotui.machine.host import ForwardedHost, Host, HostKind
 from turbotui.machine.tasks.draining import Taken
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.machine.tasks.tracer import Closing, TaskTracer
@@ -107,7 +107,7 @@ def refuse_recorded(host: Host) -> None:
     Raises:
         MachineError: the machine is recorded, or its readings are sent by another process.
     """
-    if isinstance(host, Elsewhere):
+    if isinstance(host, ForwardedHost):
         raise MachineError(f"{host.read_by}, which sends no tasks: run turbotui there")
     if host.kind is HostKind.RECORDED:
         raise MachineError(f"{host.name} is a recorded machine: its tasks ran elsewhere and cannot be sampled; "

@@ -21,7 +21,7 @@ from turbotui.untrusted import one_line
 
 _DECIMALS: Final = {"GB/s": 3, "1/cycle": 4, "cycles": 1, "ns": 1, "GHz": 3, "%": 1, "M/s": 3, "GT/s": 3, "walks": 3}
 # fixed for each unit, so that a column of numbers keeps its alignment
-_UNTOLD: Final = 3
+_USUAL_DECIMALS: Final = 3
 _SHORT: Final = ((" bandwidth", ""), (" requests", ""), (" latency", " lat"), ("frequency", "clock"))
 _NARROWEST: Final = 8
 _NAME: Final = re.compile(r"'[^']*'|([A-Za-z_][\w.]*)", re.ASCII)
@@ -99,7 +99,7 @@ def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str, cl
     counted = _NAME.sub(lambda match: f"'{named[match[1]]}'" if match[1] in named else match[0], formula)
     expression = parse_expression(counted) if named else said
     return Metric(
-        id=f"{what} {unit}", unit=unit, decimals=_DECIMALS.get(unit, _UNTOLD), width=_NARROWEST,
+        id=f"{what} {unit}", unit=unit, decimals=_DECIMALS.get(unit, _USUAL_DECIMALS), width=_NARROWEST,
         needs=tuple(name for name in expression.names if name not in _NO_EVENTS), compute=expression.evaluate,
         formula=said.text, help=one_line(what), document=document, scale=PERCENT if _is_load(what, unit) else None,
         pmu=pmu, what=what, expression=expression, clocks=clocks, chosen=chosen, tier=tier,
