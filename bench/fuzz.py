@@ -50,7 +50,7 @@ from turbotui.recording.rows import (
     rows_from,
 )
 from turbotui.recording.stream_reader import KnownLayouts, RecordedTick, StreamReader
-from turbotui.sampling.carrying import FrameMaker
+from turbotui.sampling.late_values import FrameMaker
 
 GOLDEN: Final = Path(__file__).parents[1] / "tests" / "recording" / "golden"
 MEMORY: Final = 1 << 30

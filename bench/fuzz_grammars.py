@@ -21,7 +21,7 @@ from typing import Final
 
 from turbotui.app.settings import parse_settings
 from turbotui.commands.addresses import parse_address
-from turbotui.commands.watching import parse_interval
+from turbotui.commands.sessions import parse_interval
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.encoder import EventEncoder

@@ -37,8 +37,8 @@ from turbotui.recording.ring import PastRing
 from turbotui.recording.rotation import Retention, RotatingRecorder
 from turbotui.recording.tiers import FULL, MINUTE, TEN_SECONDS, Tier
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.late_values import FrameMaker
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sources.source import Probe
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from bench.ping_pong import Rally
 from turbotui.features.tasks.applications import Application
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine

@@ -18,8 +18,8 @@ from turbotui.recording.recorded_host import RecordedHost
 from turbotui.recording.recorded_source import RecordedSource
 from turbotui.recording.tick_decoder import TickDecoder
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.late_values import FrameMaker
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sources.source import Probe
 

@@ -11,8 +11,8 @@ from simsession import SimulatedSession
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from turbotui.app.acts_window import ActsWindow
 from turbotui.app.add import AddCounter
+from turbotui.app.command_lines_window import ActsWindow
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain
 from turbotui.features.groups.screen import GroupsScreen

@@ -10,7 +10,7 @@ from driving import text_of
 from test_tasks_screen import Tasks, laptop, tasks
 from textual.widgets import Static
 
-from turbotui.app.acts_window import ActsWindow
+from turbotui.app.command_lines_window import ActsWindow
 from turbotui.features.cpus.map_screen import MapScreen
 from turbotui.features.cpus.table_screen import TableBase
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row

@@ -15,9 +15,9 @@ from fakes import GUEST_SIGNALS, FakeSession, build_topology
 from textual.widgets import Input
 
 from turbotui.app.actions import ACTIONS, Where
-from turbotui.app.acts_window import other_machine
 from turbotui.app.arranging import ArrangeKeys
 from turbotui.app.base import WatchScreen
+from turbotui.app.command_lines_window import other_machine
 from turbotui.app.copying import Clipboard, clipboard_of
 from turbotui.app.screen_table import SCREENS, where_keys_of
 from turbotui.app.settings import parse_settings

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from turbotui.app.actions import ACTIONS
 from turbotui.app.help import Help
-from turbotui.app.own_keys import PRESETS, key_named, with_keys
 from turbotui.app.player import Player
 from turbotui.app.settings import PersonalSettings, parse_settings, read_settings, remember
+from turbotui.app.user_keys import PRESETS, key_named, with_keys
 from turbotui.errors import TurbotuiError
 from turbotui.widgets.listing import Listing
 

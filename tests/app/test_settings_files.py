@@ -20,7 +20,7 @@ from turbotui.diagnosis.limited_rules import limited
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import Certainty, NoFinding, Observed
 from turbotui.features.dashboard.verb import with_own_profile
-from turbotui.features.fleet.own_settings import SETTINGS, own_fleet
+from turbotui.features.fleet.settings import SETTINGS, own_fleet
 from turbotui.widgets.profiles import Profile, Profiles
 
 VIEW = Profile("cpus", ("CPU",), (), "", reverse=False, group=("cpu",), filter="", interval=1.0, theme="calm")

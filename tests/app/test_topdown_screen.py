@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain
-from turbotui.features.topdown.moving_rows import MovingRowsReady
+from turbotui.features.topdown.followed_rows import MovingRowsReady
 from turbotui.features.topdown.screen import TopdownScreen
 from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.simulated.host import SimulatedHost

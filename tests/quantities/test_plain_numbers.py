@@ -8,7 +8,7 @@ import pytest
 
 from turbotui.commands.addresses import parse_address
 from turbotui.commands.arguments import whole
-from turbotui.commands.watching import parse_interval
+from turbotui.commands.sessions import parse_interval
 from turbotui.errors import UsageError
 from turbotui.features.record.verb import parse_size
 from turbotui.features.stat.options import StatError, parse_options

@@ -10,7 +10,7 @@ from made_frames import topology_of_cpus
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
-from turbotui.recording.watching import Alerts, Changes
+from turbotui.recording.event_detection import Alerts, Changes
 from turbotui.sampling.snapshot import Snapshot
 
 FOUR = topology_of_cpus(range(4))  # two cores of two CPUs

@@ -9,8 +9,8 @@ from made_frames import NOON, SECOND, topology_of_cpus
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
+from turbotui.recording.event_detection import Changes, Spikes
 from turbotui.recording.stream_writer import Event
-from turbotui.recording.watching import Changes, Spikes
 from turbotui.sampling.snapshot import Snapshot
 
 TWO = topology_of_cpus(range(2))

@@ -12,8 +12,8 @@ from scripted import FakeHost, capabilities_of, column, counter, machine_of, pla
 from turbotui.machine.topology import topology_of
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 from turbotui.sampling.answers import Answer, Readings
-from turbotui.sampling.carrying import empty_places, filled
 from turbotui.sampling.collector import Collector, WakeUp
+from turbotui.sampling.late_values import empty_places, filled
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.worker_pool import LateAnswers

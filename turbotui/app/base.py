@@ -26,7 +26,7 @@ from turbotui.quantities.sentences import as_sentence, several
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.banners import far_banner
 from turbotui.widgets.cells import StyleRole, cut_words
-from turbotui.widgets.direct import DirectScreen
+from turbotui.widgets.direct_screen import DirectScreen
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.summary import Place, gauge_line, place_line, short_model

@@ -19,6 +19,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from turbotui.app.actions import Where, bindings_for
+from turbotui.app.applied_settings import first_screen, own_actions, presented, remember_view
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
 from turbotui.app.live_past import LivePast
@@ -26,7 +27,6 @@ from turbotui.app.modal import Window
 from turbotui.app.palette import palette_commands
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
-from turbotui.app.remembering import first_screen, own_actions, presented, remember_view
 from turbotui.app.saving_keys import SavingApp
 from turbotui.app.screen_table import SCREENS, screen_named
 from turbotui.app.sessions import CollectorSession, WatchedSession

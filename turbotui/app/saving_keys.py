@@ -13,9 +13,9 @@ from turbotui.app.actions import Where, actions_of
 from turbotui.app.base import WatchScreen
 from turbotui.app.copying import copy_text
 from turbotui.app.modal import Window
-from turbotui.app.own_keys import key_word
 from turbotui.app.screen_table import where_keys_of
 from turbotui.app.screens_app import ScreensApp
+from turbotui.app.user_keys import key_word
 from turbotui.errors import TurbotuiError
 from turbotui.repertoire import Repertoire
 from turbotui.tables.saving import write_alike
@@ -86,7 +86,7 @@ class SavingApp(ScreensApp):
 
     def _origin(self) -> str:
         """A word for numbers of another machine or of the past; "" for numbers of this machine now."""
-        from turbotui.app.acts_window import other_machine, past_moment  # noqa: PLC0415 - only this key needs them
+        from turbotui.app.command_lines_window import other_machine, past_moment  # noqa: PLC0415 - only this key needs them
 
         watch = self.watched
         words = ", ".join(filter(None, (other_machine(watch), past_moment(watch))))

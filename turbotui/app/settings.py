@@ -62,7 +62,7 @@ class PersonalSettings:
         thresholds: values from which columns of CPUs are marked, by name.
         row_thresholds: the same for other tables, by the table's name.
         why: percent of the wanted work from which causes of slowness are shown, by the rule's id; infinite for never.
-        fleet: the table of the fleet as written; `features.fleet.own_settings` reads it.
+        fleet: the table of the fleet as written; `features.fleet.settings` reads it.
         problems: sentences about mistakes, each with its line; the part with the mistake is not used.
         where: the path of the file.
         written: its text.

@@ -16,7 +16,7 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_from, whole
 from turbotui.recording.recorded_source import RecordedSource
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sources.beside import Beside
+from turbotui.sources.second_source import Beside
 from turbotui.sources.source import Defined, Probe, Source
 
 T = TypeVar("T")

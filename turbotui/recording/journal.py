@@ -24,8 +24,8 @@ from turbotui.recording.stream_reader import KnownLayouts, Missing, RecordedTick
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tiers import Thinning
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.late_values import FrameMaker
 
 T = TypeVar("T")
 

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from turbotui.machine.machine import Machine
 from turbotui.machine.own_files import open_recording
+from turbotui.recording.event_detection import Changes
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.journal_file import JournalFile
 from turbotui.recording.json_values import packed
@@ -21,7 +22,6 @@ from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.rows import IntervalRows, rows_payload
 from turbotui.recording.stream_writer import Event, Gap, StreamWriter
 from turbotui.recording.tiers import FULL, SnapshotEncoder, Tier
-from turbotui.recording.watching import Changes
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
 

@@ -15,12 +15,12 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.recording.cpu_layout import CpuTableLayout
+from turbotui.recording.event_detection import Changes
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import TickDecoder
 from turbotui.recording.tiers import FULL, TEN_SECONDS, EncodedTick, SnapshotEncoder, Tier
-from turbotui.recording.watching import Changes
-from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.late_values import FrameMaker
 
 MOST_BYTES: Final = 24 << 20
 """Bytes of records; with both encoders and a decoded minute less than 40 MB at 256 CPUs with 43 signals."""

@@ -11,10 +11,10 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import SignalId
+from turbotui.recording.event_detection import Changes
 from turbotui.recording.machine_facts import header_of
 from turbotui.recording.stream_writer import Gap, StreamWriter
 from turbotui.recording.tiers import FULL, SnapshotEncoder
-from turbotui.recording.watching import Changes
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot

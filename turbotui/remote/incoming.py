@@ -12,8 +12,8 @@ from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.stream_reader import Missing, RecordedTick, StreamReader
 from turbotui.recording.stream_writer import Event, Gap
-from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.late_values import FrameMaker
 
 _MOST_GAP: Final = 3600
 """Maximum number of ticks for a gap between two connections; no history is longer."""

@@ -14,7 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.beside import Beside, beside_id
+from turbotui.sources.second_source import Beside, beside_id
 from turbotui.sources.source import Probe, Source
 
 _PSYS: SignalId = "energy.psys"

@@ -22,9 +22,9 @@ from turbotui.sampling.answers import Answer
 from turbotui.sampling.assembly import Assembler, Tick
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.capabilities import Capabilities, probe_sources
-from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.collector import WakeUp, clock_here
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.late_values import FrameMaker
 from turbotui.sampling.liveness import Liveness
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.suspensions import Suspensions

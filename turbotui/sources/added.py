@@ -25,8 +25,8 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
+from turbotui.sources.bases import AddedSource
 from turbotui.sources.event_bundles import counted
-from turbotui.sources.kinds import AddedSource
 from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, mask_readers, try_offers
 from turbotui.sources.pmt import CLASS, find_regions

@@ -15,7 +15,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import CachedSearch, NothingToClose, PerCpuSource
+from turbotui.sources.bases import CachedSearch, NothingToClose, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 
 _SIGNALS = ("apic", "x2apic")

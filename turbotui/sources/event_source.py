@@ -31,10 +31,10 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
+from turbotui.sources.bases import PerCpuSource
 from turbotui.sources.event_bundles import RINGS, bundles_of, counting
 from turbotui.sources.event_places import Bundle, Family, Filters, Placed, check_together, families, filters_of
 from turbotui.sources.event_reader import Count, Part, RowReader, open_part
-from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.source import Probe, Reader
 

@@ -17,7 +17,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.bases import PerCpuSource
 from turbotui.sources.source import CpuGone, Probe, Reader
 from turbotui.sources.sysfs_files import is_offline
 

@@ -24,7 +24,7 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import CachedSearch, PerCpuSource
+from turbotui.sources.bases import CachedSearch, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import CPU_DIR, FileReader, ValueFile, read_line, read_number
 from turbotui.sources.unreadable import unreadable

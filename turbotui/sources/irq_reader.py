@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from turbotui.machine.host import Host, HostError
 from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sources.bases import NothingToClose
 from turbotui.sources.irq_rows import RowTotals
-from turbotui.sources.kinds import NothingToClose
 
 _NO_LABELS: Mapping[SignalId, tuple[str, ...]] = {}
 

@@ -10,7 +10,7 @@ from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.kinds import CachedSearch, PerCpuSource
+from turbotui.sources.bases import CachedSearch, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import Decode, FileReader, ValueFile, number
 from turbotui.sources.unreadable import unreadable

@@ -19,7 +19,7 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.meters import SUSPENDED, meter_signal
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.sources.kinds import SharedSource
+from turbotui.sources.bases import SharedSource
 from turbotui.sources.meter_devices import AGE, COUNTERS, STATE, MeterDevice, word
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.sysfs_files import Decode

@@ -32,7 +32,7 @@ from turbotui.machine.registers import (
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.kinds import CachedSearch, PerCpuSource
+from turbotui.sources.bases import CachedSearch, PerCpuSource
 from turbotui.sources.perf_power import domain_scope
 from turbotui.sources.powercap import zone_scope
 from turbotui.sources.source import CpuGone, Probe

@@ -15,7 +15,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import CachedSearch, PerCpuSource
+from turbotui.sources.bases import CachedSearch, PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, PerfGroupReader, Times, probe_events
 from turbotui.sources.source import Adjustable, Probe, Reader
 

@@ -13,7 +13,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import NothingToClose, PerCpuSource
+from turbotui.sources.bases import NothingToClose, PerCpuSource
 from turbotui.sources.source import Probe
 
 

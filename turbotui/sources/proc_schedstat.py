@@ -18,7 +18,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import NothingToClose, SharedSource
+from turbotui.sources.bases import NothingToClose, SharedSource
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.unreadable import proc_unreadable
 

@@ -12,9 +12,9 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
+from turbotui.sources.bases import SharedSource
 from turbotui.sources.irq_reader import IrqRowReader
 from turbotui.sources.irq_rows import RowTotals
-from turbotui.sources.kinds import SharedSource
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.unreadable import proc_unreadable
 

@@ -12,7 +12,7 @@ from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.bases import PerCpuSource
 from turbotui.sources.source import Probe
 from turbotui.sources.spy_reader import SpyEffort, SpyReader
 from turbotui.sources.spy_sets import Arrangement, arrange

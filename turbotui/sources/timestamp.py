@@ -14,7 +14,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import NothingToClose, PerCpuSource
+from turbotui.sources.bases import NothingToClose, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 
 _TSC: SignalId = "tsc"

@@ -23,7 +23,7 @@ from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore.names import BYTES, CLOCKS, filter_of
 from turbotui.quantities.units import Unit as Measure
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.bases import PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, Times, probe_events
 from turbotui.sources.source import Probe
 from turbotui.sources.uncore_reader import ConcurrentEvents, UncoreReader

@@ -8,7 +8,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from turbotui.widgets.direct import draw_lines
+from turbotui.widgets.direct_screen import draw_lines
 from turbotui.widgets.styled_scroll import StyledScroll
 from turbotui.widgets.table_canvas import TableCanvas
 

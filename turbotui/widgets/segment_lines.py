@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.direct import draw_lines
+from turbotui.widgets.direct_screen import draw_lines
 from turbotui.widgets.painter import TextSegment, shortened
 from turbotui.widgets.role_styles import Palette, role_css
 

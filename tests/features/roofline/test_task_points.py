@@ -24,7 +24,7 @@ from turbotui.features.roofline.verdicts import LevelRoofs, roofs_for
 from turbotui.features.tasks.live import TaskWatcher
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import Scope, cpu_row

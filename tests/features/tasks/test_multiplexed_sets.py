@@ -22,7 +22,7 @@ from turbotui.features.tasks.choosing import Chosen
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.watched_application import Watched, slice_for
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost

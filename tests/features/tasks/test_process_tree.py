@@ -17,7 +17,7 @@ from turbotui.features.tasks.screen_rows import TaskContent, TaskRows, content_o
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.thread_totals import RUN
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.tasks.group_names import group_name
 from turbotui.machine.tasks.proc_facts import ProcFacts
 from turbotui.machine.topology import CpuPlace, topology_of

@@ -15,7 +15,7 @@ from watchedtasks import switches_allowed
 from turbotui.errors import MachineError
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 

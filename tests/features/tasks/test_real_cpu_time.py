@@ -16,7 +16,7 @@ from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.processes import cpu_time
 from turbotui.machine.tasks.switch_times import SwitchTimes
-from turbotui.machine.tasks.waiting import Waiting
+from turbotui.machine.tasks.wait_set import Waiting
 
 
 def whole_cpus() -> bool:

@@ -16,12 +16,12 @@ from turbotui.errors import MachineError
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.tasks.ends import last_counts_come
+from turbotui.machine.tasks.last_counts import last_counts_come
 from turbotui.machine.tasks.sets import Mode, When
 
 NOBODY = 65534

@@ -29,7 +29,7 @@ from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen import TasksScreen
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.waits import Waits
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.host import HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine

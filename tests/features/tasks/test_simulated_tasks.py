@@ -16,7 +16,7 @@ from turbotui.features.tasks.energy import share_out
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.watched_application import Watched
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.sampling.energy import Energy
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import ManualClock

@@ -15,7 +15,7 @@ from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.text import StartTotals, TaskInterval
 from turbotui.features.tasks.watched_application import Watched
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.sampling.energy import Energy
 
 EVERYTHING = Application("all", everything=True)

@@ -17,7 +17,7 @@ from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, task_rows
 from turbotui.features.tasks.text import TaskInterval, as_text, notes, timeline_lines
 from turbotui.features.tasks.timeline import Timeline
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.perf_records import parse_record

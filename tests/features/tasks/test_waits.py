@@ -28,8 +28,8 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.tasks.run_queue import Waited
 from turbotui.machine.tasks.sleeping import sleeps_in
+from turbotui.machine.tasks.wait_set import Waiting
 from turbotui.machine.tasks.wait_times import WaitTimes
-from turbotui.machine.tasks.waiting import Waiting
 from turbotui.quantities.tables import Cell, arithmetic_lines
 from turbotui.quantities.unavailable import Reason, Unavailable
 

@@ -18,12 +18,12 @@ from touching import TOUCH
 from turbotui.errors import MachineError
 from turbotui.features.topdown.command_counters import RegionCounts, added, follow_command
 from turbotui.features.topdown.counter_parts import PartCount
-from turbotui.features.topdown.finding import ProcessThreads
-from turbotui.features.topdown.moving import Moving, run_moving
+from turbotui.features.topdown.followed import Moving, run_moving
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.thread_counters import ThreadCounters
 from turbotui.features.topdown.thread_rows import counted_row, thread_rows
+from turbotui.features.topdown.thread_search import ProcessThreads
 from turbotui.machine.observing import observe
 from turbotui.machine.region_pipes import GivenPipe, RegionPipe
 from turbotui.quantities.unavailable import Reason, Unavailable

@@ -20,11 +20,11 @@ from turbotui.features.record.engine import open_recorder
 from turbotui.features.replay.journal_past import JournalPast
 from turbotui.features.replay.session import RecordedSession
 from turbotui.features.topdown.counter_parts import PartCount
-from turbotui.features.topdown.finding import CountedThread
 from turbotui.features.topdown.recorded_threads import ThreadRecord, thread_record, threads_of
 from turbotui.features.topdown.screen import TopdownScreen
 from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterval
 from turbotui.features.topdown.thread_rows import thread_rows
+from turbotui.features.topdown.thread_search import CountedThread
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, packed, unpacked

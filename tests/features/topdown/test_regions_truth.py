@@ -17,12 +17,12 @@ from turbotui.features.record.engine import open_recorder
 from turbotui.features.topdown.command_counters import added
 from turbotui.features.topdown.counter_parts import Counts
 from turbotui.features.topdown.engine import RECORDED_LEVELS, TopdownCounters
-from turbotui.features.topdown.finding import ProcessThreads
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.recorded_regions import RegionSlotsRecord
 from turbotui.features.topdown.region_interval_rows import interval_rows
 from turbotui.features.topdown.region_slots import RegionInterval, RegionSlots
 from turbotui.features.topdown.thread_counters import ThreadCounters
+from turbotui.features.topdown.thread_search import ProcessThreads
 from turbotui.machine.regions import RegionMark, RegionTimes
 from turbotui.simulated.threads import process_of
 

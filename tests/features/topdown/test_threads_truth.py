@@ -15,12 +15,12 @@ from topdown_bed import Slots, TopdownBed
 
 from turbotui.features.topdown.command_counters import added
 from turbotui.features.topdown.counter_parts import PartCount
-from turbotui.features.topdown.finding import BusyThreads, ProcessThreads
 from turbotui.features.topdown.model import UNSPLIT, TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.tables import table_of
 from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
 from turbotui.features.topdown.thread_rows import counted_row, kind_rows, thread_rows
+from turbotui.features.topdown.thread_search import BusyThreads, ProcessThreads
 from turbotui.features.topdown.thread_watch import BusyThreadWatch
 from turbotui.machine.host import HostError
 from turbotui.quantities.unavailable import Unavailable

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--group is for the socket of --socket PATH")
     if sys.stdout is None or sys.stdout.isatty():
         raise UsageError("readings are bytes for a program: turbotui collect | turbotui view -")
-    from turbotui.commands.watching import open_session  # noqa: PLC0415 - --help stays fast
+    from turbotui.commands.sessions import open_session  # noqa: PLC0415 - --help stays fast
     from turbotui.features.collect.engine import PipeCollector  # noqa: PLC0415 - as above
 
     session, columns = open_session(arguments)
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from turbotui.commands.watching import open_session  # noqa: PLC0415 - --help stays fast
+    from turbotui.commands.sessions import open_session  # noqa: PLC0415 - --help stays fast
     from turbotui.remote.server import Admission, SocketCollector  # noqa: PLC0415 - as above
     from turbotui.remote.socket_file import group_number, listening_socket  # noqa: PLC0415 - as above
     from turbotui.sampling.sampled import raise_failure  # noqa: PLC0415 - as above

@@ -9,7 +9,7 @@ from typing import Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
-from turbotui.commands.watching import open_host
+from turbotui.commands.sessions import open_host
 from turbotui.dataclass import dataclass
 from turbotui.events.set_files import known_sets
 from turbotui.machine.machine import read_machine

@@ -14,7 +14,7 @@ from typing import Final
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.region_counting import MarkedPrograms, RegionCounting
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.command_output import CommandOutput, text_lines
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation

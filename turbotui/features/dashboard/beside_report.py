@@ -18,7 +18,7 @@ from turbotui.tables.layout import Layout
 
 if TYPE_CHECKING:
     from turbotui.features.dashboard.beside import CommandBeside
-    from turbotui.features.tasks.watching import Watching
+    from turbotui.features.tasks.watched_applications import Watching
     from turbotui.machine.machine import Machine
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session

@@ -204,7 +204,7 @@ def _opened(arguments: argparse.Namespace, settings: PersonalSettings) -> tuple[
         TurbotuiError: the command line or the machine is at fault.
     """
     from turbotui.app.loading import load_asyncio  # noqa: PLC0415 - --help stays fast
-    from turbotui.commands.watching import open_session  # noqa: PLC0415 - as above
+    from turbotui.commands.sessions import open_session  # noqa: PLC0415 - as above
 
     load_asyncio()  # before the sampler does, on a thread of its own
     profile = _profile(arguments)

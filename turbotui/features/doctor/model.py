@@ -14,7 +14,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sources.beside import Beside, beside_id
+from turbotui.sources.second_source import Beside, beside_id
 from turbotui.sources.source import Probe, Source
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, make_writer
 from turbotui.commands.recorded import add_replay_argument, open_replay
-from turbotui.commands.watching import open_host
+from turbotui.commands.sessions import open_host
 from turbotui.features.doctor.model import Diagnosis, SourceReport, State, diagnose
 from turbotui.features.doctor.tables import signal_table, source_table
 from turbotui.machine.machine import Machine, read_machine

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
-from turbotui.commands.watching import open_host
+from turbotui.commands.sessions import open_host
 from turbotui.errors import UsageError
 from turbotui.events.engines import OsKind, open_engine
 from turbotui.features.events.tables import (

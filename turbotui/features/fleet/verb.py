@@ -19,17 +19,17 @@ from turbotui.commands.formats import add_format_arguments, make_writer, print_l
 from turbotui.commands.recorded import add_replay_argument
 from turbotui.commands.row_choice import RowChoice, row_choice
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
-from turbotui.commands.watching import parse_interval
+from turbotui.commands.sessions import parse_interval
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.features.fleet.asking import VARIABLE, access_of, add_server_arguments, positive, question_of
 from turbotui.features.fleet.check import CheckLimits, failing, unsure
 from turbotui.features.fleet.columns import COLUMNS, NODE
 from turbotui.features.fleet.engine import FleetQuestion, FleetReader
 from turbotui.features.fleet.grouping import BY_LABEL, by_label, group_table
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.opening import USUAL, NodeOpener, checked
-from turbotui.features.fleet.own_settings import OwnFleet, filled, own_fleet
 from turbotui.features.fleet.server import Server, ServerError
+from turbotui.features.fleet.server_options import VARIABLE, access_of, add_server_arguments, positive, question_of
+from turbotui.features.fleet.settings import OwnFleet, filled, own_fleet
 from turbotui.features.fleet.tables import FLEET, fleet_table
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Value

@@ -11,7 +11,7 @@ from typing import Final
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
-from turbotui.commands.watching import GATHERED, open_host
+from turbotui.commands.sessions import GATHERED, open_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.gather.engine import GatheredArchive, gather

@@ -12,7 +12,7 @@ from turbotui.machine.cgroups import hierarchies
 from turbotui.machine.host import Host
 from turbotui.machine.resctrl import USUAL, resctrl_groups, resctrl_info, resctrl_mount
 from turbotui.machine.tasks.group_names import GroupName, group_name
-from turbotui.widgets.act_line import Act, ActLine, lines_for, quoted, unit_acts
+from turbotui.widgets.command_lines import Act, ActLine, lines_for, quoted, unit_acts
 
 
 @dataclass(frozen=True, slots=True)

@@ -355,7 +355,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         if row is None:
             self.notice("There is no group under the cursor")
             return
-        from turbotui.app.acts_window import show_acts  # noqa: PLC0415 - only this key needs them
+        from turbotui.app.command_lines_window import show_acts  # noqa: PLC0415 - only this key needs them
         from turbotui.features.groups.group_lines import group_lines, target_of  # noqa: PLC0415
 
         lines = group_lines(target_of(self.watch_state.session.machine.host, row.group))

@@ -21,7 +21,7 @@ from turbotui.commands.recorded import (
     report_missing,
 )
 from turbotui.commands.row_choice import RowChoice, row_choice
-from turbotui.commands.watching import open_host, parse_interval
+from turbotui.commands.sessions import open_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.features.groups.columns import COLUMNS, GROUP, PATH, GroupColumn, needed
 from turbotui.features.groups.engine import GroupInterval, GroupWatch

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.recorded import add_replay_argument, open_replay
-from turbotui.commands.watching import label, open_host
+from turbotui.commands.sessions import label, open_host
 from turbotui.features.info.machine_facts import HeaderLine
 from turbotui.features.info.model import Section, configuration, configuration_table
 from turbotui.machine.host import Host, HostKind

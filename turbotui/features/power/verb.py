@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
 from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_span, replayed_frames, report_missing
-from turbotui.commands.watching import open_host, parse_interval
+from turbotui.commands.sessions import open_host, parse_interval
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.power.balance import Balance, balance_of, sentence

@@ -7,7 +7,7 @@ import signal
 import sys
 
 from turbotui.commands.arguments import add_watching_arguments, whole
-from turbotui.commands.watching import label, open_session
+from turbotui.commands.sessions import label, open_session
 from turbotui.errors import UsageError
 from turbotui.features.record.engine import (
     TABLES,

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
-from turbotui.commands.watching import open_host
+from turbotui.commands.sessions import open_host
 from turbotui.errors import StoppedError, UsageError
 from turbotui.features.roofline.curve_measuring import measure_curves
 from turbotui.features.roofline.curve_tables import CURVE_TABLES, curve_lines, curve_tables

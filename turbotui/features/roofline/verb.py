@@ -21,7 +21,7 @@ from turbotui.commands.recorded import (
     report_missing,
 )
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
-from turbotui.commands.watching import named_host, parse_interval
+from turbotui.commands.sessions import named_host, parse_interval
 from turbotui.errors import MachineError, UsageError
 from turbotui.features.roofline.engine import count_command, count_machine, place_recorded
 from turbotui.features.roofline.export import svg_text

@@ -18,7 +18,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from turbotui.commands.watching import label
+from turbotui.commands.sessions import label
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, TurbotuiError, UsageError
 from turbotui.features.score import baselines, history

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables, text_lines
-from turbotui.commands.watching import kind_of, label, open_host, parse_interval
+from turbotui.commands.sessions import kind_of, label, open_host, parse_interval
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.score import baselines
 from turbotui.features.score import history as kept_history

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, print_lines
-from turbotui.commands.watching import open_host, parse_interval
+from turbotui.commands.sessions import open_host, parse_interval
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.spies.intervals import Joiner, SpiedInterval, cost_words, joining_note, no_cpus_note, spied_table

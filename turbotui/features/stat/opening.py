@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 
-from turbotui.commands.watching import known_event_sets, named_host
+from turbotui.commands.sessions import known_event_sets, named_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.stat.options import StatError, StatOptions, StatTask

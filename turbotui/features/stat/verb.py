@@ -37,7 +37,7 @@ def main(words: Sequence[str]) -> int:
 
             return replay(options, streams)
         if options.host or options.connect:
-            from turbotui.features.stat.far import watch_far  # noqa: PLC0415 - as above
+            from turbotui.features.stat.remote import watch_far  # noqa: PLC0415 - as above
 
             return watch_far(options, streams)
         from turbotui.features.stat.running import run  # noqa: PLC0415 - see above

@@ -16,7 +16,7 @@ from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.timeline import Stretch
 from turbotui.features.tasks.watched_application import Watched
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError

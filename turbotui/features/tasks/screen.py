@@ -314,8 +314,8 @@ class TasksScreen(WatchingScreen):
         if inputs is None:
             self.notice("There is no task under the cursor")
             return
-        from turbotui.app.acts_window import show_acts  # noqa: PLC0415
-        from turbotui.features.tasks.act_lines import act_lines, target_of  # noqa: PLC0415 - only this key needs them
+        from turbotui.app.command_lines_window import show_acts  # noqa: PLC0415
+        from turbotui.features.tasks.command_lines import act_lines, target_of  # noqa: PLC0415 - only this key needs them
 
         facts = inputs.facts
         seen = None if isinstance(facts, Unavailable) else facts

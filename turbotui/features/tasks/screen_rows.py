@@ -9,13 +9,13 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns
 from turbotui.features.tasks.energy import share_out, why_not
 from turbotui.features.tasks.fact_columns import ARGUMENTS
-from turbotui.features.tasks.lines import lane_head, lane_segments
 from turbotui.features.tasks.live import Lane, TaskSnapshot
 from turbotui.features.tasks.process_tree import ProcessTree, folded_sums, still_rows, tree_lines, tree_of
 from turbotui.features.tasks.screen_text import task_evidence
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.task_table import TASKS, judge_task, says_something
+from turbotui.features.tasks.timeline_lines import lane_head, lane_segments
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.tables import RowTable

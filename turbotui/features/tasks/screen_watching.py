@@ -17,7 +17,6 @@ from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.applications import EVERYTHING, Application
 from turbotui.features.tasks.columns import TaskInputs
-from turbotui.features.tasks.lines import LANE_LEFT, lane_cell
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.loads import LOAD_BY_ID
 from turbotui.features.tasks.recorded_tasks import tasks_of
@@ -27,6 +26,7 @@ from turbotui.features.tasks.screen_text import TasksView
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.features.tasks.task_table import TASKS, starting_columns
+from turbotui.features.tasks.timeline_lines import LANE_LEFT, lane_cell
 from turbotui.features.tasks.waits import WAIT_BY_ID
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.quantities.tables import RowTable

@@ -16,7 +16,7 @@ from turbotui.commands.arguments import add_event_tables_argument, whole
 from turbotui.commands.formats import add_format_arguments, make_writer
 from turbotui.commands.recorded import add_span_arguments, refuse_span
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
-from turbotui.commands.watching import named_host, parse_interval
+from turbotui.commands.sessions import named_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.features.tasks.applications import GRAMMAR, Application, parse_application, refuse_duplicates
 from turbotui.features.tasks.energy import share_out
@@ -26,7 +26,7 @@ from turbotui.features.tasks.task_regions import REGIONS
 from turbotui.features.tasks.task_table import TASKS, TOTALS
 from turbotui.features.tasks.text import StartTotals, TaskInterval, as_text, notes, timeline_lines
 from turbotui.features.tasks.thread_totals import RUN_MEANING
-from turbotui.features.tasks.watching import Watching
+from turbotui.features.tasks.watched_applications import Watching
 from turbotui.machine.host import HostKind
 from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost

@@ -21,8 +21,8 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.processes import name_of, processes, run_delay, threads_of
 from turbotui.machine.tasks.run_queue import Waited, all_of
 from turbotui.machine.tasks.sleeping import sleeps_in
+from turbotui.machine.tasks.wait_set import Waiting
 from turbotui.machine.tasks.wait_times import WaitTimes
-from turbotui.machine.tasks.waiting import Waiting
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _MOST_READ: Final = 2_000  # threads whose schedstat is read at the end of an interval: 14 us each

@@ -33,11 +33,11 @@ from turbotui.features.topdown.counter_parts import (
     open_parts,
 )
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.finding import ProcessThreads
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.region_rows import ALL_PROGRAMS, region_rows
 from turbotui.features.topdown.thread_rows import USER_ONLY, rows_with_kinds
+from turbotui.features.topdown.thread_search import ProcessThreads
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation

@@ -23,8 +23,8 @@ from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.reasons import problem
+from turbotui.sources.bases import PerCpuSource
 from turbotui.sources.event_source import EventSource
-from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.source import Probe, Reader, Source
 
 RECORDED_LEVELS: Final = 2

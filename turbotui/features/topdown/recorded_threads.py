@@ -9,9 +9,9 @@ from typing import Self
 
 from turbotui.dataclass import dataclass
 from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
-from turbotui.features.topdown.finding import CountedThread
 from turbotui.features.topdown.recorded_counts import group_facts, groups_from
 from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterval
+from turbotui.features.topdown.thread_search import CountedThread
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from

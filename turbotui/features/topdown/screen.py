@@ -14,8 +14,8 @@ from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
+from turbotui.features.topdown.followed_rows import MovingRows, MovingRowsReady
 from turbotui.features.topdown.model import TopdownRow
-from turbotui.features.topdown.moving_rows import MovingRows, MovingRowsReady
 from turbotui.features.topdown.ordering import busiest_first
 from turbotui.features.topdown.places import CpuSet, RowLevel, places
 from turbotui.features.topdown.screen_rows import TopdownPainter, drill_of, tree_lines, wrapped

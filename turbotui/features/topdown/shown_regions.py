@@ -10,9 +10,9 @@ from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
 from turbotui.features.tasks.region_counting import MarkedCommand, RegionCounting
 from turbotui.features.topdown.engine import Drill, TopdownCounters
+from turbotui.features.topdown.followed_past import MovingPast
+from turbotui.features.topdown.followed_rows import MovingRows, MovingRowsReady
 from turbotui.features.topdown.model import TopdownRow
-from turbotui.features.topdown.moving_past import MovingPast
-from turbotui.features.topdown.moving_rows import MovingRows, MovingRowsReady
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.recorded_regions import RegionSlotsRecord, region_slots_of
 from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes

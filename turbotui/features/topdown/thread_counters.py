@@ -28,7 +28,7 @@ from turbotui.features.topdown.counter_parts import (
     open_parts,
 )
 from turbotui.features.topdown.engine import EventGroup, TopdownCounters
-from turbotui.features.topdown.finding import BusyThreads, CountedThread, ProcessThreads
+from turbotui.features.topdown.thread_search import BusyThreads, CountedThread, ProcessThreads
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances, explain_perf

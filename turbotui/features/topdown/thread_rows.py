@@ -8,10 +8,10 @@ from typing import Final
 
 from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
 from turbotui.features.topdown.engine import Branch
-from turbotui.features.topdown.finding import MOST, CountedThread
 from turbotui.features.topdown.model import TopdownRow, count_key
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.thread_counters import ThreadInterval
+from turbotui.features.topdown.thread_search import MOST, CountedThread
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 USER_ONLY: Final = ("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)

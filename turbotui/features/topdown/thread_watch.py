@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from turbotui.features.topdown.engine import Drill, TopdownCounters
-from turbotui.features.topdown.finding import BusyThreads
 from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
+from turbotui.features.topdown.thread_search import BusyThreads
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 

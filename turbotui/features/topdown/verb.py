@@ -19,11 +19,10 @@ from turbotui.commands.recorded import (
     report_missing,
 )
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
-from turbotui.commands.watching import open_host, parse_interval
+from turbotui.commands.sessions import open_host, parse_interval
 from turbotui.errors import MachineError, UsageError
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
-from turbotui.features.topdown.finding import MOST
-from turbotui.features.topdown.moving import Moving, run_moving
+from turbotui.features.topdown.followed import Moving, run_moving
 from turbotui.features.topdown.places import MOVING, RowLevel
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.recorded_regions import region_slots_of
@@ -31,6 +30,7 @@ from turbotui.features.topdown.recorded_threads import threads_of
 from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
 from turbotui.features.topdown.tables import TABLES, topdown_table
 from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
+from turbotui.features.topdown.thread_search import MOST
 from turbotui.features.topdown.trees import LEVELS
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.linux import LinuxHost

@@ -19,7 +19,7 @@ from turbotui.commands.recorded import (
     replayed_frames,
     report_missing,
 )
-from turbotui.commands.watching import open_host, parse_interval
+from turbotui.commands.sessions import open_host, parse_interval
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.devices import names_instance

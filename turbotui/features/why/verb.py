@@ -10,7 +10,7 @@ from turbotui.app.settings import read_settings
 from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.recorded import add_replay_argument, open_replay
-from turbotui.commands.watching import label, open_host, parse_interval
+from turbotui.commands.sessions import label, open_host, parse_interval
 from turbotui.diagnosis.tables import finding_lines, finding_table
 from turbotui.errors import UsageError
 from turbotui.features.why.engine import Present, WhyReport, read_recording, watch_machine

@@ -10,7 +10,7 @@ from turbotui.machine.host import ForwardedHost, Host, HostKind
 from turbotui.machine.tasks.draining import Taken
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.machine.tasks.tracer import Closing, TaskTracer
-from turbotui.machine.tasks.waiting import Waiting
+from turbotui.machine.tasks.wait_set import Waiting
 
 
 class SampleReader(Protocol):

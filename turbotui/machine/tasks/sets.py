@@ -23,7 +23,7 @@ from turbotui.machine.perf_groups import close_all, open_group
 from turbotui.machine.perf_records import SAMPLE_TYPE, ReadFormat, SampleType
 from turbotui.machine.perf_ring import SET_OUTPUT
 from turbotui.machine.tasks.clock_throttle import POLL_NS
-from turbotui.machine.tasks.ends import last_counts_come
+from turbotui.machine.tasks.last_counts import last_counts_come
 
 LONGEST_NS: Final = 50_000_000
 """The longest run time without a sample (Antao et al., docs/specs/carm.md 2)."""

@@ -18,7 +18,7 @@ from turbotui.machine.perf_ring import SET_OUTPUT, Ring
 from turbotui.machine.tasks.memory import pages_for
 from turbotui.machine.tasks.sets import timed
 from turbotui.machine.tasks.slices import SAMPLE_TYPE, CpuSlices, IdleExitTimes, KnownUntil, Ran, Span, added
-from turbotui.machine.tasks.waiting import Waiting
+from turbotui.machine.tasks.wait_set import Waiting
 
 _SHARE: Final = 8  # by this factor, the rings of samples are larger
 _TICK_NS: Final = 50_000_000  # ns between two records of a CPU that does not switch

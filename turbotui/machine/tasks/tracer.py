@@ -19,7 +19,7 @@ from turbotui.machine.tasks.draining import Draining, Taken, in_order
 from turbotui.machine.tasks.memory import affordable, pages_for, pages_of_ends
 from turbotui.machine.tasks.processes import threads_of
 from turbotui.machine.tasks.sets import CounterSet, Mode, TaskSampling, When, open_set
-from turbotui.machine.tasks.waiting import Waiting
+from turbotui.machine.tasks.wait_set import Waiting
 
 _PAGES_THREAD: Final = 16  # many threads share the memory that may be locked
 _SEARCH: Final = 0.05  # seconds between two polls for new threads in /proc (mode A)

@@ -26,7 +26,7 @@ from turbotui.machine.perf_ring import SET_OUTPUT, Ring
 from turbotui.machine.tasks.memory import pages_for
 from turbotui.machine.tasks.run_queue import Left, RunQueue, Waited
 from turbotui.machine.tasks.sets import timed
-from turbotui.machine.tasks.waiting import Waiting
+from turbotui.machine.tasks.wait_set import Waiting
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 TRACED: Final = SampleType.TID | SampleType.TIME | SampleType(1 << 10)  # PERF_SAMPLE_RAW

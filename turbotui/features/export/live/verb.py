@@ -92,7 +92,7 @@ def run_live(arguments: argparse.Namespace) -> int:
 
 
 def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, Machine]:
-    from turbotui.commands.watching import open_host, parse_interval  # noqa: PLC0415 - --help stays fast
+    from turbotui.commands.sessions import open_host, parse_interval  # noqa: PLC0415 - --help stays fast
     from turbotui.features.export.live.about import fitting_baselines  # noqa: PLC0415 - as above
     from turbotui.features.export.live.exporter import Exporter  # noqa: PLC0415 - as above
     from turbotui.features.export.live.machine_metrics import ExportRequest  # noqa: PLC0415 - as above

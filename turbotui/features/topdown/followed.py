@@ -11,11 +11,11 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.features.topdown.command_counters import CommandTopdown, follow_command, follow_programs
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.finding import BusyThreads, ProcessThreads
 from turbotui.features.topdown.places import RowLevel
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
 from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
+from turbotui.features.topdown.thread_search import BusyThreads, ProcessThreads
 from turbotui.features.topdown.thread_watch import CHOOSING
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe

@@ -17,8 +17,8 @@ from turbotui.machine.host import HostKind
 from turbotui.quantities.moments import time_of_day
 from turbotui.remote.session import RemoteHost
 from turbotui.untrusted import guarded, one_line
-from turbotui.widgets.act_line import ActLine
 from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.command_lines import ActLine
 from turbotui.widgets.listing import Item, Listing
 
 

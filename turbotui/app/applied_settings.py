@@ -28,7 +28,7 @@ def own_actions(settings: PersonalSettings) -> tuple[tuple[Action, ...], Mapping
     """
     if not settings.keys and not settings.preset:
         return ACTIONS, {}, ()
-    from turbotui.app.own_keys import PRESETS, with_keys  # noqa: PLC0415 - most people have no keys of their own
+    from turbotui.app.user_keys import PRESETS, with_keys  # noqa: PLC0415 - most people have no keys of their own
 
     problems = []
     if settings.preset and settings.preset not in PRESETS:

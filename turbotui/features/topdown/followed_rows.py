@@ -11,8 +11,8 @@ from textual.message import Message
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
 from turbotui.features.topdown.engine import TopdownCounters
+from turbotui.features.topdown.followed_past import MovingPast
 from turbotui.features.topdown.model import TopdownRow
-from turbotui.features.topdown.moving_past import MovingPast
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.tables import table_of
 from turbotui.features.topdown.trees import Node

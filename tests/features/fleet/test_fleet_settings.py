@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from turbotui.app.settings import parse_settings
 from turbotui.cli import main
 from turbotui.features.fleet.outliers import USUAL
-from turbotui.features.fleet.own_settings import SETTINGS, OwnFleet, filled, own_fleet
+from turbotui.features.fleet.settings import SETTINGS, OwnFleet, filled, own_fleet
 
 _VALUES = st.recursive(st.one_of(st.text(max_size=9), st.integers(-5, 300), st.booleans()),
                        lambda inner: st.lists(inner, max_size=3), max_leaves=4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from turbotui.features.tasks.act_lines import ActTarget, act_lines
+from turbotui.features.tasks.command_lines import ActTarget, act_lines
 from turbotui.machine.tasks.group_names import GroupName, group_name
 
 ID = "4f1b2a9c0d3e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.features.fleet.asking import parse_labels, parse_window, positive
 from turbotui.features.fleet.columns import COLUMNS
 from turbotui.features.fleet.opening import USUAL as USUAL_OPEN
 from turbotui.features.fleet.opening import checked
 from turbotui.features.fleet.outliers import USUAL, NodeLimits
+from turbotui.features.fleet.server_options import parse_labels, parse_window, positive
 from turbotui.quantities.rows import WrongKindError, number, text, texts
 from turbotui.sampling.limits import INTERVAL_BOUNDS, LONGEST_INTERVAL, SHORTEST_INTERVAL
 

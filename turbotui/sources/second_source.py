@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Raw, Signal, SignalId
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.bases import PerCpuSource
 from turbotui.sources.source import Probe, Reader, Source
 
 

@@ -9,7 +9,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.columns import cpu_ranges
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.machine.tasks.group_names import GroupName
-from turbotui.widgets.act_line import Act, ActLine, lines_for, quoted, unit_acts
+from turbotui.widgets.command_lines import Act, ActLine, lines_for, quoted, unit_acts
 
 
 @dataclass(frozen=True, slots=True)

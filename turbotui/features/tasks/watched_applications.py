@@ -30,7 +30,7 @@ from turbotui.machine.tasks.processes import cgroup_folder, cpu_time, has_ended,
 from turbotui.machine.tasks.sample_reader import SampleReader, open_sample_reader, refuse_recorded
 from turbotui.machine.tasks.sets import Mode
 from turbotui.machine.tasks.switch_times import SwitchTimes
-from turbotui.machine.tasks.waiting import Waiting
+from turbotui.machine.tasks.wait_set import Waiting
 
 _PRESENT: Final = "/sys/devices/system/cpu/present"
 _PAUSE: Final = 0.2  # seconds, where nothing is watched
