@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import cast
 
 import pytest
-from addwatch import SYSTEM_ROW, Adding, adding, cell, cpu_row, package
+from added_columns import SYSTEM_ROW, Adding, adding, cell, cpu_row, package
 from countinghost import CountingHost
 from made_tables import SAPPHIRE
 

@@ -6,7 +6,7 @@ import errno
 from typing import cast
 
 import pytest
-from addwatch import SYSTEM_ROW, Adding, adding, cell, cpu_row, package
+from added_columns import SYSTEM_ROW, Adding, adding, cell, cpu_row, package
 from countinghost import CountingHost
 
 from turbotui.machine.delegating_host import DelegatingHost

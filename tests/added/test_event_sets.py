@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from addwatch import SYSTEM_ROW, Adding, Moment, adding, cell, package
+from added_columns import SYSTEM_ROW, Adding, Moment, adding, cell, package
 from hypothesis import given
 from hypothesis import strategies as st
 from smallmachines import small_shape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from addwatch import SYSTEM_ROW, adding, cell, cpu_row
+from added_columns import SYSTEM_ROW, adding, cell, cpu_row
 
 from turbotui.events.encoder import encode_event
 from turbotui.events.kinds_of_core import are_unlike, with_pmu_names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from addwatch import SYSTEM_ROW, adding, cell, package
+from added_columns import SYSTEM_ROW, adding, cell, package
 
 # What the simulated sockets do with their traffic: shares of root ports, root complexes, sources and destinations.
 PORTS = (0.4, 0.25, 0.15, 0.1, 0.1)

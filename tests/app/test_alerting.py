@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from driving import dashboard, lines, text_of
-from fakes import FakeSession, Script, build_topology, load_of
+from dashboard_driver import dashboard, lines, text_of
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_machine import FakeSession, Script, build_topology, load_of
 from timelines import FramesTimeline
 
 from turbotui.app.alerting import Alerting

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import dashboard, lines, table, text_of
-from fakes import FakeSession
+from dashboard_driver import dashboard, lines, table, text_of
+from scripted_machine import FakeSession
 from textual.events import MouseDown, MouseMove, MouseUp
 from textual.pilot import Pilot
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from driving import dashboard
-from fakes import FakeSession
+from dashboard_driver import dashboard
+from scripted_machine import FakeSession
 from textual._compositor import LayoutUpdate
 
 from turbotui.app.dashboard import TurbotuiApp

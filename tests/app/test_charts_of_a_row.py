@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from driving import dashboard, lines, table
-from fakes import FakeSession, build_topology
+from dashboard_driver import dashboard, lines, table
 from patience import PATIENCE
-from replay import Recording, ReplayedSession, recording
+from replayed_machine import Recording, ReplayedSession, recording
+from scripted_machine import FakeSession, build_topology
 
 from turbotui.app.earlier_cells import read_earlier
 from turbotui.quantities.scope import cpu_row

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from fakes import FakeSession
-from simsession import SimulatedSession
+from scripted_machine import FakeSession
+from simulated_session import SimulatedSession
 
 from turbotui.app.column_requests import KEEP_READING, ColumnRequests, RecentScreens
 from turbotui.app.dashboard import TurbotuiApp

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from contrast import READABLE, SIXTEEN_COLOURS, contrast
-from driving import dashboard
-from fakes import FakeSession
+from dashboard_driver import dashboard
 from rich.color import Color, ColorType
+from scripted_machine import FakeSession
 
 from turbotui.app.themes import THEMES
 from turbotui.widgets.cells import StyleRole

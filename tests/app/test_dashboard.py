@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from driving import cpus, dashboard, lines, table, text_of
-from fakes import GUEST_SIGNALS, FakeSession, Script, build_topology
+from dashboard_driver import cpus, dashboard, lines, table, text_of
+from scripted_machine import GUEST_SIGNALS, FakeSession, Script, build_topology
 from textual.binding import Binding
 from textual.widgets import Input
 

@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from driving import dashboard
-from fakes import FakeSession
+from dashboard_driver import dashboard
+from scripted_machine import FakeSession
 from textual import messages
 from textual.message import Message
 from textual.pilot import Pilot

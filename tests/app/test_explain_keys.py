@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from driving import cpus, dashboard, lines, table, text_of
-from fakes import FakeSession
+from dashboard_driver import cpus, dashboard, lines, table, text_of
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_machine import FakeSession
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.one_cell import FrameCell

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import textual
-from fakes import FakeSession
+from scripted_machine import FakeSession
 from textual.app import App
 from textual.pilot import Pilot
 

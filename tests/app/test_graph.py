@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
-from driving import dashboard, table, text_of
-from fakes import FakeSession, build_topology
-from replay import Recording, ReplayedSession, recording
+from dashboard_driver import dashboard, table, text_of
+from replayed_machine import Recording, ReplayedSession, recording
+from scripted_machine import FakeSession, build_topology
 from textual.pilot import Pilot
 from textual.widgets import Static
 from timelines import FramesTimeline

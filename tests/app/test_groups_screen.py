@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from simsession import SimulatedSession
+from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from driving import dashboard
-from fakes import FakeSession
+from dashboard_driver import dashboard
+from scripted_machine import FakeSession
 from textual.widgets import Input
 
 from turbotui.app.help import MARKS, STATES, Help, help_items, matching

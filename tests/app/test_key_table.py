@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from driving import dashboard
-from fakes import FakeSession
+from dashboard_driver import dashboard
+from scripted_machine import FakeSession
 
 from turbotui.app.actions import ACTIONS, Where
 from turbotui.app.base import WatchScreen

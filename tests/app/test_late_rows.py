@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from driving import dashboard, lines, table, text_of
-from fakes import FakeSession
+from dashboard_driver import dashboard, lines, table, text_of
+from scripted_machine import FakeSession
 
 from turbotui.quantities.scope import cpu_row
 from turbotui.sampling.frame import Frame

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from driving import dashboard, text_of
-from replay import Recording, ReplayedSession, recording
+from dashboard_driver import dashboard, text_of
+from replayed_machine import Recording, ReplayedSession, recording
 
 from turbotui.app.live_past import LivePast, past_events
 from turbotui.app.live_recorder import LiveRecorder, default_path

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from named_events import event_folder
-from simsession import SimulatedSession
+from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 import textual
-from driving import dashboard, table, text_of
+from dashboard_driver import dashboard, table, text_of
 from patience import PATIENCE
-from replay import Recording, ReplayedSession, recording
+from replayed_machine import Recording, ReplayedSession, recording
 from textual.app import App
 
 from turbotui.app.dashboard import TurbotuiApp

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from driving import dashboard, lines, text_of
+from dashboard_driver import dashboard, lines, text_of
 from made_frames import calls_of
-from replay import Recording, ReplayedSession, recording
+from replayed_machine import Recording, ReplayedSession, recording
 from textual.pilot import Pilot
 from timelines import FramesTimeline
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from driving import text_of
+from dashboard_driver import text_of
 from hypothesis import given
 from hypothesis import strategies as st
-from replay import Recording, ReplayedSession, recording
+from replayed_machine import Recording, ReplayedSession, recording
 from timelines import FramesTimeline
 
 from turbotui.app.dashboard import TurbotuiApp

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from dashboard_driver import text_of
 from drawn_tasks import DrawnTasksScreen
-from driving import text_of
 from test_tasks_screen import Tasks, laptop, tasks
 from textual.widgets import Static
 

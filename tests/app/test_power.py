@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 import textual
-from driving import dashboard, text_of
-from fakes import GUEST_SIGNALS, FakeSession, Script, build_topology
+from dashboard_driver import dashboard, text_of
 from hypothesis import given
 from hypothesis import strategies as st
-from replay import Recording, ReplayedSession, recording
+from replayed_machine import Recording, ReplayedSession, recording
+from scripted_machine import GUEST_SIGNALS, FakeSession, Script, build_topology
 from textual.app import App
 from textual.pilot import Pilot
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from driving import dashboard, lines, text_of
-from fakes import FakeSession
+from dashboard_driver import dashboard, lines, text_of
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_machine import FakeSession
 
 from turbotui.app.saved_views import CounterView
 from turbotui.app.settings import parse_settings

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from driving import dashboard, lines, table, text_of
-from fakes import FakeSession
+from dashboard_driver import dashboard, lines, table, text_of
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_machine import FakeSession
 
 from turbotui.errors import TurbotuiError
 from turbotui.quantities.scope import Scope

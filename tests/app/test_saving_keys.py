@@ -10,8 +10,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from driving import dashboard, text_of
-from fakes import GUEST_SIGNALS, FakeSession, build_topology
+from dashboard_driver import dashboard, text_of
+from scripted_machine import GUEST_SIGNALS, FakeSession, build_topology
 from textual.widgets import Input
 
 from turbotui.app.actions import ACTIONS, Where

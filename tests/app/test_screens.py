@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 import textual
-from fakes import GUEST_SIGNALS, FakeSession, build_topology
+from scripted_machine import GUEST_SIGNALS, FakeSession, build_topology
 from textual.app import App
 from textual.pilot import Pilot
 

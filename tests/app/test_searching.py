@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from driving import dashboard, text_of
-from fakes import FakeSession, build_topology
+from dashboard_driver import dashboard, text_of
+from scripted_machine import FakeSession, build_topology
 
 from turbotui.app.actions import ACTIONS, Where
 from turbotui.app.searching import SearchScreen, next_match

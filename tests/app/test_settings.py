@@ -6,10 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from driving import dashboard, text_of
-from fakes import FakeSession
+from dashboard_driver import dashboard, text_of
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_machine import FakeSession
 
 from turbotui.app.actions import ACTIONS
 from turbotui.app.help import Help

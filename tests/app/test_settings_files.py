@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from driving import dashboard, text_of
-from fakes import FakeSession
+from dashboard_driver import dashboard, text_of
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_machine import FakeSession
 
 from turbotui.app.settings import VALUES, parse_settings, read_settings
 from turbotui.diagnosis.diagnosis import MachineDiagnosis

@@ -9,7 +9,7 @@ import pytest
 import textual
 from drawn_tasks import DrawnTasksScreen
 from patience import PATIENCE
-from simsession import SimulatedSession
+from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp

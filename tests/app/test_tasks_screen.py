@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dashboard_driver import text_of
 from drawn_tasks import DrawnTasksScreen
-from driving import text_of
-from fakes import FakeSession
+from scripted_machine import FakeSession
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 from timelines import FramesTimeline

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from driving import text_of
+from dashboard_driver import text_of
 from patience import PATIENCE
-from simsession import SimulatedSession
+from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp

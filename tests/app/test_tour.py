@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from driving import dashboard, text_of
-from fakes import FakeSession
+from dashboard_driver import dashboard, text_of
+from scripted_machine import FakeSession
 
 from turbotui.app.actions import ACTIONS
 from turbotui.app.dashboard import TurbotuiApp

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable
 
 import pytest
-from driving import dashboard, table, text_of
-from fakes import FakeSession
+from dashboard_driver import dashboard, table, text_of
+from scripted_machine import FakeSession
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 import textual
-from fakes import FakeSession
-from simsession import SimulatedSession
+from scripted_machine import FakeSession
+from simulated_session import SimulatedSession
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static

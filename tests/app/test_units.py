@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 import pytest
-from driving import dashboard, text_of
-from simsession import SimulatedSession
+from dashboard_driver import dashboard, text_of
+from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp

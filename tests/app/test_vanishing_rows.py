@@ -6,8 +6,8 @@ import random
 from pathlib import Path
 
 import pytest
-from driving import dashboard, lines, table, text_of
-from fakes import FakeSession, Script, build_topology
+from dashboard_driver import dashboard, lines, table, text_of
+from scripted_machine import FakeSession, Script, build_topology
 
 from turbotui.app.actions import ACTIONS
 from turbotui.app.graph import Graph

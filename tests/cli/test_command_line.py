@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from everyrow import of_every
+from every_row import of_every
 from forked import run_forked
 from patience import PATIENCE
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
-from everyrow import of_every
+from every_row import of_every
 
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.unavailable import Reason

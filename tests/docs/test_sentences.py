@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from everyrow import of_every
+from every_row import of_every
 
 from turbotui.app.actions import ACTIONS
 from turbotui.app.help import MARKS, STATES

@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 
 from key_promises import EVERYWHERE, LEAVING, MARKS, Promise  # noqa: E402 - found by the line above
-from pressing import Terminal, named, sequence  # noqa: E402
+from pressed_keys import Terminal, named, sequence  # noqa: E402
 
 from turbotui.app.actions import ACTIONS, Action, Where  # noqa: E402
 from turbotui.app.screen_table import SCREENS, where_keys_of  # noqa: E402

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from key_places import DOCTOR, EDGES, FOLDED, GROUPS, INFO, TASKS, TOPDOWN, UNCORE
 from key_promises import Place
-from pressing import NEEDS_TMUX, press_rows
+from pressed_keys import NEEDS_TMUX, press_rows
 
 pytestmark = NEEDS_TMUX
 

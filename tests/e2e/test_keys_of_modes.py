@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from key_promises import LEAVING, MARKS
-from pressing import NEEDS_TMUX, Terminal, dashboard, named
+from pressed_keys import NEEDS_TMUX, Terminal, dashboard, named
 from watched_machines import frames_of_machine
 
 from turbotui.app.actions import ACTIONS, Action, Where

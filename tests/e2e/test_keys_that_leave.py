@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from key_promises import LEAVING, MARKS
-from pressing import NEEDS_TMUX, dashboard, named
+from pressed_keys import NEEDS_TMUX, dashboard, named
 
 from turbotui.app.actions import ACTIONS, Action
 from turbotui.app.screen_table import SCREENS

@@ -3,9 +3,9 @@ from __future__ import annotations
 import time
 
 import pytest
+from file_machines import INTEL, pmu, tree, xeon
 from hypothesis import example, given
 from hypothesis import strategies as st
-from trees import INTEL, pmu, tree, xeon
 
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.encoder import EventEncoder

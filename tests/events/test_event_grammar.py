@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from trees import hybrid, xeon
+from file_machines import hybrid, xeon
 
 from turbotui.events import errors as faults
 from turbotui.events.devices import Devices

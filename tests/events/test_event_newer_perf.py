@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from trees import INTEL, hybrid, pmu, tree, xeon
+from file_machines import INTEL, hybrid, pmu, tree, xeon
 
 from turbotui.events import errors as faults
 from turbotui.events.encoder import EventEncoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from trees import AMD, hybrid, pmu, tree, xeon
+from file_machines import AMD, hybrid, pmu, tree, xeon
 
 from turbotui.events import errors as faults
 from turbotui.events.encoder import EventEncoder

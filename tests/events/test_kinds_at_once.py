@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from trees import INTEL, pmu, tree
+from file_machines import INTEL, pmu, tree
 
 from turbotui.events.devices import names_instance
 from turbotui.events.encoded import EncodedEvent

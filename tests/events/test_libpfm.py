@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from file_machines import AMD, INTEL, pmu, tree
 from forked import run_forked
 from jsontables import table
 from patience import PATIENCE
-from trees import AMD, INTEL, pmu, tree
 
 from turbotui.events.encoder import EventEncoder
 from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_names

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from everyrow import of_every
+from every_row import of_every
 
 import turbotui
 from turbotui.errors import InternalError

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from everyrow import of_every
+from every_row import of_every
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.platform_features import (

@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from everyrow import of_every
+from every_row import of_every
 from hypothesis import given
 from hypothesis import strategies as st
 

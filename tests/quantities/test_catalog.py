@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from everyrow import of_every
+from every_row import of_every
 from rowinputs import Row
 
 from turbotui.errors import UsageError

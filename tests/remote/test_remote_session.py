@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 from patience import PATIENCE
+from scripted_links import Clock, ScriptedLink, ScriptedWay, stream_of
 from watched_machines import frames_of_machine
-from ways import Clock, ScriptedLink, ScriptedWay, stream_of
 
 from turbotui.errors import UsageError
 from turbotui.features.info.model import configuration

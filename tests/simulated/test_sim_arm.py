@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from host_readers import group, machine, named, refusal, values
 from model_truth import truth_of
-from sim import group, machine, named, refusal, values
 
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.pmus import list_pmus, read_pmu

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sim import machine, named, refusal, values
+from host_readers import machine, named, refusal, values
 
 from turbotui.machine.host import PerfAttr
 from turbotui.simulated import SimulatedHost

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 import pytest
+from host_readers import SMALL, machine, number, refusal
 from hypothesis import given
 from hypothesis import strategies as st
 from model_truth import truth_of
-from sim import SMALL, machine, number, refusal
 
 from turbotui.machine.cpulist import parse_cpulist, parse_cpumask
 from turbotui.machine.cpumodel import read_cpu_model

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 import pytest
+from host_readers import machine, number, refusal, register
 from model_truth import truth_of
-from sim import machine, number, refusal, register
 
 from turbotui.errors import UsageError
 from turbotui.machine.topology import read_topology

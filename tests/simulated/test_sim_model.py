@@ -7,10 +7,10 @@ import sys
 from types import FrameType
 
 import pytest
+from host_readers import SMALL, X86, machine, register
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_truth import truth_of
-from sim import SMALL, X86, machine, register
 
 from turbotui.simulated import SHAPES
 from turbotui.simulated.layout import lay_out

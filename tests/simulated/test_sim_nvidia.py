@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from host_readers import group, machine, named, refusal, values
 from model_truth import truth_of
-from sim import group, machine, named, refusal, values
 
 from turbotui.events.pmu_terms import attr_of
 from turbotui.machine.host import PerfAttr

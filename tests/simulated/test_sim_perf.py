@@ -7,9 +7,9 @@ import struct
 from dataclasses import replace
 
 import pytest
-from everyrow import of_every
+from every_row import of_every
+from host_readers import group, machine, named, refusal, values
 from model_truth import truth_of
-from sim import group, machine, named, refusal, values
 
 from turbotui.machine.host import CAP_PERFMON, PerfAttr
 from turbotui.machine.pmus import list_pmus, read_pmu

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from host_readers import X86, group, machine, named, number, refusal, register, values
 from model_truth import truth_of
-from sim import X86, group, machine, named, number, refusal, register, values
 
 from turbotui.simulated import SHAPES
 from turbotui.simulated.registers import register_map

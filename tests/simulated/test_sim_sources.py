@@ -7,9 +7,9 @@ import functools
 from collections.abc import Mapping
 
 import pytest
+from host_readers import machine
 from knownmachines import known_machine
 from model_truth import CpuTruth, PackageTruth, SystemTruth, truth_of
-from sim import machine
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Behavior, Raw, Signal

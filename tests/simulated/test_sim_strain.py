@@ -14,7 +14,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.simulated import Strain
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth"))
-from watching import Watched
+from sampled_machine import Watched
 
 SECONDS = 2.0
 STRAIN = Strain(

@@ -52,7 +52,7 @@ VERBS: dict[str, tuple[str, ...]] = {
 _ELSEWHERE = {
     "diff": "tests/features/diff/test_diff_command.py",
     "export": "tests/features/export/test_export_command.py",
-    "fleet": "tests/features/fleet/test_reading.py",
+    "fleet": "tests/features/fleet/test_fleet_readings.py",
 }
 """Verbs of recordings and of servers that write JSON, and the tests that check theirs against the schema."""
 _MARKS = {"why", "disputed", "estimated", "partial", "outstanding"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 import time
 
-from everyrow import of_every
+from every_row import of_every
 from textual import events
 from textual.message import Message
 

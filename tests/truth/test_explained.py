@@ -7,7 +7,7 @@ import re
 
 import pytest
 from explained import Numbers, same, some_rows, value_of
-from watching import Watched
+from sampled_machine import Watched
 
 from turbotui.quantities.added import parse_added
 from turbotui.quantities.catalog.added import added_column

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 from model_truth import PackageTruth, truth_of
-from watching import Watched
+from sampled_machine import Watched
 
 from turbotui.diagnosis.limit_history import KEPT, LimitHistory, LimitVerdict, general
 from turbotui.diagnosis.limit_sentences import sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from model_truth import SystemTruth, truth_of
-from watching import Watched
+from sampled_machine import Watched
 
 from turbotui.features.power.balance import Balance, balance_of, sentence
 from turbotui.features.power.verb import battery_table, fan_table

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 from model_truth import CpuTruth, PackageTruth, SystemTruth, truth_of
 from patience import PATIENCE
-from watching import Watched
+from sampled_machine import Watched
 
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame

@@ -7,7 +7,7 @@ import random
 import weakref
 
 import pytest
-from watching import Watched
+from sampled_machine import Watched
 
 from turbotui.quantities.scope import Scope
 from turbotui.sampling.frame import Frame

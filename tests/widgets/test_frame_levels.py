@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from simsession import SimulatedSession
+from simulated_session import SimulatedSession
 
 from turbotui.quantities.columns import CounterColumn, Scale
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row

@@ -10,7 +10,7 @@ import pytest
 from barepty import BarePty
 from made_frames import decoded, frames, said, topology_of_cpus
 from made_frames import machine as made_machine
-from replay import Recording, recording
+from replayed_machine import Recording, recording
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.past import TimeCursor

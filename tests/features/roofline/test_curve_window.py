@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replayed import ReplayedSession, roofline
+from replayed_frames import ReplayedSession, roofline
 
 from turbotui.features.roofline.curve import BandwidthCurve, CurvePoint, Plateau
 from turbotui.features.roofline.screen_curve import CurveWindow, MeasuredCurves, window_lines

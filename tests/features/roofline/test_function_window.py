@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from patience import PATIENCE
-from replayed import ReplayedSession, roofline
+from replayed_frames import ReplayedSession, roofline
 
 from turbotui.features.roofline.function_points import FunctionPoint, Functions, function_points, sampled_events
 from turbotui.features.roofline.function_watch import FunctionWatch, SampledFunctions

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from jsontables import tables
-from touching import TOUCH
+from page_faults import TOUCH
 
 from turbotui.features.roofline.engine import count_command
 from turbotui.features.roofline.region_points import RegionWatch

@@ -12,7 +12,7 @@ import pytest
 import textual
 from hypothesis import given
 from hypothesis import strategies as st
-from replayed import ReplayedSession, roofline
+from replayed_frames import ReplayedSession, roofline
 from roofline_bed import Bed
 from textual import events
 from textual.app import App

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from knownmachines import known_machine
 from model_truth import CpuTruth, truth_of
-from replayed import ReplayedSession, roofline
+from replayed_frames import ReplayedSession, roofline
 from textual.pilot import Pilot
 
 from turbotui.app.text_window import TextWindow

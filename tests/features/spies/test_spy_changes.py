@@ -14,7 +14,7 @@ from typing import IO
 import pytest
 from jsontables import tables
 from patience import PATIENCE
-from plantext import plan_text
+from spy_files import plan_text
 
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine

@@ -7,7 +7,7 @@ import contextlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plantext import plan_text
+from spy_files import plan_text
 
 from turbotui.quantities.spies import (
     Spy,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from model_truth import CpuTruth, truth_of
 from patience import PATIENCE
-from plantext import plan_text
 from spiedmachine import SpiedMachine
+from spy_files import plan_text
 
 from turbotui.errors import UsageError
 from turbotui.features.spies.intervals import Joiner

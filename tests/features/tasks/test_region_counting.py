@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from made_frames import frames, machine, topology_of_cpus
-from touching import TOUCH
+from page_faults import TOUCH
 
 from turbotui import recording
 from turbotui.cli import main

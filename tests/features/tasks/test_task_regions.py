@@ -12,7 +12,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from touching import TOUCH
+from page_faults import TOUCH
 
 from turbotui.cli import main
 from turbotui.features.tasks.task_regions import TaskRegions, region_table

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
+from page_fault_tree import StandIn, this_machine
+from page_faults import TOUCH
 from patience import PATIENCE
-from standin import StandIn, this_machine
-from touching import TOUCH
 from watched_machines import frames_of_machine
 
 from turbotui.features.record.row_recorders import RegionRecorder, RegionSlotsRecorder

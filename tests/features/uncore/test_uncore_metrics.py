@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from everyrow import of_every
+from every_row import of_every
 from model_truth import truth_of
 
 from turbotui.events.encoder import EventEncoder

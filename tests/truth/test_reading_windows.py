@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from sampled_machine import Watched
 from test_explained import check
-from watching import Watched
 
 from turbotui.events.set_files import shipped_sets
 from turbotui.quantities.columns import CounterColumn, Value

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from page_fault_tree import StandIn, this_machine
+from page_faults import TOUCH
 from patience import PATIENCE
-from standin import StandIn, this_machine
-from touching import TOUCH
 
 from turbotui.errors import MachineError
 from turbotui.features.topdown.command_counters import RegionCounts, added, follow_command

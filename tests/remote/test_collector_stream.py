@@ -6,8 +6,8 @@ import functools
 from dataclasses import fields, replace
 
 import pytest
+from scripted_links import stream_of, waiting
 from watched_machines import frames_of_machine
-from ways import stream_of, waiting
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for

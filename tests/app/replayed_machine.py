@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from fakes import FakeSession
 from knownmachines import known_machine, machine_of_few
+from scripted_machine import FakeSession
 from smallmachines import small_host
 
 from turbotui.machine.machine import Machine

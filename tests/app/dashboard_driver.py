@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fakes import FakeSession
+from scripted_machine import FakeSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from driving import dashboard, lines, table, text_of
-from fakes import FakeSession, build_topology
+from dashboard_driver import dashboard, lines, table, text_of
+from scripted_machine import FakeSession, build_topology
 from textual.events import Key
 from textual.widgets import Input, Static
 

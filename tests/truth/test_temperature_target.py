@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from watching import Watched
+from sampled_machine import Watched
 
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Raw

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from fakes import FakeSession, build_topology
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_machine import FakeSession, build_topology
 
 from turbotui.machine.topology import CpuPlace, topology_of
 from turbotui.quantities.columns import Category, CounterColumn, Thresholds
