@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from turbotui.app.sessions import CollectorSession
 from turbotui.events.set_files import EventSet
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError, HostKind, Privileges
@@ -295,7 +296,11 @@ class FakeSession:
     def set_interval(self, seconds: float) -> None:
         self.interval = seconds
 
-    def tell_tcc(self, degrees: int | None) -> None:
+    @property
+    def collector(self) -> CollectorSession | None:
+        """None, because tests need no other process."""
+
+    def set_tcc(self, degrees: int | None) -> None:
         self.machine = replace(self.machine, tcc=degrees)
 
     def stop(self) -> None:

@@ -113,7 +113,11 @@ class SimulatedSession:
     def set_interval(self, seconds: float) -> None:
         self.interval = seconds
 
-    def tell_tcc(self, degrees: int | None) -> None:
+    @property
+    def collector(self) -> None:
+        """None, because tests need no other process."""
+
+    def set_tcc(self, degrees: int | None) -> None:
         self.machine = replace(self.machine, tcc=degrees)
 
     def stop(self) -> None:

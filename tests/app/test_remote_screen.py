@@ -7,19 +7,24 @@ from dashboard_driver import dashboard, text_of
 from scripted_machine import FakeSession
 
 from turbotui.machine.host import HostKind
-from turbotui.widgets.banners import far_banner
+from turbotui.widgets.banners import remote_banner
 
 
-class FakeFarSession(FakeSession):
-    """A far machine whose connection a test cuts."""
+class FakeRemoteSession(FakeSession):
+    """A session of a machine that a collector reads, whose connection a test cuts."""
 
     way = "ssh user@node7"
     trouble = ""
     remarks: tuple[str, ...] = ()
 
+    @property
+    def collector(self) -> FakeRemoteSession:
+        """This session."""
+        return self
+
 
 async def test_a_real_machine_elsewhere_has_a_banner() -> None:
-    session = FakeFarSession(kind=HostKind.REAL)
+    session = FakeRemoteSession(kind=HostKind.REAL)
     async with dashboard(session) as (app, _pilot):
         assert "read through ssh user@node7" in text_of(app, "banner")
         assert "REAL" not in text_of(app, "banner")
@@ -28,7 +33,7 @@ async def test_a_real_machine_elsewhere_has_a_banner() -> None:
 
 
 async def test_a_lost_connection_is_said_though_no_frame_comes() -> None:
-    session = FakeFarSession()
+    session = FakeRemoteSession()
     async with dashboard(session) as (app, pilot):
         session.trouble = "NO READING FOR 2 s: the connection to node7 was lost; again in 4 s"
         while "the connection to node7 was lost" not in text_of(app, "banner"):
@@ -39,14 +44,14 @@ async def test_a_lost_connection_is_said_though_no_frame_comes() -> None:
 
 
 async def test_what_was_lost_stands_on_the_status_line() -> None:
-    session = FakeFarSession()
+    session = FakeRemoteSession()
     session.remarks = ("12 FRAMES LOST: THIS SCREEN IS TOO SLOW",)
     async with dashboard(session) as (app, _pilot):
         assert "12 FRAMES LOST" in text_of(app, "status")
 
 
 async def test_the_interval_is_not_ours() -> None:
-    session = FakeFarSession()
+    session = FakeRemoteSession()
     async with dashboard(session) as (app, pilot):
         await pilot.press("+")
         assert "The interval is the collector's" in text_of(app, "status")
@@ -56,7 +61,7 @@ async def test_the_interval_is_not_ours() -> None:
 @pytest.mark.parametrize("trouble", ["", "NO READING FOR 2 s: the connection to node7 was lost; again in 4 s"])
 @pytest.mark.parametrize("kind", HostKind)
 def test_a_banner_fits_and_says_what_matters(width: int, trouble: str, kind: HostKind) -> None:
-    text = far_banner(kind, "node7", "ssh user@node7.example.org", trouble, width)
+    text = remote_banner(kind, "node7", "ssh user@node7.example.org", trouble, width)
     assert len(text) == width
     assert ("NO READING FOR 2 s" if trouble else "node7") in text
     if kind is not HostKind.REAL and not trouble:

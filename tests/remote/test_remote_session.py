@@ -105,7 +105,7 @@ def test_it_asks_for_what_is_shown_and_for_nothing_else() -> None:
     wanted = set(json.loads(asked)["want"])
     assert {"tsc", "mperf"} <= wanted <= session.capabilities.signals.keys()
     assert not any(name.startswith("energy") for name in wanted)
-    for refused in (lambda: session.add_all("cycles:u"), lambda: session.tell_tcc(90)):
+    for refused in (lambda: session.add_all("cycles:u"), lambda: session.set_tcc(90)):
         with pytest.raises(UsageError, match="collector"):
             refused()
 

@@ -26,7 +26,7 @@ def frames_told(watched: Watched, told: list[int | None]) -> list[Frame]:
             found.append(frame)
             watched.clock.advance(1.0)
             if 1 < len(found) <= len(told) + 1:
-                sampler.tell_tcc(told[len(found) - 2])
+                sampler.set_tcc(told[len(found) - 2])
             sampler.end_interval()
 
     sampler.bus.attach(Box())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from turbotui.app.actions import ACTIONS, Action
 from turbotui.app.screen_table import screen_named
-from turbotui.app.sessions import CollectorSession, PresentedSession, WatchedSession
+from turbotui.app.sessions import PresentedSession, WatchedSession
 from turbotui.app.settings import PersonalSettings, remember
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.widgets.arrangement import USUAL
@@ -69,7 +69,7 @@ def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
     columns = tuple(column.id for column in watch.columns)
     if frozenset(columns) == watch.usual:
         columns = ()  # the usual ones, whatever another machine has of them
-    own = watch.player is None and not isinstance(watch.session, CollectorSession)  # else a recording's or collector's
+    own = watch.player is None and watch.session.collector is None  # else a recording's or collector's
     interval = {"interval": float(watch.interval)} if own else {}
     changed = {name: watch.arrangements.get(name, USUAL) for name in (*watch.arrangements, *watch.remembered)}
     try:

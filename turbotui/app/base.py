@@ -15,7 +15,6 @@ from turbotui.app import scales
 from turbotui.app.actions import Where, actions_of
 from turbotui.app.footer import ScreenTab, footer
 from turbotui.app.gauges import gauges_of
-from turbotui.app.sessions import CollectorSession
 from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
@@ -24,7 +23,7 @@ from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.sentences import as_sentence, several
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.banners import far_banner
+from turbotui.widgets.banners import remote_banner
 from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.direct_screen import DirectScreen
 from turbotui.widgets.painter import TextSegment
@@ -86,7 +85,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def compose(self) -> ComposeResult:
         """Lay out banner (unless the machine is real and read here), summary, body, status line and keys."""
         session = self.watch_state.session
-        if session.machine.host.kind is not HostKind.REAL or isinstance(session, CollectorSession):
+        if session.machine.host.kind is not HostKind.REAL or session.collector is not None:
             self._banner = SegmentLines(base=StyleRole.BANNER, id="banner")
             yield self._banner
         yield TimeLine(id="time")
@@ -236,8 +235,9 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def _banner_text(self, width: int) -> str:
         session = self.watch_state.session
         host = session.machine.host
-        if isinstance(session, CollectorSession):
-            return far_banner(host.kind, host.name, session.way, session.trouble, width)
+        collector = session.collector
+        if collector is not None:
+            return remote_banner(host.kind, host.name, collector.way, collector.trouble, width)
         word = host.kind.value
         long = f"{word} machine {host.name}: no number on this screen was measured"
         if host.kind is HostKind.RECORDED:
@@ -316,8 +316,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Words at the right of the status line for states that must not be overlooked."""
         watch = self.watch_state
         states = ["PAST" if watch.in_past and not watch.play_state else "", "PAUSED" if watch.paused else ""]
-        if isinstance(watch.session, CollectorSession):
-            states += watch.session.remarks
+        if watch.session.collector is not None:
+            states += watch.session.collector.remarks
         recorder = "" if watch.recorder is None else watch.recorder.flag
         found = [recorder, *states, watch.late_flag(), tcc_flag(watch.session), watch.spy_flag()]
         return [flag for flag in found if flag]

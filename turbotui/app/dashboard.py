@@ -157,7 +157,7 @@ class TurbotuiApp(SavingApp, TourApp):
 
     @property
     def _banded(self) -> bool:
-        return self.session.machine.host.kind is not HostKind.REAL or isinstance(self.session, CollectorSession)
+        return self.session.machine.host.kind is not HostKind.REAL or self.session.collector is not None
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Default values of turbotui's style variables, for themes without them."""
@@ -174,8 +174,8 @@ class TurbotuiApp(SavingApp, TourApp):
             self.set_keymap(self._own_keys)
         self.switch_mode(self._first_screen)
         self.call_after_refresh(self._start)
-        if isinstance(self.session, CollectorSession):
-            self.set_interval(_TROUBLE_SECONDS, partial(self._show_trouble, self.session))
+        if self.session.collector is not None:
+            self.set_interval(_TROUBLE_SECONDS, partial(self._show_trouble, self.session.collector))
 
     def _show_trouble(self, session: CollectorSession) -> None:
         """Say that frames no longer arrive, or that they arrive again."""
@@ -367,7 +367,7 @@ class TurbotuiApp(SavingApp, TourApp):
         if self.watched.player is not None:
             self.step_speed(self.watched.player, by)
             return
-        if isinstance(self.session, CollectorSession):
+        if self.session.collector is not None:
             self._say("The interval is the collector's: turbotui collect --interval")
             return
         seconds = self.watched.step_interval(by)

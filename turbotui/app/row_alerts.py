@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 from turbotui.app.screen_table import background_modules
-from turbotui.app.sessions import CollectorSession, PlayedSession, WatchedSession
+from turbotui.app.sessions import PlayedSession, WatchedSession
 from turbotui.app.settings import PersonalSettings
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -141,7 +141,7 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
             why = f"no table is called {request.table}; there are {', '.join(modules)}"
             problems.append(settings.problem("table", why, ("alert",), at))
             continue
-        if isinstance(session, PlayedSession | CollectorSession):
+        if session.collector is not None or isinstance(session, PlayedSession):
             absent.append(f"{request.when}: {request.table} are watched for on the machine itself only, and this one "
                           "is recorded or elsewhere")
             continue

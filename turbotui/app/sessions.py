@@ -34,6 +34,10 @@ class WatchedSession(Protocol):
     def interval(self) -> float:
         """Nominal seconds between ticks."""
 
+    @property
+    def collector(self) -> CollectorSession | None:
+        """The session itself if a collector in another process reads the machine; otherwise None."""
+
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
               on_end: Callable[[], None] | None = None) -> None:
         """Sample on a new thread."""
@@ -62,7 +66,7 @@ class WatchedSession(Protocol):
     def set_interval(self, seconds: float) -> None:
         """Change the nominal interval."""
 
-    def tell_tcc(self, degrees: int | None) -> None:
+    def set_tcc(self, degrees: int | None) -> None:
         """Count thermal readouts down from this temperature."""
 
     def stop(self) -> None:
@@ -72,7 +76,6 @@ class WatchedSession(Protocol):
         """The CPU time and memory that watching costs."""
 
 
-@runtime_checkable
 class CollectorSession(Protocol):
     """A session whose readings come from a collector in another process, possibly on another machine."""
 

@@ -30,7 +30,7 @@ def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Pr
         if text is None:
             return
         try:
-            sentence = _tell_tcc(session, text)
+            sentence = _set_tcc(session, text)
         except UsageError as error:
             sentence = str(error)
         told(sentence)
@@ -49,14 +49,14 @@ def tcc_flag(session: WatchedSession) -> str:
     return f"SLOWS DOWN AT {_said(session, degrees)} (TCC) {'BY HAND' if _counts_down(session) else 'NOT USED'}"
 
 
-def _tell_tcc(session: WatchedSession, text: str) -> str:
+def _set_tcc(session: WatchedSession, text: str) -> str:
     """Count temperatures down from whole °C, or from the machine's own value for an empty text; returns a sentence.
 
     Raises:
         UsageError: the text is not a temperature.
     """
     degrees = _parsed(session, text) if text.strip() else None
-    session.tell_tcc(degrees)
+    session.set_tcc(degrees)
     if degrees is None:
         return "Temperatures count down from the target that the machine tells"
     if not _counts_down(session):

@@ -11,7 +11,6 @@ from textual.binding import Binding, BindingType
 
 from turbotui.app.list_window import MenuWindow
 from turbotui.app.screen_table import watch_memory
-from turbotui.app.sessions import CollectorSession
 from turbotui.app.watch import Watch
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.findings import Finding
@@ -91,7 +90,7 @@ class WhyWindow(MenuWindow[str]):
     async def _watch_memory(self) -> None:
         """Count memory traffic from now on, if possible, and as long as columns are read for a screen that was left."""
         watch = self._watch
-        if watch.held or watch.in_past or watch.player is not None or isinstance(watch.session, CollectorSession):
+        if watch.held or watch.in_past or watch.player is not None or watch.session.collector is not None:
             return
         memory = await asyncio.to_thread(watch_memory, watch.session.machine)
         if memory is not None:
@@ -118,7 +117,7 @@ class WhyWindow(MenuWindow[str]):
     def _look(self) -> None:
         """Read tasks and groups on a thread, unless another machine or time is shown, or a reading is in progress."""
         watch = self._watch
-        if watch.in_past or watch.player is not None or isinstance(watch.session, CollectorSession):
+        if watch.in_past or watch.player is not None or watch.session.collector is not None:
             return
         self._work = [task for task in self._work if not task.done()]
         if self._looking is None or self._looking.done():

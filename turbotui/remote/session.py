@@ -167,6 +167,11 @@ class RemoteSession(FixedColumns):
         """Do nothing, because sources of this process cannot read another machine."""
 
     @property
+    def collector(self) -> RemoteSession:
+        """See `WatchedSession.collector`: this session."""
+        return self
+
+    @property
     def why_fixed(self) -> str:
         """See `FixedColumns.why_fixed`."""
         return f"{self.machine.host.name} is read by a collector, and only what it offers can be shown"
@@ -177,7 +182,7 @@ class RemoteSession(FixedColumns):
     def set_interval(self, seconds: float) -> None:
         """Do nothing, because the collector has other readers."""
 
-    def tell_tcc(self, degrees: int | None) -> None:
+    def set_tcc(self, degrees: int | None) -> None:
         """Refused.
 
         Raises:

@@ -116,7 +116,7 @@ class Sampler:
             self._next_retold = True
         self._say_changed()
 
-    def tell_tcc(self, degrees: int | None) -> None:
+    def set_tcc(self, degrees: int | None) -> None:
         """Count temperatures down from this value in °C from the next tick on; None for the machine's own value."""
         with self._handover:
             self._next_tcc = degrees

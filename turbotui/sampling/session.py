@@ -194,14 +194,18 @@ class Session(GrowingCatalog):
         self._sampler.set_interval(max(SHORTEST_INTERVAL, seconds))
         self._want()
 
-    def tell_tcc(self, degrees: int | None) -> None:
+    @property
+    def collector(self) -> None:
+        """None, because this process reads the machine."""
+
+    def set_tcc(self, degrees: int | None) -> None:
         """Count thermal readouts down from this temperature from now on; None for the machine's own value.
 
         Args:
             degrees: in °C.
         """
         self.machine = replace(self.machine, tcc=degrees)
-        self._sampler.tell_tcc(degrees)
+        self._sampler.set_tcc(degrees)
         self._sampler.end_interval()
 
     def stop(self, wait_seconds: float = 5.0) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from turbotui.machine.host import HostKind
 
 
-def far_banner(kind: HostKind, machine: str, way: str, trouble: str, width: int) -> str:
+def remote_banner(kind: HostKind, machine: str, way: str, trouble: str, width: int) -> str:
     """Text of this width that names the machine and says whether its readings still arrive.
 
     Args:

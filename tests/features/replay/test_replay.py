@@ -125,7 +125,7 @@ def test_a_session_of_a_recording_refuses_what_was_not_recorded(journal: Journal
     with pytest.raises(UsageError, match="nothing can be added"):
         session.add_all("cycles")
     with pytest.raises(UsageError, match="temperature target"):
-        session.tell_tcc(90)
+        session.set_tcc(90)
     assert session.machine.host.kind.value == "RECORDED"
 
 

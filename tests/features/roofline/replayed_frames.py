@@ -71,7 +71,11 @@ class ReplayedSession:
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
         return ()
 
-    def tell_tcc(self, degrees: int | None) -> None:
+    @property
+    def collector(self) -> None:
+        """None, because tests need no other process."""
+
+    def set_tcc(self, degrees: int | None) -> None:
         """Frames are what they are."""
 
     def remove(self, name: ColumnId) -> None:

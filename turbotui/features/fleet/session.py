@@ -177,6 +177,11 @@ class FleetSession(FixedColumns):
             self._changed.notify()
 
     @property
+    def collector(self) -> FleetSession:
+        """See `WatchedSession.collector`: this session."""
+        return self
+
+    @property
     def way(self) -> str:
         """See `CollectorSession.way`."""
         return "Prometheus' API"
@@ -312,8 +317,8 @@ class FleetSession(FixedColumns):
         self._interval = seconds
         self.end_interval()
 
-    def tell_tcc(self, degrees: int | None) -> None:
-        """See `WatchedSession.tell_tcc`.
+    def set_tcc(self, degrees: int | None) -> None:
+        """See `WatchedSession.set_tcc`.
 
         Raises:
             UsageError: always.

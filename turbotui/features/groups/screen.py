@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.graph import Graph
-from turbotui.app.sessions import CollectorSession, PlayedSession
+from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
 from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
@@ -159,8 +159,8 @@ class GroupsScreen(TreeScreen[GroupRow]):
         session = self.watch_state.session
         if self._played is not None:
             return _NOT_RECORDED
-        if isinstance(session, CollectorSession):
-            return Unavailable(Reason.NOT_READ, f"readings come by {session.way}, which sends no groups",
+        if session.collector is not None:
+            return Unavailable(Reason.NOT_READ, f"readings come by {session.collector.way}, which sends no groups",
                                "run turbotui there")
         return None if self._newest is None else self._newest.snapshot.why
 

@@ -10,7 +10,6 @@ from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.searching import SearchScreen, next_match
-from turbotui.app.sessions import CollectorSession
 from turbotui.app.watch import Watch
 from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
@@ -61,7 +60,7 @@ class OverviewScreen(SearchScreen):
         self._look: ProcessLook | None = None
         self._looking: asyncio.Task[None] | None = None
         recorded = session.machine.host.kind is HostKind.RECORDED
-        self._has_tasks = not recorded and not isinstance(session, CollectorSession)
+        self._has_tasks = not recorded and session.collector is None
         self._judge = Judge(session.catalog, session.machine.host if self._has_tasks else None, watch.rules)
         self._cursor: Target | None = None
         self._lit = ""

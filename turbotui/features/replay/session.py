@@ -64,6 +64,10 @@ class RecordedSession(FixedColumns):
         """See `PlayedSession.rows`."""
         return self._journal.rows(stream, start_ns, end_ns)
 
+    @property
+    def collector(self) -> None:
+        """None, because the readings are recorded."""
+
     def end_interval(self) -> None:
         """See `WatchedSession.end_interval`."""
 
@@ -71,8 +75,8 @@ class RecordedSession(FixedColumns):
         """See `WatchedSession.set_interval`."""
         del seconds
 
-    def tell_tcc(self, degrees: int | None) -> None:
-        """See `WatchedSession.tell_tcc`.
+    def set_tcc(self, degrees: int | None) -> None:
+        """See `WatchedSession.set_tcc`.
 
         Raises:
             UsageError: always, because recorded values already depend on the recorded target.

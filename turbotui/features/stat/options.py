@@ -192,7 +192,7 @@ def parse_options(words: Sequence[str]) -> StatOptions:
     elif options.start or options.end or options.every:
         raise StatError("--from, --to and --every go with --replay", 1)
     if options.host or options.connect or options.remote:
-        _check_far(options)
+        _check_remote_options(options)
     if options.machine is not None and options.sysroot != "/":
         raise StatError("--machine and --sysroot name two machines: give one of them", 1)
     if options.extremes and (options.command or options.format not in _FOR_PEOPLE):
@@ -213,7 +213,7 @@ def _check_replay(options: StatOptions) -> None:
         raise StatError(f"--replay prints what was recorded as it was: leave {', '.join(found)} out", 1)
 
 
-def _check_far(options: StatOptions) -> None:
+def _check_remote_options(options: StatOptions) -> None:
     """Refuse options that a collector cannot satisfy."""
     if not options.host and not options.connect:
         raise StatError("--remote is for --host: it says how turbotui is called there", 1)

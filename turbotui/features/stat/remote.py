@@ -41,7 +41,7 @@ def way_of(options: StatOptions) -> Way:
     return SshWay(options.host, words, remote=options.remote or "turbotui")
 
 
-def watch_far(options: StatOptions, streams: Streams) -> int:
+def watch_remote(options: StatOptions, streams: Streams) -> int:
     """Print what a collector reads until the intervals are over, or a signal.
 
     Returns:

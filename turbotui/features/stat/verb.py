@@ -37,9 +37,9 @@ def main(words: Sequence[str]) -> int:
 
             return replay(options, streams)
         if options.host or options.connect:
-            from turbotui.features.stat.remote import watch_far  # noqa: PLC0415 - as above
+            from turbotui.features.stat.remote import watch_remote  # noqa: PLC0415 - as above
 
-            return watch_far(options, streams)
+            return watch_remote(options, streams)
         from turbotui.features.stat.running import run  # noqa: PLC0415 - see above
 
         return run(options, streams)
