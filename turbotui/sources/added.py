@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import errno
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +20,6 @@ from turbotui.machine.perf_errors import Circumstances, circumstances
 from turbotui.machine.pmus import EventError, list_pmus
 from turbotui.machine.registers import decode
 from turbotui.quantities.added import AddedCounter, EventAt, FileAt, RegisterAt, Shape, TelemetryAt, Ticks
-from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
@@ -30,7 +28,7 @@ from turbotui.sources.event_bundles import counted
 from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, mask_readers, try_offers
 from turbotui.sources.pmt import CLASS, find_regions
-from turbotui.sources.source import CpuGone, Probe, Reader, Source
+from turbotui.sources.source import Probe, Reader, Source, raise_if_gone
 from turbotui.sources.sysfs_files import FileReader, ValueFile, number, read_value
 from turbotui.sources.unreadable import unreadable
 
@@ -149,7 +147,6 @@ def find_region(host: Host, place: TelemetryAt) -> str | None:
     return found[place.sequence] if place.sequence < len(found) else None
 
 
-_GONE = (errno.ENXIO, errno.ENODEV)
 _ALIAS_LENGTH = 5  # number of similar events that a message lists
 
 
@@ -197,8 +194,7 @@ class _RegisterReader:
         try:
             self._descriptor = host.open_msr(cpu)
         except HostError as error:
-            if error.errno in _GONE:
-                raise CpuGone(str(error)) from error
+            raise_if_gone(error)
             raise
 
     def read(self) -> Sequence[Raw]:
@@ -211,8 +207,7 @@ class _RegisterReader:
         try:
             word = decode(self._host.read_at(self._descriptor, 8, self._address))
         except HostError as error:
-            if error.errno in _GONE:
-                raise CpuGone(str(error)) from error
+            raise_if_gone(error)
             raise
         return (hexadecimal(word, self._width),) if self._raw else (word,)
 
@@ -300,7 +295,7 @@ class AddedEvent(PerfSource):
     def _find(self, machine: Machine) -> Findings:
         counter, signal = self._counter, self._counter.signal
         facts = circumstances(machine)
-        times = Times(f"{signal}.enabled", f"{signal}.running")
+        times = Times.of(signal)
         try:
             encoded = self._encoded(machine)
         except UnknownPmuError:
@@ -345,7 +340,8 @@ class AddedEvent(PerfSource):
             behavior=Behavior.GAUGE if raw else Behavior.COUNTER,
             enabled="" if raw else times.enabled, running="" if raw else times.running, absent=absent,
         )  # fmt: skip
-        return Findings(tuple(groups), {signal: found, **_clocks(times, counter.scope, readers)})
+        clocks = times.signals("the added event", counter.scope, readers=readers)
+        return Findings(tuple(groups), {signal: found, **clocks})
 
     def _encoded(self, machine: Machine) -> list[EncodedEvent]:
         """Encode the event for each PMU that counts it; with several types of core, for the measured ones.
@@ -374,15 +370,3 @@ class AddedEvent(PerfSource):
             f"{self._place}: the kernel has no PMU {self._place.device} here",
             f"did you mean {', '.join(near)}?" if near else "",
         )
-
-
-def _clocks(times: Times, scope: Scope, readers: tuple[int, ...]) -> dict[SignalId, Signal]:
-    """How long the counter was wanted and how long it ran, by which a multiplexed count is scaled."""
-    return {
-        name: Signal(
-            id=name, scope=scope, unit=Unit.SECOND, behavior=Behavior.COUNTER, reduce=Reduce.MEAN,
-            origin=f"{word} of the added event", document="perf_event_open(2), read_format", scale=1e-9,
-            readers=readers,
-        )
-        for name, word in ((times.enabled, "time_enabled"), (times.running, "time_running"))
-    }  # fmt: skip

@@ -17,13 +17,12 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.cgroups import Hierarchy
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_groups import close_all, open_group
+from turbotui.sources.source import GONE
 
 PID_CGROUP: Final = 4
 """PERF_FLAG_PID_CGROUP (uapi linux/perf_event.h)."""
 _HEAD: Final = 3
 """Words before the values of a read: count, time_enabled, time_running."""
-_GONE: Final = (errno.ENODEV, errno.ENXIO)
-"""The error for a CPU that is offline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ class GroupCounters:
                 try:
                     self._open.append(_Open(host, bundle, target))
                 except HostError as error:
-                    if error.errno not in _GONE:
+                    if error.errno not in GONE:
                         raise
         except HostError:
             self.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Mapping, Sequence
 
 from turbotui.dataclass import dataclass
@@ -10,9 +9,8 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_groups import open_group
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.perf_group import CounterGroup, GroupEvent, Times
-from turbotui.sources.source import CpuGone
+from turbotui.sources.source import raise_if_gone
 
-_GONE = (errno.ENODEV, errno.ENXIO)
 _EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
 _ENABLED, _RUNNING = 1, 2  # words of a read with GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING
 
@@ -93,8 +91,7 @@ class RowReader:
                 self._groups.append(open_part(host, part))
         except HostError as error:
             self.close()
-            if error.errno in _GONE:
-                raise CpuGone(str(error)) from error
+            raise_if_gone(error)
             raise
         self._instances: list[list[tuple[int, int]]] = [
             [(number, group.layout.places[count.signal]) for number, group in enumerate(self._groups)

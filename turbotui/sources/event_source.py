@@ -176,7 +176,7 @@ class EventSource(PerCpuSource):
             if family.rows.get(cpu, ()):
                 for event in family.events:
                     name = self.request.signal(event)
-                    counts.append(Count(name, None if self.traits[event].level else _times(name)))
+                    counts.append(Count(name, None if self.traits[event].level else Times.of(name)))
         return RowReader(machine.host, parts, counts)
 
     def parts(self, machine: Machine, cpu: int) -> list[Part]:
@@ -289,7 +289,7 @@ class EventSource(PerCpuSource):
         one = encoded[0]
         unit = known_unit(one.unit)
         readers = () if family.scope is Scope.CPU else (*family.rows, *family.absent)
-        times = _times(name)
+        times = Times.of(name)
         pmus = list(dict.fromkeys(found.pmu for found in encoded if found.pmu))
         wrong = not self.request.raw and one.scale != kernels[0].scale
         told = f", of {one.table}" if one.table else ""
@@ -311,14 +311,7 @@ class EventSource(PerCpuSource):
         )
         if one.snapshot:
             return {name: found}
-        clocks = {
-            clock: Signal(
-                id=clock, scope=family.scope, unit=Unit.SECOND, behavior=Behavior.COUNTER, reduce=Reduce.MEAN,
-                origin=f"{word} of {event}", document="perf_event_open(2), read_format", scale=1e-9, readers=readers,
-                absent=family.absent,
-            )
-            for clock, word in ((times.enabled, "time_enabled"), (times.running, "time_running"))
-        }  # fmt: skip
+        clocks = times.signals(event, family.scope, readers=readers, absent=family.absent)
         return {name: found, **clocks}
 
     def _whole_only(self, machine: Machine) -> Unavailable | None:
@@ -361,7 +354,3 @@ def _whole(machine: Machine, bundles: Sequence[Bundle]) -> Topology | None:
 
 def _members(family: Family) -> list[tuple[str, EncodedEvent]]:
     return [member for bundle in family.bundles for member in bundle.members]
-
-
-def _times(signal: SignalId) -> Times:
-    return Times(f"{signal}.enabled", f"{signal}.running")

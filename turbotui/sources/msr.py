@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -35,9 +34,8 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.bases import CachedSearch, PerCpuSource
 from turbotui.sources.perf_power import domain_scope
 from turbotui.sources.powercap import zone_scope
-from turbotui.sources.source import CpuGone, Probe
+from turbotui.sources.source import Probe, raise_if_gone
 
-_GONE = (errno.ENXIO, errno.ENODEV)
 _XEON_PHI_UNIT = 1024.0  # Knights Landing counts APERF and MPERF in 1024 cycles (docs/specs/turbostat.md 3.2)
 _PACKAGE_ENERGY = "energy.pkg"
 
@@ -63,8 +61,7 @@ class MsrReader:
         try:
             self._descriptor = host.open_msr(cpu)
         except HostError as error:
-            if error.errno in _GONE:
-                raise CpuGone(str(error)) from error
+            raise_if_gone(error)
             raise
         self._registers = tuple((register.address, register.valid_bit) for register in registers)
         self.signals = tuple(register.signal for register in registers)
@@ -84,8 +81,7 @@ class MsrReader:
             try:
                 words[address] = decode(read_at(descriptor, 8, address))
             except HostError as error:
-                if error.errno in _GONE:
-                    raise CpuGone(str(error)) from error
+                raise_if_gone(error)
                 words[address] = None
         for address, other in self._less.items():
             word, deeper = words[address], words[other]

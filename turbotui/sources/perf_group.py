@@ -16,14 +16,16 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import RECORDED_COUNTER, Host, HostError, PerfAttr
 from turbotui.machine.perf_errors import Circumstances, explain_perf
 from turbotui.machine.perf_groups import close_all
-from turbotui.quantities.signals import Raw, SignalId
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.sources.source import CpuGone
+from turbotui.quantities.units import Unit
+from turbotui.sources.source import GONE, CpuGone, raise_if_gone
 
 _HEADER_WORDS = 3  # nr, enabled, running
 _SLACK_NS = 10_000_000  # a millisecond, ten times over: time_enabled may lag by that, and by a tenth
-_GONE = (errno.ENODEV, errno.ENXIO)
 _PINNED = 1 << 2  # of the flag word of perf_event_attr (uapi linux/perf_event.h)
+_READ_FORMAT = "perf_event_open(2), read_format"
 _EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
 
 
@@ -42,6 +44,24 @@ class Times:
 
     enabled: SignalId
     running: SignalId
+
+    @classmethod
+    def of(cls, stem: str) -> Times:
+        """The signals of a group by what their names begin with."""
+        return cls(f"{stem}.enabled", f"{stem}.running")
+
+    def signals(
+        self, what: str, scope: Scope = Scope.CPU, *, reduce: Reduce = Reduce.MEAN, document: str = _READ_FORMAT,
+        readers: tuple[int, ...] = (), absent: Mapping[int, Unavailable] | None = None,
+    ) -> dict[SignalId, Signal]:
+        """Both, raw in ns and in seconds as values; `what` names the group."""
+        return {
+            signal: Signal(
+                signal, scope, Unit.SECOND, Behavior.COUNTER, reduce, f"{word} of {what}", document, scale=1e-9,
+                readers=readers, absent=absent or {},
+            )
+            for signal, word in ((self.enabled, "time_enabled"), (self.running, "time_running"))
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,8 +247,7 @@ class CounterGroup:
         try:
             return host.read_counter(self._descriptors[0], self.layout.words.size)
         except HostError as error:
-            if error.errno in _GONE:
-                raise CpuGone(str(error)) from error
+            raise_if_gone(error)
             if error.what == RECORDED_COUNTER:
                 raise
             return None
@@ -293,7 +312,7 @@ def _open_groups(
                 members.append(event)
                 continue
             except HostError as error:
-                if error.errno in _GONE:
+                if error.errno in GONE:
                     raise give_up(error) from error
                 refused = error.with_traceback(None)  # the exception refers to this frame: a cycle for each CPU
             if leader == -1 or times is not None:
@@ -302,7 +321,7 @@ def _open_groups(
         try:
             alone.append(CounterGroup([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
         except HostError as error:
-            if error.errno in _GONE:
+            if error.errno in GONE:
                 raise give_up(error) from error
             refusals.append(error.with_traceback(None))
     groups = [CounterGroup(descriptors, members, times)] if members else []

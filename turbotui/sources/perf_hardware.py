@@ -10,26 +10,25 @@ a known level get that level's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import AMD_VENDORS, CpuModel
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_errors import circumstances
-from turbotui.machine.pmus import read_pmu
-from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.machine.pmus import Pmu
+from turbotui.quantities.signals import Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.perf_group import GroupEvent, Times
-from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
+from turbotui.sources.perf_source import Findings, Offer, PerfSource, Trials, count_signal, hybrid_pmus
 
 _TYPE_HARDWARE = 0  # PERF_TYPE_HARDWARE, uapi linux/perf_event.h
 _TYPE_CACHE = 3  # PERF_TYPE_HW_CACHE, as above
 _LL_READS, _LL_READ_MISSES = 0x2, 0x1_0002  # cache LL (2), operation READ (0) << 8, result ACCESS or MISS << 16
 _PMU_SHIFT = 32  # PERF_PMU_TYPE_SHIFT: the PMU's type in the upper half of config chooses a hybrid's core PMU
-_HYBRID_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")  # kernel arch/x86/events/intel/core.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +86,6 @@ def _cache_rows(model: CpuModel) -> tuple[Mapping[SignalId, _Row], Mapping[Signa
     return {}, absent | dict.fromkeys(_LAST, why)
 
 
-@dataclass(frozen=True, slots=True)
-class _CoreKind:
-    """CPUs whose core PMU is addressed in the same way: the PMU's name, its extended type, and its CPUs (None: all)."""
-
-    pmu: str
-    type: int
-    cpus: frozenset[int] | None
-
-
 class PerfHardware(PerfSource):
     """perf's generic hardware events."""
 
@@ -104,78 +94,31 @@ class PerfHardware(PerfSource):
     gives = "instructions, cycles, cache references and misses"
 
     def _find(self, machine: Machine) -> Findings:
-        facts = circumstances(machine)
-        signals: dict[SignalId, Signal | Unavailable] = {}
-        refusals: dict[SignalId, str] = {}
-        groups = []
+        trials = Trials(machine)
+        signals = trials.signals
+        kinds: list[Pmu | None] = [pmu for _number, pmu in hybrid_pmus(machine)] or [None]
         cache, absent = _cache_rows(machine.model)
         signals |= absent
         for name, rows in (("ipc", _IPC), ("cache", cache)):
-            times = Times(f"perf.hw.{name}.enabled", f"perf.hw.{name}.running")
-            for kind in _core_kinds(machine):
-                offers = [Offer(_event(signal, row, kind), kind.cpus) for signal, row in rows.items()]
-                usable, refused = try_offers(machine, offers, facts)
-                for signal, why in refused.items():
-                    signals.setdefault(signal, why)
-                    refusals[signal] = why.detail
-                for offer in usable:
-                    signals[offer.event.signal] = _signal(offer.event.signal, rows[offer.event.signal], times)
-                if usable:
-                    groups.append(OfferGroup(usable, times))
-                    signals |= time_signals(name, times)
+            times = Times.of(f"perf.hw.{name}")
+            for pmu in kinds:
+                offers = [_offer(signal, row, pmu) for signal, row in rows.items()]
+                trials.add(offers, partial(_signal, rows, times), times, name)
             for time in (times.enabled, times.running):
                 if time not in signals:
                     signals[time] = signals[next(iter(rows), "cache.references")]
-        # a kind of core that cannot count shows empty cells beside others; the doctor has to say why
-        partly = [detail for signal, detail in refusals.items() if isinstance(signals[signal], Signal)]
-        note = f"not on every kind of core: {'; '.join(partly)}" if partly else ""
-        return Findings(tuple(groups), signals, note)
+        return trials.findings()
 
 
-def _core_kinds(machine: Machine) -> Iterator[_CoreKind]:
-    """The core PMUs of a hybrid x86 with measured CPUs, otherwise one kind that covers every CPU."""
-    measured = frozenset(machine.topology.cpus)
-    found = False
-    for name in _HYBRID_PMUS:
-        pmu = read_pmu(machine.host, name)
-        if pmu is not None and measured.intersection(pmu.cpus):
-            found = True
-            yield _CoreKind(name, pmu.type, frozenset(pmu.cpus))
-    if not found:
-        yield _CoreKind("", 0, None)
+def _offer(signal: SignalId, row: _Row, pmu: Pmu | None) -> Offer:
+    """An event of one kind of core; without PMU, of all cores."""
+    if pmu is None:
+        return Offer(GroupEvent(signal, PerfAttr(row.type, row.config), f"perf {row.name}"))
+    attr = PerfAttr(row.type, row.config | pmu.type << _PMU_SHIFT)
+    return Offer(GroupEvent(signal, attr, f"perf {pmu.name}/{row.name}/"), frozenset(pmu.cpus))
 
 
-def _event(signal: SignalId, row: _Row, kind: _CoreKind) -> GroupEvent:
-    title = f"perf {kind.pmu}/{row.name}/" if kind.pmu else f"perf {row.name}"
-    return GroupEvent(signal, PerfAttr(row.type, row.config | kind.type << _PMU_SHIFT), title)
-
-
-def _signal(signal: SignalId, row: _Row, times: Times) -> Signal:
-    return Signal(
-        id=signal,
-        scope=Scope.CPU,
-        unit=row.unit,
-        behavior=Behavior.COUNTER,
-        reduce=row.reduce,
-        origin=f"perf {row.name}",
-        document=row.document,
-        enabled=times.enabled,
-        running=times.running,
-    )
-
-
-def time_signals(group: str, times: Times) -> dict[SignalId, Signal]:
-    """The group's clocks: ns raw, seconds as value."""
-    return {
-        signal: Signal(
-            id=signal,
-            scope=Scope.CPU,
-            unit=Unit.SECOND,
-            behavior=Behavior.COUNTER,
-            reduce=Reduce.MEAN,
-            origin=f"{word} of the perf group {group}",
-            document="perf_event_open(2), read_format",
-            scale=1e-9,
-        )
-        for signal, word in ((times.enabled, "time_enabled"), (times.running, "time_running"))
-    }
+def _signal(rows: Mapping[SignalId, _Row], times: Times, event: GroupEvent) -> Signal:
+    row = rows[event.signal]
+    counted = count_signal(event, row.document, times, unit=row.unit, reduce=row.reduce)
+    return replace(counted, origin=f"perf {row.name}")  # of whichever kind of core

@@ -7,23 +7,22 @@ similar names (CORE_POWER.LICENSE_1 to _3) that Intel's tables do not explain, s
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.platforms import processor_of
 from turbotui.machine.pmus import read_pmu
-from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.perf_group import GroupEvent, Times
-from turbotui.sources.perf_hardware import time_signals
-from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, count_signal, try_offers
+from turbotui.sources.perf_source import Findings, Offer, PerfSource, Trials, count_signal
 
 _GROUP: Final = "licence"
-_TIMES: Final = Times(f"perf.hw.{_GROUP}.enabled", f"perf.hw.{_GROUP}.running")
+_TIMES: Final = Times.of(f"perf.hw.{_GROUP}")
 _CONFIGS: Final = {"licence.0": 0x0728, "licence.1": 0x1828, "licence.2": 0x2028}
+_IDS: Final = (*_CONFIGS, _TIMES.enabled, _TIMES.running)
 _PMU: Final = "cpu"
 _DOCUMENT: Final = "Intel perfmon event files of skylakex to rocketlake, CORE_POWER.LVL0_TURBO_LICENSE to LVL2 (0x28)"
 
@@ -43,22 +42,18 @@ class PerfLicence(PerfSource):
                 "events of power licences (CORE_POWER, 0x28) are known of Intel's servers from Skylake to Ice Lake "
                 "and of clients from Ice Lake to Rocket Lake",
             )  # fmt: skip
-            return Findings((), dict.fromkeys((*_CONFIGS, _TIMES.enabled, _TIMES.running), why))
+            return Findings((), dict.fromkeys(_IDS, why))
         pmu = read_pmu(machine.host, _PMU)
         if pmu is None:
             reason = Reason.VIRTUALISED if machine.model.hypervisor else Reason.NO_HARDWARE
             why = Unavailable(reason, "perf cpu/event=0x28/: the cores' counters are not there")
-            return Findings((), dict.fromkeys((*_CONFIGS, _TIMES.enabled, _TIMES.running), why))
+            return Findings((), dict.fromkeys(_IDS, why))
         offers = [
             Offer(GroupEvent(name, PerfAttr(pmu.type, config), f"perf {_PMU}/config={config:#x}/"))
             for name, config in _CONFIGS.items()
         ]
-        usable, refused = try_offers(machine, offers, circumstances(machine))
-        signals: dict[SignalId, Signal | Unavailable] = dict(refused)
-        counted = (offer.event for offer in usable)
-        signals |= {event.signal: count_signal(event, _DOCUMENT, _TIMES, unit=Unit.CYCLE) for event in counted}
-        if usable:
-            signals |= time_signals(_GROUP, _TIMES)
-        else:
-            signals |= dict.fromkeys((_TIMES.enabled, _TIMES.running), next(iter(refused.values())))
-        return Findings((OfferGroup(usable, _TIMES),) if usable else (), signals)
+        trials = Trials(machine)
+        counted = partial(count_signal, document=_DOCUMENT, times=_TIMES, unit=Unit.CYCLE)
+        if not trials.add(offers, counted, _TIMES, _GROUP):
+            trials.signals |= dict.fromkeys((_TIMES.enabled, _TIMES.running), next(iter(trials.signals.values())))
+        return trials.findings()

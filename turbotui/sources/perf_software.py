@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_errors import circumstances
-from turbotui.quantities.signals import Signal, SignalId
-from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.signals import SignalId
 from turbotui.sources.perf_group import GroupEvent
-from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, count_signal, try_offers
+from turbotui.sources.perf_source import Findings, Offer, PerfSource, Trials, count_signal
 
 _DOCUMENT = "perf_event_open(2), PERF_TYPE_SOFTWARE"
 _TYPE_SOFTWARE = 1  # PERF_TYPE_SOFTWARE, uapi linux/perf_event.h
@@ -34,7 +32,6 @@ class PerfSoftware(PerfSource):
             Offer(GroupEvent(signal, PerfAttr(_TYPE_SOFTWARE, config), f"perf {name}"))
             for signal, (config, name) in _EVENTS.items()
         ]
-        usable, refused = try_offers(machine, offers, circumstances(machine))
-        signals: dict[SignalId, Signal | Unavailable] = dict(refused)
-        signals |= {offer.event.signal: count_signal(offer.event, _DOCUMENT) for offer in usable}
-        return Findings((OfferGroup(usable),) if usable else (), signals)
+        trials = Trials(machine)
+        trials.add(offers, lambda event: count_signal(event, _DOCUMENT))
+        return trials.findings()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Protocol
 
 from turbotui.dataclass import dataclass
@@ -18,6 +18,9 @@ from turbotui.quantities.units import Unit
 from turbotui.sources.bases import CachedSearch, PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, PerfGroupReader, Times, probe_events
 from turbotui.sources.source import Adjustable, Probe, Reader
+
+_HYBRID_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")
+"""kernel arch/x86/events/intel/core.c; in the order of a processor's L2 events (docs/specs/turbostat.md 3.6)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,46 @@ class Findings:
     groups: tuple[OfferGroup, ...]
     signals: Mapping[SignalId, Signal | Unavailable]
     note: str = ""
+
+
+class Trials:
+    """Findings while counters are tried, one group after the other."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.facts = circumstances(machine)
+        self.signals: dict[SignalId, Signal | Unavailable] = {}
+        self._machine = machine
+        self._groups: list[OfferGroup] = []
+        self._refused: list[tuple[SignalId, Unavailable]] = []
+
+    def add(
+        self, offers: Iterable[Offer], signal: Callable[[GroupEvent], Signal], times: Times | None = None,
+        what: str = "",
+    ) -> bool:
+        """Try counters of one group, of which those that open stay; tells whether there are any.
+
+        Args:
+            offers: the counters.
+            signal: the signal of one that opens.
+            times: of the group, if it can be multiplexed.
+            what: the group's name in the origin of its times.
+        """
+        usable, refused = try_offers(self._machine, offers, self.facts)
+        for name, why in refused.items():
+            self.signals.setdefault(name, why)
+            self._refused.append((name, why))
+        self.signals |= {offer.event.signal: signal(offer.event) for offer in usable}
+        if usable:
+            self._groups.append(OfferGroup(usable, times))
+            if times is not None:
+                self.signals |= times.signals(f"the perf group {what}")
+        return bool(usable)
+
+    def findings(self) -> Findings:
+        """The result; the doctor has to say why a kind of core has empty cells beside others."""
+        partly = "; ".join(dict.fromkeys(
+            why.detail for name, why in self._refused if isinstance(self.signals[name], Signal)))
+        return Findings(tuple(self._groups), self.signals, f"not on every kind of core: {partly}" if partly else "")
 
 
 class PerfReader(Reader, Adjustable, Protocol):
@@ -125,28 +168,24 @@ class NamedEvents(PerfSource):
         """The counter of an event with its signal, or why it is unavailable."""
 
     def _find(self, machine: Machine) -> Findings:
-        facts = circumstances(machine)
-        signals: dict[SignalId, Signal | Unavailable] = {}
-        groups = []
+        trials = Trials(machine)
+        offered: dict[SignalId, Signal] = {}
         for name, events in self.pmus.items():
             pmu = read_pmu(machine.host, name)
             if pmu is None:
-                signals |= absent_pmu(name, events, facts)
+                trials.signals |= absent_pmu(name, events, trials.facts)
                 continue
-            offered: dict[SignalId, tuple[Offer, Signal]] = {}
+            offers: list[Offer] = []
             for signal, word in events.items():
-                event = named_event(pmu, word, signal, facts)
+                event = named_event(pmu, word, signal, trials.facts)
                 found = event if isinstance(event, Unavailable) else self._offer(machine, pmu, event)
                 if isinstance(found, Unavailable):
-                    signals[signal] = found
+                    trials.signals[signal] = found
                 else:
-                    offered[signal] = found
-            usable, refused = try_offers(machine, (offer for offer, _signal in offered.values()), facts)
-            signals |= refused
-            signals |= {offer.event.signal: offered[offer.event.signal][1] for offer in usable}
-            if usable:
-                groups.append(OfferGroup(usable))
-        return Findings(tuple(groups), signals)
+                    offers.append(found[0])
+                    offered[signal] = found[1]
+            trials.add(offers, lambda event: offered[event.signal])
+        return trials.findings()
 
 
 def count_signal(event: GroupEvent, document: str, times: Times | None = None, *, unit: Unit = Unit.COUNT,
@@ -187,6 +226,13 @@ def named_event(pmu: Pmu, event: str, signal: SignalId, facts: Circumstances) ->
         return GroupEvent(signal, attr_of(pmu, event), title)
     except EventError as error:
         return Unavailable(Reason.FAILED, f"{title}: {error}")
+
+
+def hybrid_pmus(machine: Machine) -> list[tuple[int, Pmu]]:
+    """The core PMUs of a hybrid x86 with measured CPUs, each with its place in the lists of a processor."""
+    found = ((number, read_pmu(machine.host, name)) for number, name in enumerate(_HYBRID_PMUS))
+    measured = frozenset(machine.topology.cpus)
+    return [(number, pmu) for number, pmu in found if pmu is not None and measured.intersection(pmu.cpus)]
 
 
 def mask_readers(machine: Machine, cpumask: Sequence[int], scope: Scope) -> tuple[int, ...]:

@@ -20,7 +20,6 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources import perf_group
 from turbotui.sources.perf_group import Times
-from turbotui.sources.perf_hardware import time_signals
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, count_signal, try_offers
 
 _BY_HOST = ("have the host pass its PMU on (QEMU: -cpu host,pmu=on, which not every hypervisor can), or "
@@ -62,9 +61,9 @@ class PerfRoofline(PerfSource):
                 refused |= missing
                 if usable:
                     group = f"roofline.{mine.slug}.{number}"
-                    times = Times(f"{group}.enabled", f"{group}.running")
+                    times = Times.of(group)
                     groups.append(OfferGroup(usable, times))
-                    signals |= time_signals(group, times)
+                    signals |= times.signals(f"the perf group {group}")
                     named = {signal_of(mine, event.key): event for event in events}
                     signals |= {
                         offer.event.signal: _signal(core_type.definition, offer.event, named[offer.event.signal], times)

@@ -6,10 +6,12 @@ A source provides signals. It knows nothing of columns. It never raises because 
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from turbotui.dataclass import dataclass
+from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import Raw, Signal, SignalId
@@ -18,6 +20,20 @@ from turbotui.quantities.unavailable import Unavailable
 
 class CpuGone(Exception):  # noqa: N818 - an event in a machine's life, not an error of anybody's
     """The CPU (or device) that a reader was opened on is away; the topology is read again."""
+
+
+GONE = (errno.ENODEV, errno.ENXIO)
+"""The errors of an offline CPU's counters and devices."""
+
+
+def raise_if_gone(error: HostError) -> None:
+    """Tell the error of an offline CPU from others.
+
+    Raises:
+        CpuGone: it is one.
+    """
+    if error.errno in GONE:
+        raise CpuGone(str(error)) from error
 
 
 class Reader(Protocol):

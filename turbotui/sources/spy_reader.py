@@ -6,7 +6,6 @@ the new set is opened and read, then the old one is read for the last time and c
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Sequence
 
 from turbotui.dataclass import dataclass
@@ -17,10 +16,9 @@ from turbotui.quantities.signals import Raw, SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
 from turbotui.sources.perf_group import CounterGroup, GroupEvent, Times
-from turbotui.sources.source import Capture, CpuGone
+from turbotui.sources.source import Capture, CpuGone, raise_if_gone
 from turbotui.sources.spy_sets import Arrangement, SpySet
 
-_GONE = (errno.ENXIO, errno.ENODEV)  # the CPU is offline
 _EVERY_TASK = -1  # pid of perf_event_open(2): whatever runs on the CPU
 _ENABLED, _RUNNING = ":enabled", ":running"
 _FIELDS = ("count", "enabled", "running", "beside", "last", "along")  # of a tally, named as in `SpySignals`
@@ -89,8 +87,7 @@ class _OpenSet:
             raise
         except HostError as error:
             self.close()
-            if error.errno in _GONE:
-                raise CpuGone(str(error)) from error
+            raise_if_gone(error)
             raise
 
     def _opened(self, cpu: int, events: tuple[EncodedEvent, ...]) -> CounterGroup:

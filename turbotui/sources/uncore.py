@@ -172,13 +172,9 @@ class UncoreSource(PerCpuSource):
         names = (times.enabled, times.running, *(self.order.signal(unit, bundle, event) for event in events))
         if why is not None:
             return dict.fromkeys(names, why)
-        found: dict[SignalId, Signal | Unavailable] = {
-            name: Signal(
-                name, Scope.SYSTEM, Measure.SECOND, Behavior.COUNTER, Reduce.SUM,
-                f"{word} of {self.order.pmu}'s counters on cpu {cpu}", _DOCUMENT, scale=1e-9, readers=(cpu,),
-            )
-            for name, word in ((times.enabled, "time_enabled"), (times.running, "time_running"))
-        }  # fmt: skip
+        found: dict[SignalId, Signal | Unavailable] = dict(times.signals(
+            f"{self.order.pmu}'s counters on cpu {cpu}", Scope.SYSTEM, reduce=Reduce.SUM, document=_DOCUMENT,
+            readers=(cpu,)))
         for event in events:
             encoded = self._encoded[event]
             size = BYTES.get(encoded.unit)

@@ -15,11 +15,10 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.perf_group import Times
-from turbotui.sources.source import CpuGone
+from turbotui.sources.source import GONE, CpuGone, raise_if_gone
 
 _EVERY_TASK = -1  # pid argument of perf_event_open(2) for a whole CPU
 _HEADER_WORDS = 3  # nr, enabled, running (uapi linux/perf_event.h)
-_GONE = (errno.ENODEV, errno.ENXIO)
 _FULL = (errno.EINVAL, errno.ENOSPC)  # of a sibling: there is no room for it in this group
 _WHAT = "(its counters may be held, or filtered otherwise, by another program)"
 
@@ -125,7 +124,7 @@ class UncoreReader:
         for bundle in bundles:
             for group in (*(one for one in mine if one.has_room(bundle, self._limit)), _Group()):
                 error = group.take(self._host, self._cpu, bundle)
-                if error is not None and error.errno in _GONE:
+                if error is not None and error.errno in GONE:
                     self._groups += mine
                     raise CpuGone(str(error)) from error
                 if error is None or error.errno not in _FULL:
@@ -149,8 +148,7 @@ class UncoreReader:
             try:
                 data = self._host.read_counter(group.leader, layout.size)
             except HostError as error:
-                if error.errno in _GONE:
-                    raise CpuGone(str(error)) from error
+                raise_if_gone(error)
                 raise
             if len(data) != layout.size or (found := layout.unpack(data))[0] != len(group.descriptors):
                 raise CpuGone("the counter group was taken apart")
