@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -95,6 +96,11 @@ def print_lines(lines: Iterable[str]) -> None:
     if text:
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def terminal_room() -> int | None:
+    """The characters of a line of the terminal; None if stdout is no terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def text_lines(envelope: Envelope, table: AnyTable, *, indent: str = "", room: int | None = None) -> Iterator[str]:

@@ -220,6 +220,12 @@ class RowTable(Generic[R]):
         """See `Table.values`."""
         return [column.compute(row) for row in rows]
 
+    @property
+    def known_columns(self) -> tuple[Column[R], ...]:
+        """The columns of which some row has a value."""
+        return tuple(column for column in self.columns
+                     if any(value is not None for value in self.values(column, self.rows)))
+
     def cell(self, column: Column[R], row: R) -> Cell:
         """See `Table.cell`."""
         return self.judge(column, row, column.compute(row))

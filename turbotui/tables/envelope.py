@@ -51,6 +51,10 @@ class Envelope:
             return ""
         return f"{self.kind.value} machine {self.machine}: nothing here was {self.kind.measured}"
 
+    def heading(self, name: str, *more: str) -> str:
+        """The first line of a table for people: its name, the time, further words, and the label."""
+        return f"# {', '.join(filter(None, (name, self.time, *more, self.label)))}"
+
 
 def envelope_now(host: Host, facts: Mapping[str, Value] | None = None, notes: tuple[str, ...] = ()) -> Envelope:
     """The envelope of a table that is made now and describes no interval."""

@@ -15,6 +15,7 @@ from page_fault_tree import StandIn, this_machine
 from page_faults import TOUCH
 from patience import PATIENCE
 
+from turbotui.commands.intervals import IntervalOutput
 from turbotui.errors import MachineError
 from turbotui.features.topdown.command_counters import RegionCounts, added, follow_command
 from turbotui.features.topdown.counter_parts import PartCount
@@ -82,7 +83,7 @@ def written() -> list[str]:
 
 
 def printer(counters: StandIn, level: RowLevel, written: list[str]) -> TopdownPrinter:
-    return TopdownPrinter(counters, level, 1, Writer("json", written.extend))
+    return TopdownPrinter(counters, level, 1, IntervalOutput(Writer("json", written.extend)))
 
 
 @pytest.mark.real

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from turbotui.cli import main
+from turbotui.commands.intervals import IntervalOutput
 from turbotui.features.topdown.bars import bar_text, lengths
 from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
@@ -226,7 +227,7 @@ def test_the_run_of_a_command_is_the_interval(capsys: pytest.CaptureFixture[str]
     counters = TopdownCounters(machine)
     session = Session(machine, (), 1e7, LinuxHost())
     session.read_also(counters.sources(), counters.signals())
-    printer = TopdownPrinter(counters, RowLevel.MACHINE, 1, None)
+    printer = TopdownPrinter(counters, RowLevel.MACHINE, 1, IntervalOutput(None))
     assert run_beside(session, ("sh", "-c", "sleep 0.2; exit 3"), printer) == 3
     assert "machine       R" in capsys.readouterr().out
 

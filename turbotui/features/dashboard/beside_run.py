@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from turbotui.commands.formats import terminal_room
 from turbotui.errors import InternalError
 from turbotui.features.dashboard.beside import CommandBeside
 from turbotui.machine.command_output import CommandOutput, text_lines
@@ -96,8 +96,7 @@ def _ended(beside: CommandBeside) -> int:
         _go_on(beside)
     if beside.session is not None:
         beside.session.stop()
-        room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        lines = report_of(beside, beside.session, room)
+        lines = report_of(beside, beside.session, terminal_room())
         print("\n".join(("", *lines)), flush=True)
     status = beside.status
     if status is None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import math
-import shutil
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
+from turbotui.commands.formats import add_format_arguments, print_tables, terminal_room, text_lines
 from turbotui.features.diff.comparing import SIGNIFICANT, ComparedColumn, compared, notes_of
 from turbotui.features.diff.limits import BROKEN, DOUBTFUL, Limit, LimitResult, checked, exit_status, parse_limit
 from turbotui.features.diff.series import Side, comparable_columns, gathered
@@ -104,9 +103,9 @@ def run(arguments: argparse.Namespace) -> int:
     envelope = Envelope(", ".join(names), HostKind.RECORDED, max(first.facts.end_ns, second.facts.end_ns),
                         facts=facts_of(first, second), notes=(*said, *notes_of(first, second, found)))
     shown: Sequence[ComparedColumn] = found if arguments.all else [one for one in found if one.differs]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     print_tables(arguments, envelope, diff_tables(shown, results),
-                 lambda: diff_lines(envelope, (first, second), found, results, everything=arguments.all, room=room))
+                 lambda: diff_lines(envelope, (first, second), found, results, everything=arguments.all,
+                                    room=terminal_room()))
     if arguments.format != TEXT:
         for one in results:
             if one.verdict != "kept":

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import shutil
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from turbotui.app.settings import read_settings
 from turbotui.commands.arguments import whole
-from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
+from turbotui.commands.formats import add_format_arguments, print_tables, terminal_room, text_lines
+from turbotui.commands.intervals import at_least_one, open_output
 from turbotui.commands.recorded import add_replay_argument
 from turbotui.commands.row_choice import RowChoice, row_choice
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
@@ -96,10 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the options contradict each other.
         ServerError: the server did not answer the first time.
     """
-    if arguments.intervals is not None and arguments.intervals < 1:
-        raise UsageError(f"-n {arguments.intervals}: at least one")
-    if arguments.top is not None and arguments.top < 1:
-        raise UsageError(f"--top {arguments.top}: at least one node")
+    at_least_one(arguments.intervals, what="")
+    at_least_one(arguments.top, "--top", " node")
     limits = _limits(arguments)
     is_check = arguments.action == _CHECK
     if limits.given and not is_check:
@@ -205,38 +204,25 @@ def _check(arguments: argparse.Namespace, reading: FleetReading, limits: CheckLi
         "check": word, "why": why or None, "nodes": len(reading.nodes), "found": len(found)})
     choice = _choice(arguments)
     table = choice.of(replace(fleet_table(reading, choice.columns), rows=tuple(found)))
-    writer = make_writer(arguments)
-    if writer is not None:
-        writer.write(envelope, (table,))
-        writer.end()
-        return status
-    print_lines(f"{node.name}: {node.why}" for node in table.rows)
     said = {FOUND: f"{len(found)} of {len(reading.nodes)} nodes", UNSURE: f"no sure answer: {why}",
             0: f"fine: {len(reading.nodes)} nodes"}[status]
-    print_lines([f"# {reading.server}: {said}{_marked(envelope)}"])
+    print_tables(arguments, envelope, (table,), lambda: (*(f"{node.name}: {node.why}" for node in table.rows),
+                                                         f"# {reading.server}: {said}{_marked(envelope)}"))
     return status
 
 
 def _print(arguments: argparse.Namespace, readings: Iterable[FleetReading], many: int) -> None:
-    writer, choice = make_writer(arguments, many), _choice(arguments)
-    try:
+    choice = _choice(arguments)
+    with open_output(arguments, many, marks=False).until_interrupted() as output:
         for reading in readings:
             envelope = _envelope(reading)
             table = choice.of(fleet_table(reading, choice.columns))
             groups = group_table(by_label(reading.nodes, arguments.group)) if arguments.group else None
-            if writer is not None:
-                writer.write(envelope, (table, *([] if groups is None else [groups])))
-                continue
-            if arguments.table != BY_LABEL:
-                print_lines(_text(envelope, reading, table))
+            text = [] if arguments.table == BY_LABEL else [_text(envelope, reading, table)]
             if groups is not None and arguments.table != FLEET:
-                room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-                print_lines((f"# by {arguments.group}", *text_lines(envelope, groups, room=room), ""))
-    except KeyboardInterrupt:
-        pass  # the usual end
-    finally:
-        if writer is not None:
-            writer.end()
+                text.append(iter((f"# by {arguments.group}",
+                                  *text_lines(envelope, groups, room=terminal_room()), "")))
+            output.write(envelope, (table, *([] if groups is None else [groups])), partial(itertools.chain, *text))
 
 
 def _envelope(reading: FleetReading) -> Envelope:
@@ -256,13 +242,10 @@ def _marked(envelope: Envelope) -> str:
 
 def _text(envelope: Envelope, reading: FleetReading, table: RowTable[FleetNode]) -> Iterator[str]:
     """Format the nodes, without columns whose values are all unknown."""
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     odd = f"{reading.odd} odd" if reading.odd else "none odd"
     yield f"# {FLEET}, {envelope.time}, {reading.server}, {len(reading.nodes)} nodes, {odd}{_marked(envelope)}"
     if table.rows:
-        known = tuple(column for column in table.columns
-                      if any(value is not None for value in table.values(column, table.rows)))
-        yield from text_lines(envelope, replace(table, columns=known), room=room)
+        yield from text_lines(envelope, replace(table, columns=table.known_columns), room=terminal_room())
     else:
         yield "# no node passes"
     yield from (f"# {note}" for note in envelope.notes)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
-from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
+from turbotui.commands.formats import add_format_arguments, terminal_room, text_lines
+from turbotui.commands.intervals import add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
     add_span_arguments,
     open_replay,
@@ -21,7 +22,7 @@ from turbotui.commands.recorded import (
     report_missing,
 )
 from turbotui.commands.row_choice import RowChoice, row_choice
-from turbotui.commands.sessions import open_host, parse_interval
+from turbotui.commands.sessions import open_host
 from turbotui.errors import UsageError
 from turbotui.features.groups.columns import COLUMNS, GROUP, PATH, GroupColumn, needed
 from turbotui.features.groups.engine import GroupInterval, GroupWatch
@@ -46,7 +47,6 @@ from turbotui.quantities.tables import RowTable
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT
 
-_INTERVAL: Final = "1"
 _BUSIEST: Final = "CPU%"
 _STEP, _DEEPEST = "· ", 12
 """Characters of indentation for each level of the tree in text, and the most levels."""
@@ -55,8 +55,7 @@ _STEP, _DEEPEST = "· ", 12
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
-    parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only once")
-    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
+    add_interval_arguments(parser)
     parser.add_argument("-s", "--show", metavar="NAMES", default="",
                         help="these columns, comma separated (all: every column; csv, json and openmetrics have all)")
     parser.add_argument("--filter", metavar="TEXT", default="",
@@ -79,16 +78,12 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the options contradict each other.
         MachineError: there are no control groups here.
     """
-    if arguments.intervals is not None and arguments.intervals < 1:
-        raise UsageError(f"-n {arguments.intervals}: at least one interval")
-    if arguments.top is not None and arguments.top < 1:
-        raise UsageError(f"--top {arguments.top}: at least one row")
+    at_least_one(arguments.intervals)
+    at_least_one(arguments.top, "--top", " row")
     if arguments.replay:
         return _replay(arguments)
     refuse_span(arguments)
-    seconds = parse_interval(arguments.interval or _INTERVAL)
-    once = arguments.interval is None and arguments.intervals is None
-    intervals = 1 if once else arguments.intervals
+    seconds, intervals = intervals_of(arguments)
     machine = read_machine(open_host(arguments))
     watch = GroupWatch(machine, seconds, arguments.add)
     choice = _choice(arguments, watch.counted)
@@ -120,27 +115,18 @@ def _print(arguments: argparse.Namespace, machine: Machine, intervals: Iterable[
            many: int | None) -> None:
     """Print every interval, until they are over or SIGINT comes."""
     packages = len(machine.topology.instances(Scope.PACKAGE))
-    writer = make_writer(arguments, many, marks=True)
-    try:
+    with open_output(arguments, many).until_interrupted() as output:
         for interval in intervals:
             choice = _choice(arguments, interval.counted)
             whole = group_table(interval.rows, interval.energy, packages, choice.columns)
             envelope, table = _envelope(machine, interval, whole), choice.of(whole)
             monitored = resctrl_table(interval.resctrl, resctrl_columns(events_in(interval.resctrl)))
-            if writer is not None:
-                writer.write(envelope, (table, *([monitored] if monitored.rows else [])))
-                continue
-            if arguments.table != RESCTRL:
-                print_lines(_text(choice, envelope, table))
+            text = [] if arguments.table == RESCTRL else [_text(choice, envelope, table)]
             if monitored.rows and arguments.table != GROUPS:
-                print_lines(_monitored(envelope, monitored, interval.info))
+                text.append(_monitored(envelope, monitored, interval.info))
             elif arguments.table == RESCTRL:
-                print_lines((why_no_resctrl(machine.host).sentence(), ""))
-    except KeyboardInterrupt:
-        pass  # the usual end
-    finally:
-        if writer is not None:
-            writer.end()
+                text.append(iter((why_no_resctrl(machine.host).sentence(), "")))
+            output.write(envelope, (table, *([monitored] if monitored.rows else [])), partial(chain, *text))
 
 
 def _choice(arguments: argparse.Namespace, counted: Iterable[CountedEvents]) -> RowChoice[GroupRow]:
@@ -168,14 +154,11 @@ def _envelope(machine: Machine, interval: GroupInterval, table: RowTable[GroupRo
 
 def _text(choice: RowChoice[GroupRow], envelope: Envelope, table: RowTable[GroupRow]) -> Iterator[str]:
     """Format the table without columns whose values are all unknown, and below it the reasons."""
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    parts = [table.name, envelope.time, f"{envelope.seconds or 0.0:.3f} s", *filter(None, [envelope.label])]
-    yield f"# {', '.join(parts)}"
-    known = tuple(column for column in table.columns if any(value is not None for value in
-                                                            table.values(column, table.rows)))
+    yield envelope.heading(table.name, f"{envelope.seconds or 0.0:.3f} s")
+    known = table.known_columns
     shown = tuple(map(_indented, known)) if choice.by is None and not choice.passing.text else known
     if table.rows:
-        yield from text_lines(envelope, replace(table, columns=shown), room=room)
+        yield from text_lines(envelope, replace(table, columns=shown), room=terminal_room())
     else:
         yield "# no group passes"
     yield from (f"# {note}" for note in envelope.notes)
@@ -189,7 +172,7 @@ def _monitored(envelope: Envelope, table: ResctrlTable, info: ResctrlInfo | None
     """Format the table of resctrl, and what can be monitored; groups alone if there are many domains."""
     shown = tuple(replace(column, compute=_indented_group) if column.id == GROUP.id else column
                   for column in table.columns if column.default)
-    yield f"# {', '.join([table.name, envelope.time, *filter(None, [envelope.label])])}"
+    yield envelope.heading(table.name)
     rows = [row for row in table.rows if not row.group.domain or not has_many_domains(table.rows)]
     yield from text_lines(envelope, resctrl_table(rows, shown))
     if len(rows) < len(table.rows):

@@ -6,12 +6,14 @@ import argparse
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-from turbotui.commands.arguments import add_machine_arguments, whole
-from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, text_lines
+from turbotui.commands.intervals import add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_span, replayed_frames, report_missing
-from turbotui.commands.sessions import open_host, parse_interval
+from turbotui.commands.sessions import open_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.power.balance import Balance, balance_of, sentence
@@ -215,15 +217,13 @@ def _cells(frame: Frame, catalog: Catalog, meter: PowerMeter) -> list[tuple[str,
     return found
 
 
-_INTERVAL: Final = "1"
 _OWN_SOURCES: Final = ENERGY_SOURCES | METER_SOURCES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
-    parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only once")
-    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
+    add_interval_arguments(parser)
     add_span_arguments(parser)
     add_format_arguments(parser, (POWER, BATTERIES, FANS))
 
@@ -234,8 +234,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: the options contradict each other.
     """
-    if arguments.intervals is not None and arguments.intervals < 1:
-        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    at_least_one(arguments.intervals)
     if arguments.replay:
         if arguments.interval:
             raise UsageError("--replay shows what was recorded: leave -i (--every) out")
@@ -245,9 +244,7 @@ def run(arguments: argparse.Namespace) -> int:
             report_missing(journal)
         return 0
     refuse_span(arguments)
-    seconds = parse_interval(arguments.interval or _INTERVAL)
-    once = arguments.interval is None and arguments.intervals is None
-    intervals = 1 if once else arguments.intervals
+    seconds, intervals = intervals_of(arguments)
     machine = read_machine(open_host(arguments))
     session = Session(machine, [source for source in SOURCES if source.id in _OWN_SOURCES], seconds, LinuxHost())
     session.want(column.id for column in power_columns(session.catalog.columns))
@@ -256,24 +253,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(arguments: argparse.Namespace, machine: Machine, frames: Iterable[Frame], many: int | None) -> None:
-    writer = make_writer(arguments, many, marks=True)
     model = machine.model.family, machine.model.model
-    try:
+    with open_output(arguments, many).until_interrupted() as output:
         for frame in frames:
             catalog = catalog_for(frame.capabilities.signals)
             found = balance_of(frame, catalog, model)
             tables = _tables(found, frame, catalog)
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                 facts={"balance": sentence(found)}, notes=found.contradictions)
-            if writer is not None:
-                writer.write(envelope, tables)
-            else:
-                print_lines(_text(envelope, found, [one for one in tables if arguments.table in {"", one.name}]))
-    except KeyboardInterrupt:
-        pass  # the usual end
-    finally:
-        if writer is not None:
-            writer.end()
+            shown = [one for one in tables if arguments.table in {"", one.name}]
+            output.write(envelope, tables, partial(_text, envelope, found, shown))
 
 
 def _tables(found: Balance, frame: Frame, catalog: Catalog) -> Sequence[RowTable[Any]]:
@@ -283,15 +272,13 @@ def _tables(found: Balance, frame: Frame, catalog: Catalog) -> Sequence[RowTable
 
 def _text(envelope: Envelope, found: Balance, tables: Sequence[RowTable[Any]]) -> Iterator[str]:
     """Format the balance in one sentence, the tables without empty columns, contradictions, and reasons."""
-    yield f"# {', '.join([POWER, envelope.time, *filter(None, [envelope.label])])}"
+    yield envelope.heading(POWER)
     yield sentence(found)
     for table in tables:
         if table.name == POWER and not found.consumers:
             continue
         yield ""
-        known = tuple(column for column in table.columns
-                      if any(value is not None for value in table.values(column, table.rows)))
-        yield from text_lines(envelope, replace(table, columns=known))
+        yield from text_lines(envelope, replace(table, columns=table.known_columns))
     yield from (f"# ! {text}" for text in found.contradictions)
     yield from (f"# no watts of {one.name}: {one.why.sentence()}" for one in found.unknown if one.why is not None)
     if found.why is not None:

@@ -7,6 +7,7 @@ import signal
 import sys
 
 from turbotui.commands.arguments import add_watching_arguments, whole
+from turbotui.commands.intervals import at_least_one
 from turbotui.commands.sessions import label, open_session
 from turbotui.errors import UsageError
 from turbotui.features.record.engine import (
@@ -57,8 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the options contradict each other.
         RecordingError: the file cannot be written.
     """
-    if arguments.intervals is not None and arguments.intervals < 1:
-        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    at_least_one(arguments.intervals)
     if arguments.command and arguments.machine is not None:
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
     retention = _retention(arguments)

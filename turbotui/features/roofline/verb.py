@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.intervals import at_least_one
 from turbotui.commands.recorded import (
     add_span_arguments,
     open_replay,
@@ -82,8 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.replay:
         refuse_span(arguments)
     interval = parse_interval(arguments.interval)
-    if arguments.intervals is not None and arguments.intervals < 1:
-        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    at_least_one(arguments.intervals)
     sizing = parse_width(arguments.width)
     for path in (arguments.csv, arguments.svg):
         if path is not None and os.path.exists(path):

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, print_lines
+from turbotui.commands.intervals import at_least_one
 from turbotui.commands.sessions import open_host, parse_interval
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -78,8 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: options or configuration are invalid.
         MachineError: no such machine.
     """
-    if arguments.samples is not None and arguments.samples < 1:
-        raise UsageError(f"-n {arguments.samples}: at least one sample")
+    at_least_one(arguments.samples, what=" sample")
     host = open_host(arguments)
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
     machine = read_machine(host, cpus)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from turbotui.commands.formats import make_writer, text_lines
+from turbotui.commands.formats import terminal_room, text_lines
+from turbotui.commands.intervals import open_output
 from turbotui.commands.recorded import open_replay, recorded_ones, replayed_frames, report_missing
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -187,20 +186,15 @@ def _intervals(arguments: argparse.Namespace, journal: Journal,
 
 def _print(arguments: argparse.Namespace,
            intervals: Iterable[tuple[list[ReplayedTasks], ReplayedRegions | None]]) -> None:
-    writer = make_writer(arguments, arguments.intervals, marks=True)
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    output, room = open_output(arguments, arguments.intervals), terminal_room()
     said: set[str] = set()
     for tasks, regions in intervals:
         parts: list[ReplayedTasks | ReplayedRegions] = [*tasks, *([] if regions is None else [regions])]
         for one in parts:
-            if writer is not None:
-                writer.write(one.envelope, (one.table,))
-                continue
-            print("\n".join(_text(one, said, room) if isinstance(one, ReplayedTasks) else one.text(said, room)),
-                  end="\n\n")
+            output.write(one.envelope, (one.table,), lambda one=one: (  # type: ignore[misc]  # a default binds it
+                *(_text(one, said, room) if isinstance(one, ReplayedTasks) else one.text(said, room)), ""))
             said.update(one.notes())
-    if writer is not None:
-        writer.end()
+    output.end()
 
 
 def _text(one: ReplayedTasks, said: set[str], room: int | None) -> Iterator[str]:

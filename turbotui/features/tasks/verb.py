@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from turbotui.commands.arguments import add_event_tables_argument, whole
-from turbotui.commands.formats import add_format_arguments, make_writer
+from turbotui.commands.formats import add_format_arguments, make_writer, terminal_room
+from turbotui.commands.intervals import add_interval_arguments, at_least_one
 from turbotui.commands.recorded import add_span_arguments, refuse_span
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.sessions import named_host, parse_interval
@@ -55,8 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       help=f"several applications at once, each with a name and events of its own: {GRAMMAR}; "
                            "events stand last; may be given several times")
     parser.add_argument("--machine", metavar="NAME", help="a simulated machine's tasks; every output says SIMULATED")
-    parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only at the end")
-    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
+    add_interval_arguments(parser, "a table for every interval, not only at the end")
     parser.add_argument(
         "-e",
         "--event",
@@ -90,8 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Commands get the signal too. The exit status is theirs, or 128 and the signal's number if they go on.
     """
-    if arguments.intervals is not None and arguments.intervals < 1:
-        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    at_least_one(arguments.intervals)
     if arguments.replay:
         from turbotui.features.tasks.replaying import replay  # noqa: PLC0415 - most runs watch a machine
 
@@ -249,8 +248,7 @@ class _Watch:
                 self._writer.write(shown.envelope, shown.tables)
                 continue
             said = self._said.setdefault(one.application.name, set())
-            room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-            print("\n".join(as_text(shown, said, room)))
+            print("\n".join(as_text(shown, said, terminal_room())))
             said.update(notes(shown))
             if self._arguments.timeline:
                 width = shutil.get_terminal_size((100, 24)).columns

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from turbotui.commands.formats import print_lines, text_lines
+from turbotui.commands.formats import text_lines
+from turbotui.commands.intervals import IntervalOutput
 from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel, places
@@ -25,7 +26,6 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.tables import RowTable
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope
-from turbotui.tables.formats import Writer
 
 
 class TopdownPrinter:
@@ -35,27 +35,23 @@ class TopdownPrinter:
         counters: the counters.
         level: the level of the rows.
         levels: the depth of the tree.
-        writer: the writer of another format; None for text.
+        output: writes the tables.
         notes: notes for every interval.
     """
 
-    def __init__(self, counters: TopdownCounters, level: RowLevel, levels: int, writer: Writer | None,
+    def __init__(self, counters: TopdownCounters, level: RowLevel, levels: int, output: IntervalOutput,
                  notes: tuple[str, ...] = ()) -> None:
         self._notes = notes
         self._counters = counters
         self.level = level
         self._levels = levels
-        self._writer = writer
+        self._output = output
 
     def all(self, machine: Machine, frames: Iterable[Frame]) -> None:
         """Print all intervals, until SIGINT at the latest."""
-        try:
+        with self._output.until_interrupted():
             for frame in frames:
                 self._one(machine, frame)
-        except KeyboardInterrupt:
-            pass  # the usual end
-        finally:
-            self.end()
 
     def _one(self, machine: Machine, frame: Frame) -> None:
         rows: Sequence[CpuSet] = places(frame.topology, self.level)
@@ -86,10 +82,7 @@ class TopdownPrinter:
         host = machine.host
         envelope = Envelope(host.name, host.kind, host.wall_ns() if wall_ns is None else wall_ns, seconds, facts=facts,
                             notes=tuple(dict.fromkeys((*filter(None, faults), *notes, *self._notes))))
-        if self._writer is not None:
-            self._writer.write(envelope, tables)
-        else:
-            print_lines(_text(envelope, tables, facts.values(), self._shallow()))
+        self._output.write(envelope, tables, lambda: _text(envelope, tables, facts.values(), self._shallow()))
 
     def _shallow(self) -> Iterator[str]:
         """Yield a note on each tree that ends above the requested level."""
@@ -99,14 +92,13 @@ class TopdownPrinter:
 
     def end(self) -> None:
         """End the output."""
-        if self._writer is not None:
-            self._writer.end()
+        self._output.end()
 
 
 def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Iterable[str],
           remarks: Iterable[str]) -> Iterator[str]:
     """Format tables with bars in place of ids, and advice on the largest loss."""
-    yield f"# {', '.join([TOPDOWN, envelope.time, *filter(None, [envelope.label])])}"
+    yield envelope.heading(TOPDOWN)
     yield f"# {'; '.join(dict.fromkeys(trees))}"
     asleep = sum(_is_asleep(row) for table in tables for row in table.rows)
     tables = [replace(table, rows=[row for row in table.rows if not _is_asleep(row)]) for table in tables]

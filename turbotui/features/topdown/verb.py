@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
-from turbotui.commands.formats import add_format_arguments, make_writer, print_tables
+from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.intervals import IntervalOutput, add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
     add_span_arguments,
     open_replay,
@@ -19,7 +20,7 @@ from turbotui.commands.recorded import (
     report_missing,
 )
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
-from turbotui.commands.sessions import open_host, parse_interval
+from turbotui.commands.sessions import open_host
 from turbotui.errors import MachineError, UsageError
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
 from turbotui.features.topdown.followed import Moving, run_moving
@@ -40,12 +41,10 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of, one_interval
 from turbotui.sampling.session import Session
 from turbotui.tables.envelope import envelope_now
-from turbotui.tables.formats import Writer
 
 if TYPE_CHECKING:  # few runs read a recording: its modules are loaded then
     from turbotui.recording.journal import Journal
 
-_INTERVAL: Final = "1"
 _LONG: Final = 10.0**7  # seconds, longer than any run, because a command ends its interval
 WHOLE_MACHINE: Final = ("these cores count slots for both of their CPUs together, and not for what runs on one: this "
                         "is the whole machine while the command ran")
@@ -57,8 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
     add_event_tables_argument(parser)
-    parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only once")
-    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
+    add_interval_arguments(parser)
     parser.add_argument("--level", metavar="L", type=whole, default=1,
                         help=f"down to this level of the tree, 1 to {LEVELS} (default 1); deeper levels are "
                              f"multiplexed")
@@ -83,8 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the options contradict each other.
         TurbotuiError: the recording holds no slots.
     """
-    if arguments.intervals is not None and arguments.intervals < 1:
-        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    at_least_one(arguments.intervals)
     if not 1 <= arguments.level <= LEVELS:
         raise UsageError(f"--level {arguments.level}: a tree has levels 1 to {LEVELS}")
     level = _level(arguments)
@@ -96,8 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
     if command and (arguments.machine is not None or arguments.interval or arguments.intervals is not None):
         raise UsageError("a command runs on this machine, and its run is the interval: leave --machine, -i and -n out")
     endless = command or (regions is not None and not arguments.interval)
-    seconds = _LONG if endless else parse_interval(arguments.interval or _INTERVAL)
-    once = arguments.interval is None and arguments.intervals is None
+    seconds, intervals = intervals_of(arguments)
+    seconds = _LONG if endless else seconds
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
     machine = read_machine(open_host(arguments), cpus)
     counters = TopdownCounters(machine)
@@ -114,15 +111,12 @@ def run(arguments: argparse.Namespace) -> int:
     if level is RowLevel.COMMAND and arguments.per is None and counters.only_cores:
         level, notes = RowLevel.MACHINE, (WHOLE_MACHINE,)
     if level in MOVING:
-        intervals = 1 if once else arguments.intervals
-        printer = TopdownPrinter(counters, level, arguments.level, make_writer(arguments, intervals, marks=True))
+        printer = TopdownPrinter(counters, level, arguments.level, open_output(arguments, intervals))
         return run_moving(machine, counters, printer,
                           Moving(command, tuple(arguments.pid), seconds, intervals, regions))
     session = Session(machine, (), seconds, LinuxHost(), cpus)
     session.read_also(counters.sources(), counters.signals())
-    intervals = 1 if once else arguments.intervals
-    writer = make_writer(arguments, intervals, marks=True)
-    printer = TopdownPrinter(counters, level, arguments.level, writer, notes)
+    printer = TopdownPrinter(counters, level, arguments.level, open_output(arguments, intervals), notes)
     if command:
         return run_beside(session, command, printer)
     printer.all(machine, (frame for frame in frames_of(session, intervals) if frame.older is not None))
@@ -173,18 +167,18 @@ def _replay(arguments: argparse.Namespace, level: RowLevel) -> int:
     with open_replay(arguments) as journal:
         counters = RecordedTopdown(journal.machine)
         counters.drill = Drill(counters.below(arguments.level))
-        writer = make_writer(arguments, arguments.intervals, marks=True)
+        output = open_output(arguments, arguments.intervals)
         level = level if arguments.per is not None else _recorded_level(arguments, journal, counters, level)
         if level is RowLevel.COMMAND:
-            _replay_regions(arguments, journal, counters, writer, level)
+            _replay_regions(arguments, journal, counters, output, level)
         elif level is RowLevel.THREAD:
             found = (frame for frame in replayed_frames(arguments, journal) if threads_of(journal.rows, frame))
-            printer = TopdownPrinter(counters, level, arguments.level, writer)
+            printer = TopdownPrinter(counters, level, arguments.level, output)
             _replay_threads(journal, counters, printer, recorded_ones(arguments, found, "slots of threads", "threads"),
                             frozenset(arguments.pid))
         else:
             found = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
-            TopdownPrinter(counters, level, arguments.level, writer).all(
+            TopdownPrinter(counters, level, arguments.level, output).all(
                 journal.machine, recorded_ones(arguments, found, "slots of pipelines", "topdown"))
         report_missing(journal)
     return 0
@@ -205,13 +199,13 @@ def _recorded_level(arguments: argparse.Namespace, journal: Journal, counters: R
     return level
 
 
-def _replay_regions(arguments: argparse.Namespace, journal: Journal, counters: TopdownCounters, writer: Writer | None,
+def _replay_regions(arguments: argparse.Namespace, journal: Journal, counters: TopdownCounters, output: IntervalOutput,
                     level: RowLevel) -> None:
     """Print the recorded regions as they were at the end, or with --every or -n at the end of each interval."""
     found = ((frame, slots) for frame in replayed_frames(arguments, journal)
              for slots in [region_slots_of(journal.rows, frame)] if slots is not None)
     every = recorded_ones(arguments, found, "slots of regions", "region-slots")
-    printer = TopdownPrinter(counters, level, arguments.level, writer)
+    printer = TopdownPrinter(counters, level, arguments.level, output)
     for frame, slots in every if arguments.every or arguments.intervals else deque(every, maxlen=1):
         rows = interval_rows(counters.branches, slots)
         printer.rows(journal.machine, [row for row in rows if row.place.level is level], slots.first.seconds,

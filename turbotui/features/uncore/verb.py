@@ -7,10 +7,12 @@ import contextlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
-from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables, text_lines
+from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
+from turbotui.commands.intervals import IntervalOutput, add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
     add_span_arguments,
     open_replay,
@@ -19,7 +21,7 @@ from turbotui.commands.recorded import (
     replayed_frames,
     report_missing,
 )
-from turbotui.commands.sessions import open_host, parse_interval
+from turbotui.commands.sessions import open_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.devices import names_instance
@@ -46,16 +48,12 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.session import Session
 from turbotui.tables.envelope import Envelope, envelope_now
-from turbotui.tables.formats import Writer
-
-_INTERVAL = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
-    parser.add_argument("-i", "--interval", metavar="SECONDS", help="tables for every interval, not only once")
-    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
+    add_interval_arguments(parser, "tables for every interval, not only once")
     parser.add_argument("-k", "--kind", metavar="WORD", action="append", default=[],
                         help="only kinds of PMU whose name has this in it, and what -e and -f name; may be given "
                         "several times (csv: the first)")
@@ -75,13 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print tables until the intervals are over, the recording is, or SIGINT comes."""
-    if arguments.intervals is not None and arguments.intervals < 1:
-        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    at_least_one(arguments.intervals)
     if arguments.replay:
         return _replay(arguments)
     refuse_span(arguments)
-    seconds = parse_interval(arguments.interval or str(_INTERVAL))
-    once = arguments.interval is None and arguments.intervals is None
+    seconds, intervals = intervals_of(arguments)
     machine = read_machine(open_host(arguments))
     counters = UncoreCounters(machine)
     if not counters.kinds:
@@ -95,10 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
     named = {units.kind.id for text in arguments.event for units in (_show_event(counters, text, kinds),)}
     named |= {_filter(counters, text).kind.id for text in arguments.filter}
     counters.keep([units for units in counters.kinds if units in kinds or units.kind.id in named])
-    intervals = 1 if once else arguments.intervals
     tell = _map_of(machine, counters) if arguments.map else _tables_of(counters)
-    writer = make_writer(arguments, intervals, marks=True)
-    _print(machine, counters, tell, _watched(machine, counters, seconds, intervals), writer)
+    _print(machine, counters, tell, _watched(machine, counters, seconds, intervals),
+           open_output(arguments, intervals))
     return 0
 
 
@@ -128,7 +123,7 @@ def _replay(arguments: argparse.Namespace) -> int:
         if arguments.all_values:
             counters.show_all()
         tell = _map_of(journal.machine, counters) if arguments.map else _tables_of(counters)
-        _print(journal.machine, counters, tell, chosen, make_writer(arguments, arguments.intervals, marks=True))
+        _print(journal.machine, counters, tell, chosen, open_output(arguments, arguments.intervals))
         report_missing(journal)
     return 0
 
@@ -173,11 +168,11 @@ def _map_text(envelope: Envelope, tables: Sequence[TrafficTable]) -> Iterator[st
 
 
 def _print(machine: Machine, counters: UncoreCounters, tell: _IntervalOutput, frames: Iterable[Frame],
-           writer: Writer | None) -> None:
+           output: IntervalOutput) -> None:
     facts = {units.kind.id: units.kind.described + _no_peak(units) for units in counters.kinds}
     notes = tuple(f"{units.kind.title}: {unnamed(units.kind.id)}" for units in counters.kinds
                   if not (units.starting or counters.shown(units)))
-    try:
+    with output.until_interrupted():
         for frame in frames:
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                 facts=facts, notes=notes)
@@ -185,15 +180,7 @@ def _print(machine: Machine, counters: UncoreCounters, tell: _IntervalOutput, fr
             beside = [f"{table.name}: {one}" for table in tables if isinstance(table, UncoreTable)
                       for one in table.unfiltered()]
             envelope = replace(envelope, notes=(*notes, *beside)) if beside else envelope
-            if writer is None:
-                print_lines(tell.text(envelope, tables))
-            else:
-                writer.write(envelope, tables)
-    except KeyboardInterrupt:
-        pass  # the usual end
-    finally:
-        if writer is not None:
-            writer.end()
+            output.write(envelope, tables, partial(tell.text, envelope, tables))
 
 
 def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from turbotui.app.settings import read_settings
 from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.intervals import at_least_one
 from turbotui.commands.recorded import add_replay_argument, open_replay
 from turbotui.commands.sessions import label, open_host, parse_interval
 from turbotui.diagnosis.tables import finding_lines, finding_table
@@ -53,8 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         The exit status: `FOUND` with findings, else 0 or `UNSURE`.
     """
-    if arguments.intervals < 1:
-        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    at_least_one(arguments.intervals)
     seconds = parse_interval(arguments.interval)
     present = _own_units() if arguments.format == TEXT else None
     if arguments.replay:
