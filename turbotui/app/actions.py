@@ -381,13 +381,3 @@ CATEGORY_KEYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("s", "ids", ("TOPOLOGY",)),
 )
 """Letter after `c`, word, and names of `Category` or prefixes of the signals that a column needs."""
-
-
-def key_lines() -> list[str]:
-    """The key table as Markdown, for docs/keys.md."""
-    lines = ["| key | does | where |", "|---|---|---|"]
-    for action in ACTIONS:
-        places = ", ".join(where.value for where in action.where)
-        keys = action.shown.replace("|", "\\|")
-        lines.append(f"| `{keys}` | {action.help} | {places} |")
-    return lines

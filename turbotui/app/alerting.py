@@ -21,7 +21,7 @@ from turbotui.sampling.alerting import Alert, AlertWatch
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 from turbotui.untrusted import one_line
-from turbotui.widgets.cells import StyleRole, said
+from turbotui.widgets.cells import StyleRole, cut, said
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.rows import row_words
 
@@ -186,9 +186,7 @@ class Alerting:
         first = max(active, key=lambda alert: LEVELS.index(alert.rule.request.level))
         more = f" · {len(active) - 1} more" if len(active) > 1 else ""
         tail = f"{more} · ! lists them "
-        text = f" {word} {sentence(frame, first)}"
-        room = width - len(tail)
-        text = text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
+        text = cut(f" {word} {sentence(frame, first)}", width - len(tail))
         return [((text + tail)[:width].ljust(width), _ROLES[first.rule.request.level])]
 
     def cells(self) -> Mapping[ColumnId, Mapping[Hashable, StyleRole]]:

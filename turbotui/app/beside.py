@@ -8,7 +8,7 @@ from typing import Protocol
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
 from turbotui.untrusted import in_cell
-from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.cells import StyleRole, cut
 from turbotui.widgets.painter import TextSegment
 
 
@@ -61,13 +61,9 @@ def beside_line(command: BesideCommand, width: int, key: str) -> list[TextSegmen
     last = next((line.strip() for line in reversed(command.lines(3)) if line.strip()), "")
     free = max(4, width - len(state) - len(right))
     title = f" {'■' if command.over else '▶'} {command.title}"
-    title = _cut(title, free // 2 if last else free)
+    title = cut(title, free // 2 if last else free)
     room = max(0, free - len(title))
-    said = _cut(f"   {in_cell(last)}", room) if last else ""
+    said = cut(f"   {in_cell(last)}", room) if last else ""
     role = StyleRole.AMBER if command.over else StyleRole.KEY
     return [(title, role), (state, StyleRole.SUMMARY), (said.ljust(room), StyleRole.DIM),
             (right, StyleRole.DIM)]
-
-
-def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: max(0, room - 1)]}…"

@@ -50,7 +50,7 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
     ranks = midranks([*first, *second])
     mine, theirs = ranks[: len(first)], ranks[len(first) :]
     sizes = (effective_size(mine), effective_size(theirs))
-    effect = _effect(theirs, len(first))
+    effect = cliffs_delta(theirs, len(first))
     exact = least = 0.0
     if len(first) <= EXACT_SIZE and len(second) <= EXACT_SIZE:
         exact, least = exact_p(mine, theirs), min(1.0, 2.0 / math.comb(len(ranks), len(mine)))
@@ -62,12 +62,13 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
     return RankTest(effect, p, sizes, min(p, max(least, student_p(apart, freedom))))
 
 
-def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the share of pairs in which the second is greater, less the share in which it is smaller (Cliff 1993)."""
-    return _effect(midranks([*first, *second])[len(first) :], len(first))
+def cliffs_delta(theirs: Sequence[float], others: int) -> float:
+    """Return the share of pairs in which the second is greater, less the share in which it is smaller (Cliff 1993).
 
-
-def _effect(theirs: Sequence[float], others: int) -> float:
+    Args:
+        theirs: midranks of the second series among both.
+        others: the size of the first.
+    """
     size = len(theirs)
     return (2.0 * sum(theirs) - size * (size + 1)) / (size * others) - 1.0
 
@@ -126,7 +127,7 @@ def standard_score(mine: Sequence[float], theirs: Sequence[float], sizes: tuple[
     if spread <= 0.0:
         return 0.0  # all values are equal
     pairs = len(mine) * len(theirs)
-    deviation = max(0.0, abs(_effect(theirs, len(mine))) / 2.0 - 0.5 / pairs)
+    deviation = max(0.0, abs(cliffs_delta(theirs, len(mine))) / 2.0 - 0.5 / pairs)
     return deviation / math.sqrt(spread * _variance(sizes))
 
 

@@ -24,7 +24,7 @@ from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS
 from turbotui.sampling.history import FrameTime, HistoryRing
-from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.cells import StyleRole, cut
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
@@ -185,7 +185,7 @@ class FleetScreen(TreeScreen[FleetNode]):
         trouble = self._session.trouble
         if not trouble:
             return super()._banner_text(width)
-        return (trouble if len(trouble) <= width - 2 else f"{trouble[:width - 3]}…").center(width)
+        return cut(trouble, width - 2).center(width)
 
     def readout(self) -> str:
         """See `TableKeys.readout`."""

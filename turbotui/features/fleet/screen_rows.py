@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -11,11 +11,12 @@ from turbotui.features.fleet.grouping import by_label, group_row
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.tables import fleet_table
 from turbotui.quantities.tables import RowTable
-from turbotui.widgets.cells import MARK_OLD, Slot, StyleRole, cell_text
-from turbotui.widgets.content import Line, ordered
+from turbotui.widgets.cells import MARK_OLD, Slot, StyleRole, cell_text, cut
+from turbotui.widgets.content import Line
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment, marked
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
-from turbotui.widgets.row_list import RowList, passes
+from turbotui.widgets.row_list import RowList
+from turbotui.widgets.row_tree import row_tree_lines
 
 _NAMES: Final = (12, 32)
 _REASONS: Final = (24, 78)
@@ -79,21 +80,8 @@ class FleetRows(RowList[RowContent[FleetNode], FleetColumn, Hashable]):
         """See `RowList.arranged`: a group is shown if one of its nodes is."""
         if not isinstance(content, FleetContent) or not content.parents:
             return super().arranged(content, view)
-        nodes = [key for key in content.rows if key in content.parents
-                 and (not view.filter.text or passes(content, view, key))]
-        below: dict[Hashable, list[Hashable]] = {}
-        for key in self._ordered(content, nodes, view):
-            below.setdefault(content.parents[key], []).append(key)
-        lines: list[Line[Hashable]] = []
-        for group in self._ordered(content, [key for key in content.rows if key in below], view):
-            is_open = group not in view.folded
-            lines.append(Line(group, 0, is_open, None))
-            lines += [Line(key, 1, None, group) for key in below[group]] if is_open else []
-        return lines
-
-    @staticmethod
-    def _ordered(content: FleetContent, rows: Iterable[Hashable], view: RowView[FleetNode]) -> Sequence[Hashable]:
-        return ordered(content, list(rows), view.sort, reverse=view.reverse, mark=view.mark)
+        return row_tree_lines(content, view, content.parents,
+                              candidates=[key for key in content.rows if key in content.parents])
 
 
 class FleetPainter(RowPainter[FleetNode]):
@@ -120,10 +108,9 @@ class FleetPainter(RowPainter[FleetNode]):
             return super().ids(content, line)
         width = sum(1 + slot.width for slot in self.fixed) - 1
         mark = "  " if line.open is None else f"{OPEN if line.open else FOLDED} "
-        text = f"{mark}{node.name}"
         tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
         role = StyleRole.SUMMARY if node.members else StyleRole.PLAIN
-        return [tag, ((text if len(text) <= width else f"{text[:width - 1]}…").ljust(width), role)]
+        return [tag, (cut(f"{mark}{node.name}", width).ljust(width), role)]
 
 
 def fitted(columns: Sequence[FleetColumn], reading: FleetReading, width: int, *,

@@ -9,11 +9,12 @@ from turbotui.features.groups.columns import GROUP, GroupColumn
 from turbotui.features.groups.model import GroupRow
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import RowTable
-from turbotui.widgets.cells import Slot, StyleRole
-from turbotui.widgets.content import Line, ordered
+from turbotui.widgets.cells import Slot, StyleRole, cut
+from turbotui.widgets.content import Line
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
-from turbotui.widgets.row_list import RowList, passes
+from turbotui.widgets.row_list import RowList
+from turbotui.widgets.row_tree import row_tree_lines
 
 _NAMES: Final = (22, 44)
 """The least and most characters of a name with its indentation."""
@@ -62,28 +63,7 @@ class GroupRows(RowList[RowContent[GroupRow], GroupColumn, Hashable]):
         """See `RowList.arranged`: groups that pass the filter are shown with all their parents."""
         if not isinstance(content, GroupContent) or not content.tree:
             return super().arranged(content, view)
-        parents = content.parents()
-        shown = set(content.rows)
-        if view.filter.text:
-            shown = set()
-            for key in content.rows:
-                above: Hashable | None = key if passes(content, view, key) else None
-                while above is not None and above not in shown:
-                    shown.add(above)
-                    above = parents.get(above)
-        parts: dict[Hashable | None, list[Hashable]] = {}
-        for key in ordered(content, [key for key in content.rows if key in shown], view.sort, reverse=view.reverse,
-                           mark=view.mark):
-            parts.setdefault(parents.get(key), []).append(key)
-        lines: list[Line[Hashable]] = []
-        waiting: list[tuple[Hashable, int, Hashable | None]] = [(key, 0, None) for key in reversed(parts.get(None, []))]
-        while waiting:
-            key, depth, parent = waiting.pop()
-            below, is_open = parts.get(key, []), key not in view.folded
-            lines.append(Line(key, depth, is_open if below else None, parent))
-            if is_open:
-                waiting += [(part, depth + 1, key) for part in reversed(below)]
-        return lines
+        return row_tree_lines(content, view, content.parents())
 
 
 class GroupPainter(RowPainter[GroupRow]):
@@ -97,10 +77,9 @@ class GroupPainter(RowPainter[GroupRow]):
         mark = "" if line.open is None else f"{OPEN if line.open else FOLDED} "
         step = "" if not isinstance(content, GroupContent) or not content.tree else "  " * min(line.depth, _DEEPEST)
         name, width = f"{step}{mark}{row.group.name}", self.fixed[0].width
-        text = name if len(name) <= width else f"{name[: width - 1]}…"
         tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
         role = StyleRole.DIM if _is_idle(row) else StyleRole.SUMMARY if line.open is not None else StyleRole.PLAIN
-        return [tag, (text.ljust(width), role), *_rest(super().ids(content, line), 1 + width)]
+        return [tag, (cut(name, width).ljust(width), role), *_rest(super().ids(content, line), 1 + width)]
 
 
 def _rest(segments: Sequence[TextSegment], start: int) -> list[TextSegment]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turbotui.features.overview.top_tasks import TopTask
-from turbotui.widgets.cells import StyleRole, number
+from turbotui.widgets.cells import StyleRole, cut, number
 from turbotui.widgets.levels import flat_bar, role_of
 from turbotui.widgets.panel import Line, Span
 
@@ -59,7 +59,7 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
         by_title = {title: text for text, (title, _) in zip(texts, _FIXED, strict=True)}
         rest = "".join(by_title[title].rjust(size) for title, size in fixed)
         if words:
-            rest += f"  {_cut(task.arguments, words - 3)}"
+            rest += f"  {cut(task.arguments, words - 3)}"
         drawn = flat_bar(task.percent / max(100.0, top), bar, role)
         spans = (Span(f" {task.name:<{_NAME - 1}.14}"), *(Span(*part) for part in drawn),
                  Span(number(task.percent, 1, _CPU_PERCENT).rjust(_CPU_PERCENT) + " ", role),
@@ -67,10 +67,6 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
         left = inner - sum(len(span.text) for span in spans)
         lines.append((*edge, *spans, Span(" " * max(0, left))))
     return lines
-
-
-def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
 
 
 def _bytes(size: int) -> str:

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.plot import LineKind, LogAxis, Plot
 from turbotui.widgets.canvas import Canvas, Place, clip
-from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.cells import StyleRole, cut
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.role_styles import Palette, role_css
 
@@ -309,8 +309,7 @@ def draw_roofs(plot: Plot, width: int, rows: int, *, short: bool) -> Canvas:
 
 def _cells(name: str) -> str:
     """Return a name of single-cell characters, cut to the length allowed beside a point."""
-    kept = "".join(letter if cell_len(letter) == 1 else "?" for letter in name)
-    return kept if len(kept) <= _LABEL else f"{kept[: _LABEL - 1]}…"
+    return cut("".join(letter if cell_len(letter) == 1 else "?" for letter in name), _LABEL)
 
 
 def _short(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Final
+from typing import Final, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.ancestry import Ancestry
@@ -14,7 +14,7 @@ from turbotui.features.tasks.tables import TaskRow
 from turbotui.quantities.columns import Value
 from turbotui.widgets.content import Line
 from turbotui.widgets.row_content import RowContent, RowView
-from turbotui.widgets.row_list import passes
+from turbotui.widgets.row_tree import row_tree_lines
 
 _SUM: Final = "Σ"
 """Begins the key of a folded process's row: it and all that it made."""
@@ -106,29 +106,14 @@ def folded_sums(by_key: Mapping[Hashable, TaskInputs], tree: ProcessTree,
 
 def tree_lines(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs]) -> list[Line[Hashable]]:
     """The tree lines of a view: siblings sorted by their subtree's maximum, filtered rows with their ancestors."""
-    shown = set(tree.roots) | set(tree.parents)
-    if view.filter.text:
-        shown = set()
-        for key in map(str, content.rows):
-            above: str | None = key if passes(content, view, key) else None
-            while above is not None and above not in shown:
-                shown.add(above)
-                above = tree.parents.get(above)
     ranks = _ranks(content, tree, view)
-    lines: list[Line[Hashable]] = []
-    roots = _in_order(tree.roots, ranks, view)
-    waiting: list[tuple[str, int, str | None]] = [(key, 0, None) for key in reversed(roots)]
-    while waiting:
-        key, depth, parent = waiting.pop()
-        if key not in shown:
-            continue
-        parts = [part for part in tree.parts.get(key, ()) if part in shown]
-        is_open = key not in view.folded
-        row = key if is_open or not parts or content.get(sum_key(key)) is None else sum_key(key)
-        lines.append(Line(row, depth, is_open if parts else None, parent))
-        if is_open:
-            waiting += [(part, depth + 1, key) for part in reversed(_in_order(parts, ranks, view))]
-    return lines
+
+    def folded_row(key: Hashable) -> Hashable:
+        summed = sum_key(str(key))
+        return key if content.get(summed) is None else summed
+
+    return row_tree_lines(content, view, cast("Mapping[Hashable, Hashable]", tree.parents), folded_row=folded_row,
+                          in_order=lambda rows: _in_order(cast("Sequence[str]", rows), ranks, view))
 
 
 def _ranks(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs]) -> dict[str, Value]:

@@ -20,7 +20,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.widgets.cells import Slot, StyleRole
+from turbotui.widgets.cells import Slot, StyleRole, cut
 from turbotui.widgets.content import Line
 from turbotui.widgets.geometry import RULE, Geometry, arrange
 from turbotui.widgets.headings import Heading
@@ -160,10 +160,9 @@ class TreePainter(RowPainter[TaskInputs]):
         mark = " " if line.open is None else OPEN if line.open else FOLDED
         name = f" {'  ' * min(line.depth, _DEEPEST)}{mark} {row.row.name}{'' if line.open is not False else ' Σ'}"
         width = self.fixed[at].outer
-        shown = name if len(name) <= width else f"{name[: width - 1]}…"
         role = StyleRole.PLAIN if row.row.cpu_ns else StyleRole.DIM
         return [*([("•", StyleRole.TAGGED)] if text.startswith("•") else [(" ", StyleRole.PLAIN)]),
-                (text[1:start], role), (shown.ljust(width), role), (text[start + width :], role)]
+                (text[1:start], role), (cut(name, width).ljust(width), role), (text[start + width :], role)]
 
 
 def tree_slots(view: RowView[TaskInputs], width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:

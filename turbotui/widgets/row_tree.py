@@ -1,0 +1,52 @@
+"""Rows in a tree: siblings in order, parts below what has them, filtered rows with their ancestors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from turbotui.quantities.tables import C, K
+from turbotui.widgets.content import Content, Line, ordered
+from turbotui.widgets.row_list import passes
+from turbotui.widgets.table_view import TableView
+
+
+def row_tree_lines(content: Content[C, K], view: TableView[C, K], parents: Mapping[K, K], *,
+                   candidates: Sequence[K] | None = None,
+                   in_order: Callable[[Sequence[K]], Sequence[K]] | None = None,
+                   folded_row: Callable[[K], K] | None = None) -> list[Line[K]]:
+    """The lines of a tree.
+
+    Args:
+        content: of the table.
+        view: its filter, order and folded rows.
+        parents: the row above each row, among the rows of the content.
+        candidates: rows that may pass the filter, and bring their ancestors; None for all.
+        in_order: sorts rows; None for the order of the view.
+        folded_row: the row that stands for a folded row with its parts; None for the row itself.
+    """
+    wanted = content.rows if candidates is None else candidates
+    shown: set[K] = set()
+    for key in wanted if not view.filter.text else (key for key in wanted if passes(content, view, key)):
+        above: K | None = key
+        while above is not None and above not in shown:
+            shown.add(above)
+            above = parents.get(above)
+    rows = [key for key in content.rows if key in shown]
+    parts: dict[K | None, list[K]] = {}
+    for key in in_order(rows) if in_order is not None else ordered(content, rows, view.sort, reverse=view.reverse,
+                                                                    mark=view.mark):
+        parts.setdefault(parents.get(key), []).append(key)
+    lines: list[Line[K]] = []
+    waiting = _below(parts, None, 0)
+    while waiting:
+        key, depth, parent = waiting.pop()
+        is_open = key not in view.folded
+        row = key if is_open or key not in parts or folded_row is None else folded_row(key)
+        lines.append(Line(row, depth, is_open if key in parts else None, parent))
+        if is_open:
+            waiting += _below(parts, key, depth + 1)
+    return lines
+
+
+def _below(parts: Mapping[K | None, Sequence[K]], key: K | None, depth: int) -> list[tuple[K, int, K | None]]:
+    return [(part, depth, key) for part in reversed(parts.get(key, ()))]
