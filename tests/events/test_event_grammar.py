@@ -193,7 +193,6 @@ def test_lists_and_groups(encoder: EventEncoder) -> None:
     events = encoder.encode("cs, {cycles,instructions:k}:u ,set{cpu/event=1/,r2}:W")
     assert [event.group for event in events] == [None, 0, 0, 1, 1]
     assert [event.leader for event in events] == [True, True, False, True, False]
-    assert [event.group_name for event in events] == ["", "", "", "set", "set"]
     assert [event.weak for event in events] == [False, False, False, True, True]
     # the group's letters come on top: k, then u as well
     assert flag_names(events[2].attr.flags) == {"exclude_hv": 1}

@@ -15,7 +15,7 @@ from turbotui.errors import InternalError
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.memory_families import configured_memory
 from turbotui.machine.platform_features import CoreState, FeatureSet, LimitReasons, PackageState, RaplRegister
-from turbotui.machine.platforms import CSTATE_LIMITS, FEATURE_SETS, KERNEL_EVENTS, L2_EVENTS, cstate_limits, feature_set
+from turbotui.machine.platforms import CSTATE_LIMITS, FEATURE_SETS, L2_EVENTS, cstate_limits, feature_set
 from turbotui.machine.processors import AMD, ARM, INTEL, Processor, processors
 from turbotui.machine.registers import COUNTERS, SETTINGS, Register, registers_of
 from turbotui.quantities.facts import FactFile
@@ -81,7 +81,7 @@ def test_a_file_says_what_its_keys_mean_and_where_they_are_from(path: str) -> No
 
 def test_what_a_file_names_is_there() -> None:
     there = {
-        "features": FEATURE_SETS.names(), "kernel": KERNEL_EVENTS.names(), "l2": L2_EVENTS.names(),
+        "features": FEATURE_SETS.names(), "l2": L2_EVENTS.names(),
         "metrics": METRIC_DEFINITIONS.names(), "metrics_e": METRIC_DEFINITIONS.names(),
         "metrics_lp": METRIC_DEFINITIONS.names(),
     }  # fmt: skip
@@ -94,7 +94,6 @@ def test_what_a_file_names_is_there() -> None:
 
 def test_nothing_is_in_a_table_that_no_processor_names() -> None:
     assert {name for row in PROCESSORS for name in row.l2} == set(L2_EVENTS.names())
-    assert {row.kernel for row in PROCESSORS if row.kernel} == set(KERNEL_EVENTS.names())
     assert {name for row in PROCESSORS for name in (row.metrics, row.metrics_e, row.metrics_lp) if name} == set(
         METRIC_DEFINITIONS.names()
     )

@@ -23,7 +23,6 @@ from turbotui.machine.platforms import (
     CSTATE_LIMITS,
     cstate_limits,
     feature_set,
-    kernel_events,
     l2_events,
     platform_of,
 )
@@ -64,8 +63,6 @@ def test_sapphire_rapids() -> None:
     assert (features.psys_unit_joule, features.dram_unit_joule) == (1.0, None)
     assert features.turbo == TurboLayout.BASE | TurboLayout.CORECOUNT
     assert features.has_core_c1_res
-    assert platform.kernel is not None
-    assert platform.kernel.power == ("cores", "pkg", "ram", "psys")
     assert platform.l2 == (L2Events(references=0xFF24, hits=0xDF24),)
 
 
@@ -102,19 +99,16 @@ def test_amd_is_chosen_by_capability(vendor: str) -> None:
     platform = platform_of(amd(0x1A, {"rapl"}, vendor))
     assert (platform.known, platform.features.name, platform.features.quirk_tdp_watt) == (True, "amd_rapl", 280)
     assert energies(platform.features) == {DOMAINS["amd_pkg"], DOMAINS["amd_core(per physical core)"]}
-    assert platform.features.has_per_core_rapl
 
 
-@pytest.mark.parametrize(("family", "model", "symbol", "features", "driver"), [
-    (6, 0xCC, "PANTHERLAKE_L", "lnl", "PANTHERLAKE_L"), (6, 0xD5, "WILDCATLAKE_L", "lnl", "PANTHERLAKE_L"),
-    (18, 0x01, "NOVALAKE", "lnl", "NOVALAKE"), (18, 0x03, "NOVALAKE_L", "lnl", "NOVALAKE"),
-    (19, 0x01, "DIAMONDRAPIDS_X", "dmr", "DIAMONDRAPIDS_X"), (6, 0xDD, "ATOM_DARKMONT_X", "srf", "DIAMONDRAPIDS_X"),
+@pytest.mark.parametrize(("family", "model", "symbol", "features"), [
+    (6, 0xCC, "PANTHERLAKE_L", "lnl"), (6, 0xD5, "WILDCATLAKE_L", "lnl"), (18, 0x01, "NOVALAKE", "lnl"),
+    (18, 0x03, "NOVALAKE_L", "lnl"), (19, 0x01, "DIAMONDRAPIDS_X", "dmr"), (6, 0xDD, "ATOM_DARKMONT_X", "srf"),
 ])
-def test_the_newest_processors_of_intel(family: int, model: int, symbol: str, features: str, driver: str) -> None:
-    """By Linux 7.2: intel-family.h, turbostat's tables, arch/x86/events/intel/cstate.c."""
+def test_the_newest_processors_of_intel(family: int, model: int, symbol: str, features: str) -> None:
+    """By Linux 7.2: intel-family.h, turbostat's tables."""
     platform = platform_of(intel(family, model))
     assert (platform.known, platform.symbol, platform.features.name) == (True, symbol, features)
-    assert platform.kernel == kernel_events(driver)
 
 
 @pytest.mark.parametrize(("model", "generation"), [(0x24, "zen5"), (0x50, "zen6"), (0x8F, "zen6"), (0xC0, "zen6"),
@@ -185,7 +179,6 @@ FLAGS = {
     "has_msr_knl_core_c6_residency": "has_knl_core_c6",
     "has_ext_cst_msrs": "has_ext_cst_msrs",
     "has_cst_prewake_bit": "has_cst_prewake",
-    "has_per_core_rapl": "has_per_core_rapl",
     "has_rapl_divisor": "rapl_divisor",
     "enable_tsc_tweak": "tsc_tweak",
     "need_perf_multiplier": "perf_multiplier",
@@ -234,6 +227,8 @@ def test_feature_sets_are_the_reference_row_by_row() -> None:
         if row["has_fixed_rapl_psys_unit"]:
             assert features.psys_unit_joule == row["psys_energy_unit_joule"], name
         mapped = {*FLAGS, "core_cstates", "pkg_cstates", "rapl_regs", "rapl_domains", "bclk_freq", "cst_limit"}
+        assert row["has_per_core_rapl"] == (RaplRegister.AMD_CORE_ENERGY_STAT in features.rapl), name
+        mapped |= {"has_per_core_rapl"}
         mapped |= {"trl_msrs", "plr_msrs", "has_fixed_rapl_unit", "has_fixed_rapl_psys_unit"}
         mapped |= {"dram_energy_unit_joule", "psys_energy_unit_joule", "energy_unit", "cc1_source"}
         assert row.keys() == mapped, name
@@ -252,16 +247,6 @@ def test_models_are_the_reference_row_by_row() -> None:
         assert model.key == f"GenuineIntel-{row['family']}-{row['model']:02X}"
         assert model.features == row["feature_set"]
         assert model.name == row["uarch_comment"]
-        states, power = row["kernel_perf_cstate"], row["kernel_perf_power_msr"]
-        if states is None and power is None:
-            assert model.kernel == "", model.symbol
-            continue
-        kernel = kernel_events(model.kernel)
-        assert list(kernel.cstate_core) == (states or {}).get("cstate_core", []), model.symbol
-        assert list(kernel.cstate_pkg) == (states or {}).get("cstate_pkg", []), model.symbol
-        assert list(kernel.cstate_module) == (states or {}).get("cstate_module", []), model.symbol
-        assert [f"energy-{domain}" for domain in kernel.power] == (power or {}).get("events", []), model.symbol
-        assert (kernel.power_quirk or None) == (power or {}).get("quirk"), model.symbol
 
 
 def test_limit_tables_are_the_reference() -> None:

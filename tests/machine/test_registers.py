@@ -23,7 +23,7 @@ FLAGS = frozenset({"tsc", "aperfmperf", "dtherm", "pts"})
 
 def present(name: str) -> tuple[Register, ...]:
     model = CpuModel(architecture="x86_64", flags=FLAGS)
-    return present_registers(Platform(True, "", "", FEATURE_SETS[name]), model, REGISTERS)
+    return present_registers(Platform(True, "", FEATURE_SETS[name]), model, REGISTERS)
 
 
 @of_every(sorted(FEATURE_SETS))

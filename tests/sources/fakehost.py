@@ -191,7 +191,7 @@ def machine(
 ) -> Machine:
     """A machine of two cores in one package unless `places` says otherwise."""
     placed = places or [CpuPlace(cpu, 0, 0, 0, 0, 0, cpu) for cpu in (0, 1)]
-    platform = platform_of(model) if features is None else Platform(True, "TEST", "", features)
+    platform = platform_of(model) if features is None else Platform(True, "TEST", features)
     return Machine(host, topology_of(placed), model, platform, privileges)
 
 

@@ -65,7 +65,6 @@ class EncodedEvent:
         uncore: whether `cpus` comes from a cpumask: one of them counts for many CPUs.
         group: number of the group in the whole string, None for an event that stands alone.
         leader: whether it leads its group.
-        group_name: what is written before the brace.
         weak: the group may be broken up when it does not fit.
         sample_read: the modifier S.
         bpf: the modifier b.
@@ -93,7 +92,6 @@ class EncodedEvent:
     uncore: bool = False
     group: int | None = None
     leader: bool = True
-    group_name: str = ""
     weak: bool = False
     sample_read: bool = False
     bpf: bool = False

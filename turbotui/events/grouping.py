@@ -32,7 +32,7 @@ def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], fi
     hardware = [events for events in members if events[0].attr.type not in _FREE]
     free = [event for events in members for event in events if event.attr.type in _FREE]
     if not hardware:
-        return _numbered(written, free, first)
+        return _numbered(free, first)
     pmus = [event.pmu for event in hardware[0]]
     for events in hardware[1:]:
         if [event.pmu for event in events] != pmus:
@@ -50,13 +50,13 @@ def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], fi
     for index in range(len(pmus)):
         own = [events[index] for events in hardware]
         joined = [replace(event, cpus=own[0].cpus) for event in free]
-        found += _numbered(written, [event for event in led([*own, *joined]) if event.string], first + index)
+        found += _numbered([event for event in led([*own, *joined]) if event.string], first + index)
     return found
 
 
-def _numbered(written: WrittenGroup, events: Sequence[EncodedEvent], number: int) -> list[EncodedEvent]:
+def _numbered(events: Sequence[EncodedEvent], number: int) -> list[EncodedEvent]:
     found = []
     for index, event in enumerate(events):
         attr = event.attr if index == 0 else replace(event.attr, flags=event.attr.flags & ~_LEADER_ONLY)
-        found.append(replace(event, attr=attr, group=number, leader=index == 0, group_name=written.name))
+        found.append(replace(event, attr=attr, group=number, leader=index == 0))
     return found

@@ -156,7 +156,6 @@ class FeatureSet:
         has_knl_core_c6: core C6 residency is at MSR 0x3FF.
         has_ext_cst_msrs: MSR 0x658..0x65B.
         has_cst_prewake: pre-wake bit in MSR 0x1FC.
-        has_per_core_rapl: energy is counted per core.
     """
 
     name: str
@@ -188,26 +187,6 @@ class FeatureSet:
     has_knl_core_c6: bool = False
     has_ext_cst_msrs: bool = False
     has_cst_prewake: bool = False
-    has_per_core_rapl: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class KernelEvents:
-    """perf events of the kernel's own drivers for a model (kernel arch/x86/events; docs/specs/turbostat.md 3.3).
-
-    Attributes:
-        cstate_core: states of the PMU cstate_core, as "c6" for its event c6-residency.
-        cstate_pkg: of the PMU cstate_pkg.
-        cstate_module: of the PMU cstate_module.
-        power: domains of the MSR-based power PMU, as "pkg" for energy-pkg; the TPMI-based one needs no table.
-        power_quirk: "HSW": perf scales RAM by the fixed 2^-16 J; "SPR": it also takes psys as 1 J; "" none.
-    """
-
-    cstate_core: tuple[str, ...] = ()
-    cstate_pkg: tuple[str, ...] = ()
-    cstate_module: tuple[str, ...] = ()
-    power: tuple[str, ...] = ()
-    power_quirk: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from turbotui.machine.platform_features import (
     BusClock,
     CoreState,
     FeatureSet,
-    KernelEvents,
     L2Events,
     LimitReasons,
     PackageLimit,
@@ -29,7 +28,6 @@ from turbotui.quantities.rows import each, named, text, valued
 
 FEATURE_SETS: Final = FactFile("machine/data/feature_sets.toml")
 CSTATE_LIMITS: Final = FactFile("machine/data/cstate_limits.toml")
-KERNEL_EVENTS: Final = FactFile("machine/data/kernel_events.toml")
 L2_EVENTS: Final = FactFile("machine/data/l2_events.toml")
 
 
@@ -40,18 +38,14 @@ class Platform:
     Attributes:
         known: false for a model whose registers are in no table, of which only architectural features are used.
         symbol: the kernel's symbol without "INTEL_" ("SAPPHIRERAPIDS_X"); "" if unknown.
-        microarchitecture: names of the cores ("Golden Cove / Gracemont"); "" if the table has none.
         features: C-states, limits, RAPL, clocks and flags; see `FeatureSet`. The empty set "default" if unknown.
-        kernel: events of the kernel's drivers; None if the table has none for this model.
         l2: L2 events by core PMU: cpu_core (or cpu), cpu_atom, cpu_lowpower.
         note: a sentence for the doctor; "" where nothing needs saying.
     """
 
     known: bool
     symbol: str
-    microarchitecture: str
     features: FeatureSet
-    kernel: KernelEvents | None = None
     l2: tuple[L2Events, ...] = ()
     note: str = ""
 
@@ -101,10 +95,8 @@ def _intel(model: CpuModel) -> Platform:
     return Platform(
         known=bool(row.features),
         symbol=row.symbol,
-        microarchitecture=row.name,
         features=feature_set(row.features or "default"),
         note=note,
-        kernel=kernel_events(row.kernel) if row.kernel else None,
         l2=tuple(l2_events(name) for name in row.l2),
     )
 
@@ -112,13 +104,13 @@ def _intel(model: CpuModel) -> Platform:
 def _amd(model: CpuModel) -> Platform:
     """AMD and Hygon: CPUID 0x80000007 EDX[14] (flag "rapl") says whether energy counters exist, whatever the model."""
     if "rapl" in model.flags and (model.family or 0) >= _FIRST_RAPL_FAMILY:
-        return Platform(known=True, symbol="", microarchitecture="", features=feature_set("amd_rapl"))
+        return Platform(known=True, symbol="", features=feature_set("amd_rapl"))
     family = "of unknown family" if model.family is None else f"family {model.family:#x}"
     return _unknown(f"{model.vendor} {family} does not announce RAPL energy counters (flag rapl, family 0x17 or later)")
 
 
 def _unknown(note: str) -> Platform:
-    return Platform(known=False, symbol="", microarchitecture="", features=feature_set("default"), note=note)
+    return Platform(known=False, symbol="", features=feature_set("default"), note=note)
 
 
 @functools.cache
@@ -143,12 +135,6 @@ def cstate_limits(name: str) -> tuple[PackageLimit, ...]:
 @dataclass(frozen=True, slots=True)
 class _Limits:
     limits: tuple[PackageLimit, ...]
-
-
-@functools.cache
-def kernel_events(name: str) -> KernelEvents:
-    """The events of the kernel's drivers for models of this kind."""
-    return KERNEL_EVENTS.row(KernelEvents, name, _table(KERNEL_EVENTS, name))
 
 
 @functools.cache

@@ -27,7 +27,6 @@ class Processor:
         symbol: the kernel's symbol without "INTEL_" (arch/x86/include/asm/intel-family.h).
         name: microarchitectures of the cores, or the core's own name; may be empty.
         features: name of its feature set.
-        kernel: name of the events of the kernel's drivers; "" if they do not know the model.
         l2: names of L2 events by core PMU: cpu_core (or cpu), cpu_atom, cpu_lowpower.
         kinds: "one" or "several" kinds of core; "" if not known.
         memory: largest configuration of a package, "8 x DDR5-4800"; "" if not known.
@@ -44,7 +43,6 @@ class Processor:
     symbol: str = ""
     name: str = ""
     features: str = ""
-    kernel: str = ""
     l2: tuple[str, ...] = ()
     kinds: str = ""
     memory: str = ""

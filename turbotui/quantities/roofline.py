@@ -10,7 +10,6 @@ from enum import Enum
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.quantities.joined_sets import Joined
 from turbotui.quantities.metric_definitions import LINE, MetricDefinition, Term
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.signals import SignalId
@@ -66,7 +65,6 @@ class Counted:
         access_bytes: mean bytes of an access; None if bytes are counted, or unknown.
         width: the model behind `bytes`.
         dominant: the width of most floating-point instructions, "AVX"; "" if it is not counted.
-        used: keys of the events that were used.
         single: share of the operations in single precision; None if no event gives it.
         half: share in half precision, operations of a matrix unit included.
         levels: bytes between two memory levels, by the outer level's name, if all events of the level were counted.
@@ -77,7 +75,6 @@ class Counted:
     access_bytes: float | None
     width: WidthModel
     dominant: str
-    used: frozenset[str]
     single: float | None = None
     half: float = 0.0
     levels: tuple[tuple[str, float], ...] = ()
@@ -94,26 +91,21 @@ def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: S
     flops = _sum(definition.flops, counts, optional, sizing.vector_bits)
     if flops is None:
         return None
-    used = {term.event for term in definition.flops}
     exact = _sum(definition.exact_bytes, counts, frozenset(), sizing.vector_bits) if definition.exact_bytes else None
     size: float | None = None
     total: float | None
     model = sizing.model
     if exact and model in (WidthModel.EXACT, WidthModel.MIX):  # 0 bytes: the core lacks the event behind the number
         total, model = exact, WidthModel.EXACT
-        used |= {term.event for term in definition.exact_bytes}
     else:
         model = WidthModel.MIX if model is WidthModel.EXACT else model
         accesses = _sum(definition.accesses, counts, frozenset(), sizing.vector_bits)
         size = _access_bytes(definition, counts, sizing, model)
         total = None if accesses is None or size is None else accesses * size
-        used |= {term.event for term in definition.accesses}
-        if model is WidthModel.MIX:
-            used |= {width.event for width in definition.widths}
     split = _by_precision(definition, counts, sizing.vector_bits)
     half = _share(split, Precision.HALF) if split is not None else _known_half(definition, counts) / (flops or 1.0)
-    return Counted(flops, total, size, model, _dominant(definition, counts), frozenset(used),
-                   _share(split, Precision.SINGLE), half or 0.0, _by_level(definition, counts))
+    return Counted(flops, total, size, model, _dominant(definition, counts), _share(split, Precision.SINGLE),
+                   half or 0.0, _by_level(definition, counts))
 
 
 def _known_half(definition: MetricDefinition, counts: Mapping[str, float]) -> float:
@@ -251,50 +243,3 @@ def _dominant(definition: MetricDefinition, counts: Mapping[str, float]) -> str:
         by_name[width.name] = by_name.get(width.name, 0.0) + counts.get(width.event, 0.0)
     best = max(by_name, key=lambda name: by_name[name], default="")
     return best if best and by_name[best] > 0 else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """The place of an application in the roofline during one interval.
-
-    Attributes:
-        seconds: length of the interval.
-        instructions: retired.
-        flops: floating-point operations.
-        bytes: loaded and stored by the core.
-        access_bytes: mean bytes of an access; None if bytes are counted.
-        width: the model behind `bytes`.
-        dominant: the width of most floating-point instructions, "AVX"; "" if it is not counted.
-        estimated: whether part of it was counted at another time.
-    """
-
-    seconds: float
-    instructions: float
-    flops: float
-    bytes: float
-    access_bytes: float | None
-    width: WidthModel
-    dominant: str
-    estimated: bool
-
-    @property
-    def intensity(self) -> float | None:
-        """FLOP per byte; None without bytes."""
-        return self.flops / self.bytes if self.bytes > 0 else None
-
-
-def point_from(definition: MetricDefinition, interval: Joined, sizing: Sizing) -> Point | None:
-    """The point of one interval; None if the counts do not suffice."""
-    found = counted(definition, interval.counts, sizing)
-    if found is None or found.bytes is None:
-        return None
-    return Point(
-        seconds=interval.seconds,
-        instructions=interval.instructions,
-        flops=found.flops,
-        bytes=found.bytes,
-        access_bytes=found.access_bytes,
-        width=found.width,
-        dominant=found.dominant,
-        estimated=bool(found.used & interval.estimated),
-    )

@@ -17,10 +17,10 @@ from turbotui.machine.core_metrics import metric_definition_of
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine
 from turbotui.quantities import metric_table
-from turbotui.quantities.joined_sets import Joined, SetInterval, join_rotation, line
+from turbotui.quantities.joined_sets import SetInterval, join_rotation, line
 from turbotui.quantities.metric_definitions import MetricDefinition, plan_sets, without_half
 from turbotui.quantities.precision import Precision
-from turbotui.quantities.roofline import Point, Sizing, WidthModel, counted, point_from
+from turbotui.quantities.roofline import Counted, Sizing, WidthModel, counted
 from turbotui.quantities.scope import cpu_row
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.simulated.named import named_shape
@@ -43,10 +43,14 @@ NEOVERSE_N1 = metric_table.definition("neoverse-n1")
 METRIC_DEFINITIONS = tuple(metric_table.definition(name) for name in metric_table.METRIC_DEFINITIONS.names())
 
 
-def _one(definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing | None = None,
-         estimated: frozenset[str] = frozenset()) -> Point | None:
+def _one(definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing | None = None) -> Counted | None:
     full = {event.key: 0.0 for event in definition.events} | dict(counts)
-    return point_from(definition, Joined(1.0, 1e9, full, estimated), sizing or Sizing())
+    return _sized(definition, full, sizing or Sizing())
+
+
+def _sized(definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing) -> Counted | None:
+    found = counted(definition, counts, sizing)
+    return None if found is None or found.bytes is None else found
 
 
 @pytest.mark.parametrize("definition", METRIC_DEFINITIONS)
@@ -129,7 +133,7 @@ def test_the_two_width_models_and_the_given_one() -> None:
     assert (mix.access_bytes, mix.bytes, mix.width) == (26.0, 7800.0, WidthModel.MIX)
     assert (precision.access_bytes, precision.bytes) == (8.0, 2400.0)
     assert given_bytes.bytes == 4800.0
-    assert mix.intensity == pytest.approx(1300 / 7800)
+    assert mix.flops == pytest.approx(1300)
     halves = _one(BROADWELL_ON, {"scalar double": 10, "scalar single": 10, "loads": 1},
                   Sizing(WidthModel.PRECISION))
     assert halves is not None
@@ -246,24 +250,7 @@ def test_what_cannot_be_counted_gives_no_point() -> None:
     assert _one(ZEN2_ZEN3, {"flops": 1e6, "loads": 1e6}) is None  # no width, and none is made up
     assert _one(ZEN2_ZEN3, {"flops": 1e6, "loads": 1e6}, Sizing(WidthModel.GIVEN, 32.0)) is not None
     assert _one(ZEN4, {"flops": 1e6, "loads": 1e6}, Sizing(WidthModel.PRECISION)) is None
-    missing = Joined(1.0, 1.0, {"avx double": 1.0, "loads": 1.0}, frozenset())
-    assert point_from(BROADWELL_ON, missing, Sizing()) is None
-
-
-def test_no_bytes_are_unknown_not_zero() -> None:
-    found = point_from(BROADWELL_ON, Joined(0.0, 0.0, {event.key: 0.0 for event in BROADWELL_ON.events}, frozenset()),
-                       Sizing())
-    assert found is not None
-    assert found.intensity is None
-
-
-def test_estimates_are_marked_only_where_they_are_used() -> None:
-    counts = {"avx double": 1.0, "loads": 1.0}
-    used = _one(BROADWELL_ON, counts, estimated=frozenset({"loads"}))
-    unused = _one(BROADWELL_ON, counts, estimated=frozenset({"something"}))
-    assert used is not None
-    assert unused is not None
-    assert (used.estimated, unused.estimated) == (True, False)
+    assert counted(BROADWELL_ON, {"avx double": 1.0, "loads": 1.0}, Sizing()) is None
 
 
 @pytest.mark.parametrize(("machine", "definition"), [
@@ -329,11 +316,11 @@ _TONTO = [
 ]
 
 
-def _truth(truth: Sequence[tuple[float, float, dict[str, float]]]) -> list[Point | None]:
-    return [point_from(IVY_BRIDGE, Joined(*one, frozenset()), Sizing()) for one in truth]
+def _truth(truth: Sequence[tuple[float, float, dict[str, float]]]) -> list[Counted | None]:
+    return [_sized(IVY_BRIDGE, counts, Sizing()) for _seconds, _instructions, counts in truth]
 
 
-def _recovered(application: Sequence[_Phase], found: Sequence[Point | None], edge: int) -> None:
+def _recovered(application: Sequence[_Phase], found: Sequence[Counted | None], edge: int) -> None:
     """Every interval away from a change of phase is within 2 % of the truth."""
     truth = _truth(_run(application))
     starts = [sum(phase.intervals for phase in application[:number]) for number in range(1, len(application))]
@@ -343,8 +330,10 @@ def _recovered(application: Sequence[_Phase], found: Sequence[Point | None], edg
             continue
         assert mine is not None
         assert true is not None
-        assert mine.intensity == pytest.approx(true.intensity, rel=0.02)
-        assert mine.flops / mine.seconds == pytest.approx(true.flops / true.seconds, rel=0.02)
+        assert mine.bytes is not None
+        assert true.bytes is not None
+        assert mine.flops / mine.bytes == pytest.approx(true.flops / true.bytes, rel=0.02)
+        assert mine.flops == pytest.approx(true.flops, rel=0.02)
         assert mine.dominant == true.dominant
         checked += 1
     assert checked >= 0.8 * len(truth)
@@ -361,7 +350,7 @@ def test_rotated_sets_recover_the_phases(application: Sequence[_Phase], counters
         intervals.append(SetInterval(seconds, instructions, {event.key: counts[event.key] for event in on}))
     joined = join_rotation(intervals)
     assert all(one.estimated for one in joined)
-    _recovered(application, [point_from(IVY_BRIDGE, one, Sizing()) for one in joined], edge=len(sets))
+    _recovered(application, [_sized(IVY_BRIDGE, one.counts, Sizing()) for one in joined], edge=len(sets))
 
 
 _counts = st.floats(0, 1e12, allow_nan=False)

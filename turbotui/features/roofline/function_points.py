@@ -177,7 +177,7 @@ def _counted(counts: Mapping[int, float], events: Sequence[SampledEvent], asked:
         last = one
     if not asked:
         return None
-    return Counted(flops, size if known else None, None, last.width, "", last.used)
+    return Counted(flops, size if known else None, None, last.width, "")
 
 
 def _with_rest(rows: Sequence[FunctionPoint], total: int) -> tuple[FunctionPoint, ...]:

@@ -13,10 +13,9 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.machine.small_files import text_of
 from turbotui.machine.tasks.sets import TaskCounter, core_kinds
-from turbotui.quantities.joined_sets import Joined
 from turbotui.quantities.metric_definitions import MetricDefinition, Term
 from turbotui.quantities.precision import Precision
-from turbotui.quantities.roofline import Sizing, point_from
+from turbotui.quantities.roofline import Sizing, counted
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 FLOPS: Final = "flops"
@@ -66,8 +65,8 @@ class Numerics:
         """Bytes that the cores loaded and stored; the width of an access is that of `points.WidthModel.MIX`."""
         if self.definition is None or not self.has_bytes or not self.counted <= counts.keys():
             return None
-        point = point_from(self.definition, Joined(1.0, 0.0, counts, frozenset()), Sizing())
-        return None if point is None else point.bytes
+        found = counted(self.definition, counts, Sizing())
+        return None if found is None else found.bytes
 
 
 def definition_counters(machine: Machine) -> tuple[TaskCounter, ...] | Unavailable:
