@@ -13,7 +13,7 @@ from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.signals import Behavior
-from turbotui.sampling.answers import Answer, Work
+from turbotui.sampling.answers import Answer, ReadRequest
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.plan import make_plan
@@ -86,7 +86,7 @@ def register_cost(registers: int, rounds: int) -> float:
         for _ in range(rounds):
             before = time.clock_gettime_ns(clock)
             answered.clear()
-            worker.ask(Work(plan.tasks[0], (), machine, reply))
+            worker.ask(ReadRequest(plan.tasks[0], (), machine, reply))
             answered.wait()
             used.append(time.clock_gettime_ns(clock) - before)
         worker.end()

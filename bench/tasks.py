@@ -19,8 +19,8 @@ from typing import Final
 
 from bench.ping_pong import Rally
 from turbotui.features.tasks.applications import Application
-from turbotui.features.tasks.watched_applications import Watching
-from turbotui.machine.launching import Held
+from turbotui.features.tasks.watched_applications import WatchedApplications
+from turbotui.machine.launching import HeldCommand
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 
@@ -81,7 +81,7 @@ def reader_cost(seconds: float, events: Sequence[str] = EIGHT) -> tuple[float, f
     Returns:
         Share of one CPU that the reader used, and samples a second that it booked.
     """
-    watching = Watching(read_machine(LinuxHost()), live=True)
+    watching = WatchedApplications(read_machine(LinuxHost()), live=True)
     try:
         one = watching.add(Application("all", everything=True, events=",".join(events)))
         watching.round(watching.pause)
@@ -117,9 +117,9 @@ def _watched(application: Application, trips: int, cpus: Sequence[int]) -> tuple
     """A round under watch: the rally, samples lost, CPU seconds of the reader, samples booked."""
     answer, put = os.pipe()
     os.set_inheritable(put, True)
-    held = Held(["sh", "-c", f'exec "$@" >&{put}', "sh", *_words(trips, cpus[0])])
+    held = HeldCommand(["sh", "-c", f'exec "$@" >&{put}', "sh", *_words(trips, cpus[0])])
     os.close(put)
-    watching = Watching(read_machine(LinuxHost()), _PAGES, live=True)
+    watching = WatchedApplications(read_machine(LinuxHost()), _PAGES, live=True)
     everyone = os.sched_getaffinity(0)
     try:
         one = watching.add(application, child=None if application.everything else held.pid)

@@ -21,7 +21,7 @@ from turbotui.quantities.event_columns import joined_metrics
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.json_values import JsonValue
-from turbotui.sampling.evidence import worked
+from turbotui.sampling.evidence import cell_arithmetic
 from turbotui.sampling.history import History
 from turbotui.simulated import SimulatedHost
 from turbotui.tables.frame_evidence import frame_evidence
@@ -100,7 +100,7 @@ def test_one_asked_for_alone_is_one_group_and_one_with_a_parent_in_its_rule_know
         assert cell(frame, column, SYSTEM_ROW) > 1
         assert column.rule is not None
         assert frame.cell(column.rule, SYSTEM_ROW) == 0.0  # the backend is never 200 %
-        found = worked(frame, column, cpu_row(3))
+        found = cell_arithmetic(frame, column, cpu_row(3))
         assert {one.split(" ")[0] for one in found.signals} == {
             f"added.{name}" for name in (*TOPDOWN, "topdown-mem-bound")}
 

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from turbotui.app.add import AddCounter
-from turbotui.app.command_lines_window import ActsWindow
+from turbotui.app.command_lines_window import CommandLinesWindow
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain
 from turbotui.features.groups.screen import GroupsScreen
@@ -108,7 +108,7 @@ async def test_e_explains_and_x_shows_lines_that_are_never_run() -> None:
         await pilot.press("down", "e")
         assert isinstance(pilot.app.screen, Explain)
         await pilot.press("escape", "X")
-        assert isinstance(pilot.app.screen, ActsWindow)
+        assert isinstance(pilot.app.screen, CommandLinesWindow)
         await pilot.press("escape")
         assert "/user.slice" in screen.readout()
 

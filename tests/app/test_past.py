@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from timelines import FramesTimeline
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.past import Condition, Found, PastEvent, TimeCursor, first_row
+from turbotui.app.past import Condition, FoundMoment, PastEvent, TimeCursor, first_row
 from turbotui.app.time_line import TimeLine
 from turbotui.quantities.filters import parse_filter
 from turbotui.quantities.moments import time_of_day
@@ -68,7 +68,7 @@ def test_a_jump_leads_to_the_last_moment_not_after_a_time(recorded: Recording) -
     assert cursor.frame() is recorded.frames[1]
 
 
-def searched(cursor: TimeCursor, by: int) -> Found | None:
+def searched(cursor: TimeCursor, by: int) -> FoundMoment | None:
     found = [one for one in cursor.search(by) if one is not None]
     assert len(found) <= 1
     return found[0] if found else None
@@ -112,13 +112,13 @@ def test_events_and_marks_are_found_and_a_nearer_condition_comes_first(recorded:
     timeline.events = [PastEvent(timeline.times[3], "cpu 3 went offline")]
     cursor = TimeCursor(timeline)
     cursor.marks = (PastEvent(timeline.times[8], "mark 1"),)
-    assert searched(cursor, -1) == Found(timeline.times[8], "mark 1")
+    assert searched(cursor, -1) == FoundMoment(timeline.times[8], "mark 1")
     cursor.go_to(8)
-    assert searched(cursor, -1) == Found(timeline.times[3], "cpu 3 went offline")
+    assert searched(cursor, -1) == FoundMoment(timeline.times[3], "cpu 3 went offline")
     cursor.go_to(0)
-    assert searched(cursor, 1) == Found(timeline.times[3], "cpu 3 went offline")
+    assert searched(cursor, 1) == FoundMoment(timeline.times[3], "cpu 3 went offline")
     cursor.go_to(3)
-    assert searched(cursor, 1) == Found(timeline.times[8], "mark 1")
+    assert searched(cursor, 1) == FoundMoment(timeline.times[8], "mark 1")
     cursor.go_to(8)
     assert searched(cursor, 1) is None
 

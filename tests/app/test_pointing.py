@@ -10,7 +10,7 @@ from drawn_tasks import DrawnTasksScreen
 from test_tasks_screen import Tasks, laptop, tasks
 from textual.widgets import Static
 
-from turbotui.app.command_lines_window import ActsWindow
+from turbotui.app.command_lines_window import CommandLinesWindow
 from turbotui.features.cpus.map_screen import MapScreen
 from turbotui.features.cpus.table_screen import TableBase
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
@@ -117,7 +117,7 @@ async def test_a_command_line_is_copied_and_none_is_run() -> None:
         pid = found.rows[0].split()[0]
         await found.press("X")
         window = found.app.screen
-        assert isinstance(window, ActsWindow)
+        assert isinstance(window, CommandLinesWindow)
         listing = window.query_one(Listing)
         assert f"kill -TERM {pid}" in listing.text
         assert "(SIMULATED machine laptop-old)" in window.heading

@@ -20,7 +20,7 @@ from turbotui.diagnosis.limited_rules import limited
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import Certainty, NoFinding, Observed
 from turbotui.features.dashboard.verb import with_own_profile
-from turbotui.features.fleet.settings import SETTINGS, own_fleet
+from turbotui.features.fleet.settings import SETTINGS, fleet_settings
 from turbotui.widgets.profiles import Profile, Profiles
 
 VIEW = Profile("cpus", ("CPU",), (), "", reverse=False, group=("cpu",), filter="", interval=1.0, theme="calm")
@@ -48,7 +48,7 @@ class TestExample:
         assert [request.table for _, request in found.alerts] == ["", "", "groups"]
         assert found.row_thresholds["tasks"]
         assert all(re.search(rf"(?m)^(# )?{name} = ", EXAMPLE) for name in VALUES)
-        assert not own_fleet(found).problems
+        assert not fleet_settings(found).problems
         fleet = EXAMPLE.partition("[fleet]")[2].partition("\n[")[0]
         assert all(re.search(rf"(?m)^(# )?{name} = ", fleet) for name in SETTINGS)
 

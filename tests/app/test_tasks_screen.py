@@ -33,7 +33,7 @@ from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.recording.rows import IntervalRows
 from turbotui.sampling.energy import Energy
 from turbotui.sampling.frame import Frame
@@ -388,7 +388,7 @@ async def test_nothing_is_opened_before_the_screen_is_shown() -> None:
 
 
 def test_lost_samples_are_on_top_of_the_screen() -> None:
-    choice = TaskSampling(Mode.CPUS, When.SWITCHES, 11, ())
+    choice = TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, 11, ())
     everything = Application("all", everything=True)
     snapshot = TaskSnapshot(
         SnapshotRequest(), (Report(everything, choice, seconds=1.0, lost=1234, names=choice.names),)

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain
-from turbotui.features.topdown.followed_rows import MovingRowsReady
+from turbotui.features.topdown.followed_rows import FollowedRowsReady
 from turbotui.features.topdown.screen import TopdownScreen
 from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.simulated.host import SimulatedHost
@@ -189,14 +189,14 @@ async def test_what_is_opened_of_a_thread_stays_open_until_the_thread_has_ended(
         assert chosen is not None
         tid = content.value_of("TID", chosen)
         assert isinstance(tid, int)
-        screen.post_message(MovingRowsReady(ThreadInterval((), 1.0), None, watch))  # it left the busiest just then
+        screen.post_message(FollowedRowsReady(ThreadInterval((), 1.0), None, watch))  # it left the busiest just then
         await pilot.pause()
         assert screen.table.current == chosen
         assert f" {tid} › " in below(screen)
         now = screen.table.content
         assert now is not None
         assert now.value_of("GSlots", chosen) is None
-        screen.post_message(MovingRowsReady(ThreadInterval((), 1.0, gone=tid), None, watch))
+        screen.post_message(FollowedRowsReady(ThreadInterval((), 1.0, gone=tid), None, watch))
         await pilot.pause()
         assert isinstance(pilot.app, TurbotuiApp)
         assert f"{tid} has ended: what was opened of it is closed" in text_of(pilot.app, "status")
@@ -217,7 +217,7 @@ async def test_an_opened_thread_stays_open_when_another_one_becomes_the_first_ro
         assert screen.table.current == chosen
         others = tuple(one for one in interval.threads if ("thread", one.thread.tid) != chosen)
         assert others
-        screen.post_message(MovingRowsReady(replace(interval, threads=others), None, moving.source))
+        screen.post_message(FollowedRowsReady(replace(interval, threads=others), None, moving.source))
         await pilot.pause()
         now = screen.table.content
         assert now is not None

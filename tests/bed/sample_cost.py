@@ -13,7 +13,7 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.signals import Behavior
-from turbotui.sampling.answers import Work
+from turbotui.sampling.answers import ReadRequest
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.plan import make_plan
 from turbotui.sampling.workers import Worker
@@ -53,7 +53,7 @@ def main() -> None:
     # a CPU that is not the reading one of its package reads its own and its core's signals only
     wanted = frozenset(per_cpu[:count])
     plan = make_plan(machine, capabilities, wanted)
-    work = Work(plan.tasks[0], (), machine, lambda _answer: None)
+    work = ReadRequest(plan.tasks[0], (), machine, lambda _answer: None)
     worker = Worker("measured", ())
     worker._serve(work)
     user = resource.getrusage(resource.RUSAGE_THREAD)

@@ -15,7 +15,7 @@ from turbotui.machine.topology import CpuPlace
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, cpu_row
-from turbotui.sampling.answers import Work
+from turbotui.sampling.answers import ReadRequest
 from turbotui.sampling.assembly import Assembler, Tick
 from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.frame import Frame
@@ -122,7 +122,7 @@ def measure(model: CpuModel, given: Given, places: Sequence[CpuPlace] = ()) -> M
     assert not plan.dropped
     assembler = Assembler(here.topology, capabilities, plan, WrapCounter(), Liveness())
     worker = Worker("test", ())
-    work = Work(tuple(task for tasks in plan.tasks.values() for task in tasks), plan.shared, here, print)
+    work = ReadRequest(tuple(task for tasks in plan.tasks.values() for task in tasks), plan.shared, here, print)
     snapshots = []
     for seq in range(2):
         if seq:

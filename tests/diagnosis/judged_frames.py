@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from watched_machines import frames_of_machine
 
-from turbotui.diagnosis.rules import JudgedFrame, Seen
+from turbotui.diagnosis.rules import JudgedFrame, LookResults
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -59,9 +59,9 @@ class MadeFrame(JudgedFrame):
 
 def made(shape: str = "guest", *, whole: Mapping[ColumnId, float] | None = None,
          cpus: Mapping[ColumnId, Mapping[int, float]] | None = None,
-         words: Mapping[ColumnId, Mapping[int, str]] | None = None, seen: Seen | None = None,
+         words: Mapping[ColumnId, Mapping[int, str]] | None = None, seen: LookResults | None = None,
          lacks: ColumnId = "", measured: int | None = None, seconds: float = 1.0) -> MadeFrame:
     """A moment with these numbers, and no others."""
     frame = frames(shape, measured=measured, seconds=seconds)[-1]
-    return MadeFrame(frame, catalog_for(frame.capabilities.signals), seen=seen or Seen(), whole=whole or {},
+    return MadeFrame(frame, catalog_for(frame.capabilities.signals), seen=seen or LookResults(), whole=whole or {},
                      cpus=cpus or {}, words=words or {}, lacks=lacks)

@@ -9,7 +9,7 @@ from judged_frames import made
 
 from turbotui.diagnosis.placement_look import placement
 from turbotui.diagnosis.rule_table import RULES
-from turbotui.diagnosis.rules import Observed, Seen
+from turbotui.diagnosis.rules import LookResults, Observed
 from turbotui.machine.host import HostError
 from turbotui.simulated import SimulatedHost, simulated_host
 
@@ -54,7 +54,7 @@ def test_the_finding_on_efficiency_cores_has_the_reason() -> None:
     found = rule.judge(made(
         "laptop", cpus={"Busy%": {cpu: 2.0 if cpu < 12 else 95.0 for cpu in range(22)}},
         words={"Type": {cpu: "P" if cpu < 12 else "E" for cpu in range(22)}},
-        seen=Seen(placement="firmware takes the work for idle"),
+        seen=LookResults(placement="firmware takes the work for idle"),
     ))  # fmt: skip
     assert isinstance(found, Observed)
     assert found.sentence.endswith("2 % busy; firmware takes the work for idle")

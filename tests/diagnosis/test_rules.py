@@ -6,7 +6,7 @@ import pytest
 from judged_frames import MadeFrame, made
 
 from turbotui.diagnosis.rule_table import RULES
-from turbotui.diagnosis.rules import Certainty, NoFinding, Observed, PressedGroup, Seen, ThrottledGroup
+from turbotui.diagnosis.rules import Certainty, LookResults, NoFinding, Observed, PressedGroup, ThrottledGroup
 from turbotui.quantities.catalog import STATIC_COLUMNS
 
 BY_ID = {rule.id: rule for rule in RULES}
@@ -84,15 +84,15 @@ def test_more_tasks_than_cpus_by_what_is_known() -> None:
 def test_a_quota_is_told_of_the_group_that_stands_still_most() -> None:
     own = {"Throttled%": 20.0, "Quota": 1.5}
     assert "program's control group (1.50 CPUs) was used up in 20 %" in found("quota", made(whole=own)).sentence
-    db = Seen(groups=True, throttled=ThrottledGroup("/db.service", 80.0, 2.0))
+    db = LookResults(groups=True, throttled=ThrottledGroup("/db.service", 80.0, 2.0))
     quota = found("quota", made(whole=own, seen=db))
     assert quota.who == ("/db.service",)
     assert quota.lost == pytest.approx(0.4)
-    counted = Seen(groups=True, throttled=ThrottledGroup("/db.service", 80.0, 2.0, stood=1.0))
+    counted = LookResults(groups=True, throttled=ThrottledGroup("/db.service", 80.0, 2.0, stood=1.0))
     assert found("quota", made(whole={"Load%": 75.0}, seen=counted)).lost == pytest.approx(0.25)  # of 4 CPUs 3 work
-    less = Seen(groups=True, throttled=ThrottledGroup("/db.service", 15.0, 2.0, stood=0.3))  # one period fewer
+    less = LookResults(groups=True, throttled=ThrottledGroup("/db.service", 15.0, 2.0, stood=0.3))  # one period fewer
     assert found("quota", made(whole={**own, "Load%": 75.0}, seen=less)).who == ("/db.service",)
-    assert BY_ID["quota"].judge(made(seen=Seen(groups=True))) is NoFinding.CLEAR
+    assert BY_ID["quota"].judge(made(seen=LookResults(groups=True))) is NoFinding.CLEAR
 
 
 def test_memory_that_is_short_and_swap_that_is_read_back() -> None:
@@ -116,7 +116,7 @@ def test_memory_that_is_short_and_swap_that_is_read_back() -> None:
 
 
 def test_memory_that_is_short_while_much_is_left_is_a_group_s_limit() -> None:
-    seen = Seen(pressed={"memory": PressedGroup("/db.service", 40.0)})
+    seen = LookResults(pressed={"memory": PressedGroup("/db.service", 40.0)})
     short = found("memory", made(whole={"PSImem%": 15.0, "PSImemFull%": 10.0, "MemAvail%": 95.0}, seen=seen))
     assert short.sentence.endswith("95 % of memory is available, so what is short is a control group's limit")
     assert "MemoryMax" in short.remedy
@@ -178,7 +178,7 @@ def test_one_saturated_cpu_while_others_idle() -> None:
 def test_a_thread_that_wanders_is_found_by_its_own_time() -> None:
     wandering = {"Busy%": {0: 60.0, 1: 45.0, 2: 0.0, 3: 0.0}}
     assert BY_ID["one-cpu"].judge(made(cpus=wandering)) is NoFinding.CLEAR
-    thread = found("one-cpu", made(cpus=wandering, seen=Seen(busiest=("python3 4711", 0.99))))
+    thread = found("one-cpu", made(cpus=wandering, seen=LookResults(busiest=("python3 4711", 0.99))))
     assert thread.sure is Certainty.CERTAIN
     assert "python3 4711, uses 99 % of a CPU" in thread.sentence
     assert thread.sentence.endswith("while the 4 CPUs together are 26 % busy")

@@ -15,11 +15,11 @@ from turbotui.machine.ip_records import (
     KERNEL,
     UNMAPPED,
     AddressSpaces,
-    Began,
     CodeFile,
+    FileMapped,
     IpSample,
-    Mapped,
-    Missed,
+    ProcessBegan,
+    RecordsMissed,
     parse_ip_records,
 )
 from turbotui.machine.perf_records import RecordError
@@ -40,8 +40,8 @@ def test_records_are_read_by_their_layout() -> None:
             + _record(2, 0, struct.pack("=QQ", 3, 12) + _TRAILER)
             + _record(4, 0, b"\0" * 40))
     assert list(parse_ip_records(data)) == [
-        IpSample(60, 3, 7, 0x1234, False, 1000), Mapped(50, 7, 0x1000, 0x2000, 0x400, 99, "/bin/␛true"),
-        Began(50, 9, 7), Began(50, 7, 7), Missed(50, 12)]
+        IpSample(60, 3, 7, 0x1234, False, 1000), FileMapped(50, 7, 0x1000, 0x2000, 0x400, 99, "/bin/␛true"),
+        ProcessBegan(50, 9, 7), ProcessBegan(50, 7, 7), RecordsMissed(50, 12)]
 
 
 @given(st.binary(max_size=200), st.integers(0, 20))
@@ -56,21 +56,21 @@ def test_any_bytes_are_records_or_an_error(body: bytes, kind: int) -> None:
 
 def test_a_sample_lies_in_what_was_mapped_then() -> None:
     spaces = AddressSpaces()
-    spaces.take(Mapped(1, 7, 0x1000, 0x1000, 0x400, 99, "/bin/one"))
+    spaces.take(FileMapped(1, 7, 0x1000, 0x1000, 0x400, 99, "/bin/one"))
     sample = IpSample(2, 3, 7, 0x1010, False, 5)
     assert spaces.place(sample) == (CodeFile("/bin/one", 99), 0x410)
     assert spaces.place(sample._replace(ip=0x2000)) == (UNMAPPED, 0)
     assert spaces.place(sample._replace(pid=8)) == (UNMAPPED, 0)
     assert spaces.place(sample._replace(kernel=True)) == (KERNEL, 0)
-    spaces.take(Began(3, 8, 7))  # fork(2) copies
-    spaces.take(Began(4, 7, 7))  # exec(2) begins anew
+    spaces.take(ProcessBegan(3, 8, 7))  # fork(2) copies
+    spaces.take(ProcessBegan(4, 7, 7))  # exec(2) begins anew
     assert spaces.place(sample._replace(pid=8))[0].path == "/bin/one"
     assert spaces.place(sample) == (UNMAPPED, 0)
-    spaces.take(Mapped(5, 8, 0x0800, 0x1000, 0, 1, "/bin/two"))  # over a part of it
+    spaces.take(FileMapped(5, 8, 0x0800, 0x1000, 0, 1, "/bin/two"))  # over a part of it
     assert spaces.place(sample._replace(pid=8))[0].path == "/bin/two"
     spaces.take(sample._replace(pid=8))
     spaces.take(sample._replace(pid=8))
-    spaces.take(Missed(6, 4))
+    spaces.take(RecordsMissed(6, 4))
     assert spaces.weights == {(3, CodeFile("/bin/two", 1), 0x810): (2, 10)}
     assert spaces.lost == 4
 
@@ -78,13 +78,13 @@ def test_a_sample_lies_in_what_was_mapped_then() -> None:
 def test_what_ran_before_is_looked_up_when_it_is_sampled() -> None:
     asked: list[int] = []
 
-    def maps_of(pid: int) -> list[Mapped]:
+    def maps_of(pid: int) -> list[FileMapped]:
         asked.append(pid)
-        return [Mapped(0, pid, 0x1000, 0x1000, 0, 9, "/bin/old")] if pid == 7 else []
+        return [FileMapped(0, pid, 0x1000, 0x1000, 0, 9, "/bin/old")] if pid == 7 else []
 
     spaces = AddressSpaces(maps_of)
     sample = IpSample(2, 3, 7, 0x1010, False, 5)
-    spaces.take(Began(1, 8, 7))  # of a parent that nothing is known of: not taken for a process without mappings
+    spaces.take(ProcessBegan(1, 8, 7))  # of a parent that nothing is known of: not taken for a process without mappings
     for _ in range(3):
         spaces.take(sample)
     spaces.take(sample._replace(kernel=True))

@@ -14,7 +14,7 @@ import pytest
 from patience import PATIENCE
 
 from turbotui.machine.host import HostKind
-from turbotui.machine.launching import Held, NotRunError
+from turbotui.machine.launching import HeldCommand, NotRunError
 from turbotui.machine.linux import DESCRIPTORS_AT_START, LinuxHost
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ def limit() -> Iterator[None]:
 
 def printed(words: list[str]) -> str:
     read_end, write_end = os.pipe()
-    held = Held(words, write_end)
+    held = HeldCommand(words, write_end)
     os.close(write_end)
     held.go()
     with open(read_end, encoding="ascii") as lines:
@@ -57,19 +57,19 @@ def test_a_writer_ends_when_its_reader_has_gone() -> None:
 
 @pytest.mark.parametrize(("word", "said"), [("/no/such/program", "/no/such/program"), ("", "the empty command")])
 def test_a_command_that_cannot_be_run_says_why(word: str, said: str) -> None:
-    held = Held([word])
+    held = HeldCommand([word])
     with pytest.raises(NotRunError, match=f"{said} cannot be run: No such file"):
         held.go()
 
 
 def test_held_commands_are_given_up_in_any_order() -> None:
-    first, second = Held(["true"]), Held(["true"])
+    first, second = HeldCommand(["true"]), HeldCommand(["true"])
     first.close()
     second.close()
 
 
 def test_what_ended_a_command_is_told_by_signal() -> None:
-    held = Held(["sh", "-c", "kill -9 $$"])
+    held = HeldCommand(["sh", "-c", "kill -9 $$"])
     held.go()
     assert held.wait() == -9
 

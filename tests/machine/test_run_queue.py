@@ -5,32 +5,32 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.machine.tasks.run_queue import IDLE, Left, RunQueue, Waited, all_of
+from turbotui.machine.tasks.run_queue import IDLE, LeaveReason, RunQueue, WaitSums, all_of
 
 A, B, C = 101, 102, 103
 
 
 def test_a_thread_that_was_pushed_off_waits_until_it_is_back() -> None:
     queue = RunQueue()
-    queue.switched(100, A, B, Left.PUSHED)
-    queue.switched(350, B, A, Left.ASLEEP)
+    queue.switched(100, A, B, LeaveReason.PUSHED)
+    queue.switched(350, B, A, LeaveReason.ASLEEP)
     found = queue.take(400)
-    assert found[A] == Waited(queued=250, times=1, longest=250, pushed=1, pushers={B: 1})
-    assert found[B] == Waited(asleep=50)
+    assert found[A] == WaitSums(queued=250, times=1, longest=250, pushed=1, pushers={B: 1})
+    assert found[B] == WaitSums(asleep=50)
 
 
 def test_from_wake_up_to_cpu_is_a_wait_that_nobody_is_to_blame_for() -> None:
     queue = RunQueue()
-    queue.switched(100, A, IDLE, Left.ASLEEP)
+    queue.switched(100, A, IDLE, LeaveReason.ASLEEP)
     queue.woken(600, A)
-    queue.switched(610, IDLE, A, Left.PUSHED)
-    assert queue.take(700) == {A: Waited(queued=10, times=1, longest=10, asleep=500)}
+    queue.switched(610, IDLE, A, LeaveReason.PUSHED)
+    assert queue.take(700) == {A: WaitSums(queued=10, times=1, longest=10, asleep=500)}
 
 
 def test_storage_sleep_and_quota_are_told_apart() -> None:
     queue = RunQueue()
-    queue.switched(0, A, B, Left.STORAGE)
-    queue.switched(0, C, IDLE, Left.PUSHED)
+    queue.switched(0, A, B, LeaveReason.STORAGE)
+    queue.switched(0, C, IDLE, LeaveReason.PUSHED)
     queue.woken(70, A)
     queue.runs(80, A)
     queue.runs(90, C)
@@ -42,14 +42,14 @@ def test_storage_sleep_and_quota_are_told_apart() -> None:
 
 def test_without_wake_ups_a_sleep_is_no_wait() -> None:
     queue = RunQueue()
-    queue.switched(0, A, B, Left.AWAY)
+    queue.switched(0, A, B, LeaveReason.AWAY)
     queue.runs(500, A)
-    assert queue.take(600).get(A, Waited()).queued == 0
+    assert queue.take(600).get(A, WaitSums()).queued == 0
 
 
 def test_a_second_wake_up_begins_no_second_wait() -> None:
     queue = RunQueue()
-    queue.switched(0, A, B, Left.PUSHED)
+    queue.switched(0, A, B, LeaveReason.PUSHED)
     queue.woken(40, A)
     queue.runs(100, A)
     assert queue.take(100)[A].longest == 100
@@ -57,17 +57,17 @@ def test_a_second_wake_up_begins_no_second_wait() -> None:
 
 def test_a_wait_that_goes_on_is_in_each_interval_and_its_length_grows() -> None:
     queue = RunQueue()
-    queue.switched(0, A, B, Left.PUSHED)
+    queue.switched(0, A, B, LeaveReason.PUSHED)
     first, second = queue.take(100)[A], queue.take(300)[A]
     assert (first.queued, first.longest, first.times) == (100, 100, 0)
     assert (second.queued, second.longest, second.times) == (200, 300, 0)
     queue.runs(350, A)
-    assert queue.take(400)[A] == Waited(queued=50, times=1, longest=350)
+    assert queue.take(400)[A] == WaitSums(queued=50, times=1, longest=350)
 
 
 def test_after_a_loss_nothing_is_made_up() -> None:
     queue = RunQueue()
-    queue.switched(0, A, B, Left.PUSHED)
+    queue.switched(0, A, B, LeaveReason.PUSHED)
     queue.lost()
     queue.runs(1_000_000, A)
     assert queue.take(1_000_000)[A].queued == 0
@@ -75,19 +75,19 @@ def test_after_a_loss_nothing_is_made_up() -> None:
 
 def test_a_thread_that_ended_waits_for_nothing() -> None:
     queue = RunQueue()
-    queue.switched(0, A, B, Left.ENDED)
+    queue.switched(0, A, B, LeaveReason.ENDED)
     assert A not in queue.take(1000)
 
 
 def test_waits_of_several_threads_are_added_and_the_greatest_stays() -> None:
-    first = Waited(queued=5, times=1, longest=5, pushers={B: 1, C: 1})
-    total = all_of([first, Waited(queued=7, longest=7, pushers={C: 1})])
+    first = WaitSums(queued=5, times=1, longest=5, pushers={B: 1, C: 1})
+    total = all_of([first, WaitSums(queued=7, longest=7, pushers={C: 1})])
     assert (total.queued, total.times, total.longest, total.pusher) == (12, 1, 7, C)
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.sampled_from([A, B, C]), st.sampled_from([IDLE, A, B, C]),
-                          st.sampled_from(list(Left)), st.booleans()), max_size=60))
-def test_no_thread_waits_longer_than_time_passes(steps: list[tuple[int, int, int, Left, bool]]) -> None:
+                          st.sampled_from(list(LeaveReason)), st.booleans()), max_size=60))
+def test_no_thread_waits_longer_than_time_passes(steps: list[tuple[int, int, int, LeaveReason, bool]]) -> None:
     queue, now = RunQueue(), 0
     for step, before, after, left, wakes in steps:
         now += step

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from turbotui.machine.tasks.run_queue import Left, Waited
+from turbotui.machine.tasks.run_queue import LeaveReason, WaitSums
 from turbotui.machine.tasks.wait_times import SwitchReader, TracepointReader, WaitRecords, layout, left_by
 
 # Formats of Linux 6.18, x86-64, without their print lines
@@ -70,42 +70,44 @@ def lost(count: int) -> bytes:
 OUT, PUSHED = 1 << 13, 1 << 14
 
 
-def waited(records: WaitRecords, *blocks: bytes, began: int = LATE, now: int = LATE) -> dict[int, Waited]:
+def waited(records: WaitRecords, *blocks: bytes, began: int = LATE, now: int = LATE) -> dict[int, WaitSums]:
     records.take(iter(blocks), began)
     return dict(records.queue.take(now))
 
 
 @pytest.mark.parametrize(("state", "left"), [
-    (0x0, Left.PUSHED), (0x100, Left.PUSHED), (0x1000, Left.PUSHED), (0x1, Left.ASLEEP), (0x2, Left.STORAGE),
-    (0x82, Left.STORAGE), (0x80, Left.ASLEEP), (0x4, Left.ASLEEP), (0x10, Left.ENDED), (0x20, Left.ENDED),
+    (0x0, LeaveReason.PUSHED), (0x100, LeaveReason.PUSHED), (0x1000, LeaveReason.PUSHED), (0x1, LeaveReason.ASLEEP),
+    (0x2, LeaveReason.STORAGE),
+    (0x82, LeaveReason.STORAGE), (0x80, LeaveReason.ASLEEP), (0x4, LeaveReason.ASLEEP), (0x10, LeaveReason.ENDED),
+    (0x20, LeaveReason.ENDED),
 ])
-def test_states_as_the_kernel_writes_them(state: int, left: Left) -> None:
+def test_states_as_the_kernel_writes_them(state: int, left: LeaveReason) -> None:
     assert left_by(state) is left
 
 
 def test_tracepoints_say_what_a_thread_waits_for_and_until_when() -> None:
     found = waited(WaitRecords(traced()), switch(100, A, 2, B) + wake(400, A) + switch(450, B, 0x100, A) +
                    switch(500, A, 0x10, B))
-    assert found[A] == Waited(queued=50, times=1, longest=50, storage=300)
-    assert found[B] == Waited(queued=50, times=1, longest=50, pushed=1, pushers={A: 1})
+    assert found[A] == WaitSums(queued=50, times=1, longest=50, storage=300)
+    assert found[B] == WaitSums(queued=50, times=1, longest=50, pushed=1, pushers={A: 1})
 
 
 def test_rings_are_brought_into_one_order() -> None:
     """The wake-up is in another CPU's ring than the switches around it."""
     found = waited(WaitRecords(traced()), switch(100, A, 1, B) + switch(900, B, 1, A), wake(300, A), now=900)
-    assert found[A] == Waited(queued=600, times=1, longest=600, asleep=200)
+    assert found[A] == WaitSums(queued=600, times=1, longest=600, asleep=200)
 
 
 def test_what_came_after_the_look_began_waits_for_the_rings_that_were_emptied_before() -> None:
     records = WaitRecords(traced())
     assert waited(records, switch(100, A, 1, B) + switch(900, B, 1, A), began=500, now=500)[A].asleep == 400
-    assert waited(records, wake(600, A), now=1000)[A] == Waited(queued=300, times=1, longest=300, asleep=100)
+    assert waited(records, wake(600, A), now=1000)[A] == WaitSums(queued=300, times=1, longest=300, asleep=100)
 
 
 def test_records_of_switches_alone_know_who_was_pushed_off() -> None:
     found = waited(WaitRecords(SwitchReader()), record(100, A, B, OUT | PUSHED) + record(101, B, A, 0) +
                    record(600, B, A, OUT) + record(601, A, B, 0))
-    assert found[A] == Waited(queued=500, times=1, longest=500, pushed=1, pushers={B: 1})
+    assert found[A] == WaitSums(queued=500, times=1, longest=500, pushed=1, pushers={B: 1})
     assert B not in found, "nobody knows when it will have been woken"
 
 

@@ -14,7 +14,7 @@ from turbotui.app.plain_help import plain_help
 from turbotui.errors import UsageError
 from turbotui.machine.signal_guard import ENDING
 from turbotui.opening.readings import OpeningReading
-from turbotui.opening.waiting import LeftError, Opening
+from turbotui.opening.waiting import Opening, UserLeftError
 
 MACHINE = OpeningReading("node7", "6.12.1", "Intel(R) Xeon(R) w9-3595X", (1.5, 0.5, 0.25), "3/412", (1 << 20, 4 << 20),
                 {0: (50, 100), 1: (10, 100)})
@@ -49,7 +49,7 @@ def test_a_key_leaves_though_the_machine_never_answers(keys: bytes) -> None:
             person()  # before anybody listens
         with Opening(screen.terminal, _look, plain_help) as opening:
             acting = _beside(screen, (lambda: None) if early else person)
-            with pytest.raises(LeftError) as left:
+            with pytest.raises(UserLeftError) as left:
                 opening.wait_for(_never, "Looking")
         acting.join()
         assert left.value.exit_status == 0
@@ -82,7 +82,7 @@ def test_help_opens_and_closes_though_the_machine_never_answers() -> None:
 
         with Opening(screen.terminal, _look, plain_help) as opening:
             acting = _beside(screen, person)
-            with pytest.raises(LeftError):
+            with pytest.raises(UserLeftError):
                 opening.wait_for(_never, "Looking")
         acting.join()
 
@@ -140,7 +140,7 @@ def test_a_signal_leaves_with_the_terminal_restored(number: signal.Signals) -> N
 
         with Opening(screen.terminal, _look, plain_help) as opening:
             acting = _beside(screen, person)
-            with pytest.raises(LeftError):
+            with pytest.raises(UserLeftError):
                 opening.wait_for(_never, "Looking")
         acting.join()
         assert opening.asked_to_leave()
@@ -160,7 +160,7 @@ def test_a_terminal_that_is_gone_ends_it() -> None:
     screen = Screen()
     with Opening(screen.terminal, _look, plain_help) as opening:
         os.close(screen.master)
-        with pytest.raises(LeftError) as left:
+        with pytest.raises(UserLeftError) as left:
             opening.wait_for(_never, "Looking")
     assert left.value.exit_status == 4
     os.close(screen.slave)
@@ -177,6 +177,6 @@ def test_the_bars_move_while_it_waits() -> None:
 
         with Opening(screen.terminal, lambda: next(looks, last), plain_help) as opening:
             acting = _beside(screen, person)
-            with pytest.raises(LeftError):
+            with pytest.raises(UserLeftError):
                 opening.wait_for(_never, "Looking")
         acting.join()

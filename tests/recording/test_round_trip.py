@@ -15,7 +15,7 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.scope import Scope
 from turbotui.recording.recorder import Recorder
-from turbotui.sampling.evidence import evidence, worked
+from turbotui.sampling.evidence import cell_arithmetic, evidence
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
 
@@ -46,7 +46,8 @@ def answers_of(frame: Frame) -> dict[tuple[str, Scope], object]:
                  frame.partial(column, row), frame.disputed(column, row)) for row in (rows[0], rows[-1])
             ]
         row = frame.topology.rows(column.scope)[0]
-        found[f"evidence of {column.id}", column.scope] = (worked(frame, column, row), evidence(frame, column, row))
+        found[f"evidence of {column.id}", column.scope] = (cell_arithmetic(frame, column, row), evidence(frame, column,
+                                                                                                         row))
     return found
 
 

@@ -25,7 +25,7 @@ from turbotui.recording.json_values import packed
 from turbotui.recording.machine_facts import header_facts, header_of
 from turbotui.remote.links import LinkError
 from turbotui.remote.session import RemoteSession
-from turbotui.remote.ssh import SshWay
+from turbotui.remote.ssh import SshConnector
 from turbotui.sampling.frame import Frame
 
 ROOT = Path(__file__).parents[2]
@@ -135,7 +135,7 @@ def test_a_machine_is_watched_lost_and_found_again(server: Server, remote: str) 
         troubles.append(session.trouble)
         return stopped.is_set()
 
-    session = RemoteSession(SshWay("node7", WORDS, remote=remote, program=server.ssh()), LinuxHost(), pause=pause)
+    session = RemoteSession(SshConnector("node7", WORDS, remote=remote, program=server.ssh()), LinuxHost(), pause=pause)
     assert session.machine.host.name == "laptop-old"
     session.want(["Busy%"])
     session.start(frames.append)
@@ -161,7 +161,7 @@ def test_what_openssh_says_is_understood(server: Server, remote: str) -> None:
 
     def sentence(key: str = "user", program: str = remote) -> str:
         with pytest.raises(LinkError) as caught:
-            RemoteSession(SshWay("node7", WORDS, remote=program, program=server.ssh(key)), LinuxHost())
+            RemoteSession(SshConnector("node7", WORDS, remote=program, program=server.ssh(key)), LinuxHost())
         return str(caught.value)
 
     assert "does not let this user in without a password" in sentence("other")
@@ -179,7 +179,7 @@ def test_a_later_version_there_is_named(server: Server, tmp_path: Path) -> None:
     (tmp_path / "later").write_text(f"#!/bin/sh\ncat {tmp_path}/stream\nexec sleep 1000\n")
     (tmp_path / "later").chmod(0o755)
     with pytest.raises(RecordingError, match=r"turbotui 9\.1 in version 99 of the format"):
-        RemoteSession(SshWay("node7", remote=str(tmp_path / "later"), program=server.ssh()), LinuxHost())
+        RemoteSession(SshConnector("node7", remote=str(tmp_path / "later"), program=server.ssh()), LinuxHost())
 
 
 def test_the_verb_prints_what_is_read_there(

@@ -27,7 +27,7 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.recording.stream_writer import Gap
 from turbotui.remote.incoming import Arrival, Incoming, Received
-from turbotui.remote.links import LinkError, SocketWay
+from turbotui.remote.links import LinkError, SocketConnector
 from turbotui.remote.requests import request_line
 from turbotui.remote.server import MOST_OF_ONE_USER, Admission, Peer, SocketClient, peer_of
 from turbotui.remote.session import RemoteSession
@@ -256,7 +256,7 @@ def test_a_screen_reads_through_it_and_outlives_a_kill_of_the_collector(folder: 
         return stopped.is_set()
 
     with collector(path) as process:
-        session = RemoteSession(SocketWay(str(path)), LinuxHost(), pause=pause)
+        session = RemoteSession(SocketConnector(str(path)), LinuxHost(), pause=pause)
         frames: list[Frame] = []
         session.want(["IRQ"])
         session.start(frames.append)
@@ -365,8 +365,8 @@ async def late_reading(machine: Machine, frames: list[Frame]) -> None:
 
 def test_a_socket_that_is_not_there_is_a_sentence(folder: Path) -> None:
     with pytest.raises(LinkError, match="there is no socket"):
-        SocketWay(str(folder / "none")).open()
+        SocketConnector(str(folder / "none")).open()
     with closing(socket.socket(socket.AF_UNIX)) as dead:
         dead.bind(str(folder / "dead"))
     with pytest.raises(LinkError, match="nobody listens"):
-        SocketWay(str(folder / "dead")).open()
+        SocketConnector(str(folder / "dead")).open()

@@ -21,7 +21,7 @@ from turbotui.recording.json_values import packed
 from turbotui.recording.machine_facts import header_facts, header_of
 from turbotui.remote.links import LinkError
 from turbotui.remote.session import RemoteSession
-from turbotui.remote.ssh import SshWay, failure_of
+from turbotui.remote.ssh import SshConnector, failure_of
 from turbotui.sampling.frame import Frame
 
 ROOT = Path(__file__).parents[2]
@@ -64,20 +64,20 @@ def failing(folder: Path, status: int, said: str) -> str:
 def test_each_failure_is_a_sentence(case: str, tmp_path: Path) -> None:
     status, said, sentence = FAILURES[case]
     with pytest.raises(LinkError) as caught:
-        RemoteSession(SshWay("node7", program=failing(tmp_path, status, said)), LinuxHost())
+        RemoteSession(SshConnector("node7", program=failing(tmp_path, status, said)), LinuxHost())
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_without_ssh(tmp_path: Path) -> None:
     with pytest.raises(LinkError, match=r"there is no .*/ssh on this machine: install OpenSSH's client"):
-        SshWay("node7", program=str(tmp_path / "ssh")).open()
+        SshConnector("node7", program=str(tmp_path / "ssh")).open()
 
 
 def test_an_ssh_that_never_answers_is_given_up(tmp_path: Path) -> None:
     seconds = itertools.count(0, 5)
     with pytest.raises(LinkError, match="no collector's stream came in 20 s"):
-        RemoteSession(SshWay("node7", program=stub(tmp_path, "exec sleep 1000")), LinuxHost(),
+        RemoteSession(SshConnector("node7", program=stub(tmp_path, "exec sleep 1000")), LinuxHost(),
                       clock=lambda: float(next(seconds)))
 
 
@@ -86,13 +86,14 @@ def test_a_turbotui_of_another_version_there_is_named(tmp_path: Path) -> None:
     facts = {**header_facts(header_of(machine)), "format": 99, "version": "9.1"}
     (tmp_path / "stream").write_bytes(framed(Record(RecordKind.HEADER, 0, 0, packed(facts))))
     with pytest.raises(RecordingError, match=r"turbotui 9\.1 in version 99 of the format; this turbotui, .*, reads"):
-        RemoteSession(SshWay("node7", program=stub(tmp_path, f"cat {tmp_path}/stream; exec sleep 1000")), LinuxHost())
+        RemoteSession(SshConnector("node7", program=stub(tmp_path, f"cat {tmp_path}/stream; exec sleep 1000")),
+                      LinuxHost())
 
 
 @pytest.mark.parametrize("host", ["-oProxyCommand=touch owned", "", "-l"])
 def test_a_host_is_no_option(host: str) -> None:
     with pytest.raises(UsageError, match="is no host"):
-        SshWay(host)
+        SshConnector(host)
 
 
 def test_words_reach_the_shell_there_as_they_were_typed(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_words_reach_the_shell_there_as_they_were_typed(tmp_path: Path) -> None:
     (tmp_path / "turbotui").chmod(0o755)
     program = stub(tmp_path, f'cd {tmp_path}; printf "%s\\0" "$@" > argv; export OUT={tmp_path}\n'
                              f'for last; do :; done; PATH={tmp_path}:$PATH exec sh -c "$last"')
-    link = SshWay("user@node7", nasty, program=program).open()
+    link = SshConnector("user@node7", nasty, program=program).open()
     while link.read(PATIENCE):
         pass
     link.why_ended()
@@ -115,10 +116,10 @@ def test_words_reach_the_shell_there_as_they_were_typed(tmp_path: Path) -> None:
 
 
 def test_the_program_there_may_have_words_before_it() -> None:
-    way = SshWay("node7", ["--interval", "1"], remote="sudo -n '/opt/my tools/turbotui'")
+    way = SshConnector("node7", ["--interval", "1"], remote="sudo -n '/opt/my tools/turbotui'")
     assert way.words[-1] == "sudo -n '/opt/my tools/turbotui' collect --requests --interval 1"
     with pytest.raises(UsageError, match="is no command"):
-        SshWay("node7", remote="'unfinished")
+        SshConnector("node7", remote="'unfinished")
 
 
 def test_a_machine_is_watched_lost_and_found_again(tmp_path: Path) -> None:
@@ -135,7 +136,8 @@ def test_a_machine_is_watched_lost_and_found_again(tmp_path: Path) -> None:
         troubles.append(session.trouble)
         return stopped.is_set()
 
-    way = SshWay("user@node7", ["--machine", "laptop-old", "--interval", "0.1", "--show", "Busy%"], program=program)
+    way = SshConnector("user@node7", ["--machine", "laptop-old", "--interval", "0.1", "--show", "Busy%"],
+                       program=program)
     session = RemoteSession(way, LinuxHost(), pause=pause)
     session.want(["IRQ"])
     session.start(frames.append)

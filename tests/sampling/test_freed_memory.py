@@ -17,7 +17,7 @@ from scripted import FakeHost, FakeSource, column, counter, machine_of, sample
 from turbotui.machine.allocator import spare_memory
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Raw
-from turbotui.sampling.answers import Answer, Readings, Work
+from turbotui.sampling.answers import Answer, Readings, ReadRequest
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.evidence import evidence
 from turbotui.sampling.frame import Frame
@@ -105,7 +105,7 @@ def test_a_worker_that_waits_does_not_keep_what_it_read() -> None:
     machine = machine_of(host)
     capabilities = probe_sources(machine, [source])
     answered = threading.Event()
-    seen: list[weakref.ref[Work]] = []
+    seen: list[weakref.ref[ReadRequest]] = []
     worker = Worker("cpu0", ())
 
     def reply(_answer: Answer) -> None:
@@ -127,7 +127,7 @@ def test_a_worker_that_waits_does_not_keep_what_it_read() -> None:
     assert seen[1]() is None
 
 
-class _WeakWork(Work):
+class _WeakWork(ReadRequest):
     """One that can be watched going."""
 
     __slots__ = ("__weakref__",)

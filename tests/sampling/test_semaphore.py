@@ -10,7 +10,7 @@ import pytest
 from scripted import FakeHost, FakeSource, counter, machine_of, place, sample
 
 from turbotui.quantities.signals import Raw, SignalId
-from turbotui.sampling.answers import Answer, Work
+from turbotui.sampling.answers import Answer, ReadRequest
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
@@ -28,15 +28,15 @@ class Noting(Worker):
         self._number = number
         self._began = began
 
-    def take(self, work: Work) -> None:
+    def take(self, work: ReadRequest) -> None:
         self._began.append(self._number)
 
 
-def _work() -> Work:
+def _work() -> ReadRequest:
     def reply(_answer: Answer) -> None:
         raise AssertionError("nobody answers here")
 
-    return Work((), (), machine_of(FakeHost()), reply)
+    return ReadRequest((), (), machine_of(FakeHost()), reply)
 
 
 @pytest.mark.parametrize("together", [1, 3])

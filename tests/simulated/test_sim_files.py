@@ -17,7 +17,7 @@ from turbotui.machine.topology import read_topology
 from turbotui.quantities.scope import Scope
 from turbotui.simulated import SHAPES, SimulatedHost
 from turbotui.simulated.layout import cpu_mask
-from turbotui.simulated.tree import File, Node, Visits, fixed
+from turbotui.simulated.tree import File, FolderCache, Node, fixed
 
 CPUS = "/sys/devices/system/cpu"
 
@@ -308,7 +308,7 @@ def test_folders_of_cpus_forget_what_was_read_and_say_the_same_again() -> None:
         made.append(number)
         return {"id": fixed(number)}
 
-    visits = Visits(2)
+    visits = FolderCache(2)
     folders = [visits.folder(lambda number=number: files(number)) for number in range(4)]  # type: ignore[misc]
     for one in (0, 1, 1, 0, 2, 1, 0, 3, 0):
         found = folders[one].children["id"]

@@ -7,7 +7,7 @@ from fakehost import GUEST, FakeHost, machine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.machine.calibration import Known
+from turbotui.machine.calibration import KnownConstant
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.topology import CpuPlace
@@ -24,8 +24,8 @@ def clocks(model: int, registers: dict[int, int], places: list[CpuPlace]) -> tup
     host = FakeHost(registers={(places[0].cpu, address): value for address, value in registers.items()})
     here = machine(host, CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=model), places)
     single, everyone = turbo_hz(here, circumstances(here))
-    assert isinstance(single, Known)
-    assert isinstance(everyone, Known)
+    assert isinstance(single, KnownConstant)
+    assert isinstance(everyone, KnownConstant)
     return (single.value / 1e6, everyone.value / 1e6), everyone.origin
 
 

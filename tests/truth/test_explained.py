@@ -16,7 +16,7 @@ from turbotui.quantities.formula_text import unrounded
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.traced import evaluated, written
-from turbotui.sampling.evidence import evidence, worked
+from turbotui.sampling.evidence import cell_arithmetic, evidence
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES
 from turbotui.sources.added import added_source
@@ -39,7 +39,7 @@ def check(frame: Frame, column: CounterColumn) -> int:
     """How many cells of a column were worked out again."""
     checked = 0
     for row in some_rows(frame):
-        found = worked(frame, column, row)
+        found = cell_arithmetic(frame, column, row)
         if found.cell is None or isinstance(found.cell, str):
             assert found.term is None
             continue
@@ -77,7 +77,7 @@ def test_the_formula_holds_for_other_numbers_too(shape: str) -> None:
     compared = 0
     for column in watched.columns:
         for row in some_rows(frame):
-            found = worked(frame, column, row)
+            found = cell_arithmetic(frame, column, row)
             if found.term is None:
                 continue
             shaken = {reading: number * (1 - 0.003 * place) for place, (reading, number) in
@@ -163,7 +163,7 @@ def test_a_summary_tells_how_many_instances_it_is_made_of() -> None:
     assert "the sum of 2 x package" in "\n".join(explanation(FrameContent(frame), watts, SYSTEM_ROW))
     assert "the greatest of 112 x core" in "\n".join(explanation(FrameContent(frame), heat, SYSTEM_ROW))
     assert "the mean of 224 x cpu" in "\n".join(explanation(FrameContent(frame), busy, SYSTEM_ROW))
-    sums = substituted(worked(frame, watts, SYSTEM_ROW), evidence(frame, watts, SYSTEM_ROW))
+    sums = substituted(cell_arithmetic(frame, watts, SYSTEM_ROW), evidence(frame, watts, SYSTEM_ROW))
     assert sums.count("/") == 2, "each package's energy stands over its own time"
 
 

@@ -10,7 +10,7 @@ from turbotui.app.modal import Window
 from turbotui.app.watch import Watch
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.segment_lines import Hot, SegmentLines
+from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 
 
 class CategoryKeys(Window[str]):
@@ -32,12 +32,12 @@ class CategoryKeys(Window[str]):
     def on_mount(self) -> None:
         """Show the letters."""
         segments: list[TextSegment] = [(" ", StyleRole.PLAIN)]
-        hot: list[Hot] = []
+        hot: list[ClickableSegment] = []
         at = 1
         gap = 2 if self.app.size.width >= 100 else 1  # all of them fit into 80 characters
         for letter, word, _ in (*CATEGORY_KEYS, ("c", "picker", ())):
             segments += [(letter, StyleRole.KEY), (f" {word}" + " " * gap, StyleRole.PLAIN)]
-            hot.append(Hot(0, at, at + len(word) + 2, f"screen.category('{letter}')"))
+            hot.append(ClickableSegment(0, at, at + len(word) + 2, f"screen.category('{letter}')"))
             at += len(word) + 2 + gap
         self.query_one(SegmentLines).show([segments], hot)
 

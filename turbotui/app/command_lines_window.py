@@ -18,11 +18,11 @@ from turbotui.quantities.moments import time_of_day
 from turbotui.remote.session import RemoteHost
 from turbotui.untrusted import guarded, one_line
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.command_lines import ActLine
+from turbotui.widgets.command_lines import CommandLine
 from turbotui.widgets.listing import Item, Listing
 
 
-class ActsWindow(MenuWindow[str]):
+class CommandLinesWindow(MenuWindow[str]):
     """Returns the copied line, or None.
 
     Args:
@@ -37,13 +37,13 @@ class ActsWindow(MenuWindow[str]):
     ]
 
     DEFAULT_CSS = """
-    ActsWindow > .window { height: 90%; }
-    ActsWindow #about { color: $foreground; border-top: solid $tui-rule; padding: 0; height: 3; }
+    CommandLinesWindow > .window { height: 90%; }
+    CommandLinesWindow #about { color: $foreground; border-top: solid $tui-rule; padding: 0; height: 3; }
     """
 
     hint = "y Enter copy · turbotui runs nothing · Esc close"
 
-    def __init__(self, who: str, lines: Sequence[ActLine], origin: str = "") -> None:
+    def __init__(self, who: str, lines: Sequence[CommandLine], origin: str = "") -> None:
         super().__init__()
         self.heading = f"you may run, for {one_line(who)}{f' ({origin})' if origin else ''}"
         self._lines = {str(at): line for at, line in enumerate(lines)}
@@ -75,7 +75,7 @@ class ActsWindow(MenuWindow[str]):
             self.dismiss(line.words)
 
 
-def show_acts(screen: WatchScreen, who: str, lines: Sequence[ActLine]) -> None:
+def show_command_lines(screen: WatchScreen, who: str, lines: Sequence[CommandLine]) -> None:
     """Let the user choose a command line, copy it, and say what was copied."""
     watch = screen.watch_state
     origin = ", ".join(filter(None, (other_machine(watch), past_moment(watch))))
@@ -85,7 +85,7 @@ def show_acts(screen: WatchScreen, who: str, lines: Sequence[ActLine]) -> None:
             words = f"# {origin}: {words}" if origin else words
             screen.notice(copy_text(screen.app, words, words))
 
-    screen.app.push_screen(ActsWindow(who, lines, origin), chosen)
+    screen.app.push_screen(CommandLinesWindow(who, lines, origin), chosen)
 
 
 def other_machine(watch: Watch) -> str:

@@ -9,14 +9,14 @@ from typing import TypeAlias
 from turbotui.app.actions import Action, Where
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.segment_lines import Hot
+from turbotui.widgets.segment_lines import ClickableSegment
 
 ScreenTab: TypeAlias = tuple[str, str, str]
 """Mode, key and name of a screen."""
 
 
 def footer(actions: Sequence[Action], screens: Sequence[ScreenTab], number: str, width: int, *,
-           worth: int) -> tuple[list[list[TextSegment]], list[Hot]]:
+           worth: int) -> tuple[list[list[TextSegment]], list[ClickableSegment]]:
     """The line of keys, and the places where a click acts.
 
     Args:
@@ -33,19 +33,19 @@ def footer(actions: Sequence[Action], screens: Sequence[ScreenTab], number: str,
     tabs = tabs or next((one for one in forms[2:] if width - _tabs_width(one) >= _keys_width(actions, 0)), forms[-1])
     right = _tabs_width(tabs)
     segments: list[TextSegment] = [(" ", StyleRole.PLAIN)]
-    hot: list[Hot] = []
+    hot: list[ClickableSegment] = []
     at = 1
     for action in _fitting(actions, width - right):
         key = action.shown.partition(" ")[0]
         segments += [(key, StyleRole.KEY), (f" {action.label}  ", StyleRole.DIM)]
         size = _key_width(action)
         target = "app." if Where.APP in action.where else ""
-        hot.append(Hot(0, at, at + size - 1, f"{target}{action.call}"))
+        hot.append(ClickableSegment(0, at, at + size - 1, f"{target}{action.call}"))
         at += size
     segments.append((" " * max(0, width - right - at), StyleRole.PLAIN))
     at = max(at, width - right)
     for segment, call in tabs:
-        hot.append(Hot(0, at, at + len(segment[0]), call))
+        hot.append(ClickableSegment(0, at, at + len(segment[0]), call))
         segments.append(segment)
         at += len(segment[0])
     return [segments], hot

@@ -15,7 +15,7 @@ from turbotui.app.base import WatchScreen
 from turbotui.app.column_requests import RecentScreens
 from turbotui.app.containment import Containment
 from turbotui.app.modal import Window
-from turbotui.app.past import Found, PastEvent, TimeCursor
+from turbotui.app.past import FoundMoment, PastEvent, TimeCursor
 from turbotui.app.past_prompt import past_prompt
 from turbotui.app.player import Player
 from turbotui.app.prompt import Prompt
@@ -270,7 +270,7 @@ class FramesApp(App[int]):
                 self._say(f"Looking {'on' if by > 0 else 'back'}: {looked:,} moments")
                 await asyncio.sleep(0)
                 began = time.monotonic()
-        if isinstance(found, Found):
+        if isinstance(found, FoundMoment):
             cursor.jump(found.time_ns)
             self._show_moment(cursor)
             self._say(found.text)

@@ -123,7 +123,7 @@ class TimeCursor:
         index = self.index
         return self.timeline.times[max(0, index - count + 1):index + 1]
 
-    def search(self, by: int) -> Iterator[Found | None]:
+    def search(self, by: int) -> Iterator[FoundMoment | None]:
         """Look for the next event, or the next moment at which the condition begins to hold.
 
         Args:
@@ -143,7 +143,7 @@ class TimeCursor:
                 if found is not None:
                     return
         if event is not None and edge is not None:
-            yield Found(times[edge], event.text)
+            yield FoundMoment(times[edge], event.text)
 
     def _event(self, by: int, here_ns: int) -> PastEvent | None:
         events = self.events
@@ -152,11 +152,11 @@ class TimeCursor:
         return events[at] if 0 <= at < len(events) else None
 
     def _onsets(self, condition: Condition, times: Sequence[int], here: int, by: int,
-                edge: int | None) -> Iterator[Found | None]:
+                edge: int | None) -> Iterator[FoundMoment | None]:
         """Moments up to the index `edge` at which a condition holds, but not at the moment before."""
         end = edge if edge is not None else len(times) - 1 if by > 0 else 0
         holds = self._holds(times[here], condition) if by > 0 and 0 <= here < len(times) else None
-        later: Found | None = None  # looking back: the moment after the one being checked
+        later: FoundMoment | None = None  # looking back: the moment after the one being checked
         for index in range(here + by, end + by, by):
             yield None
             found = self._holds(times[index], condition)
@@ -170,16 +170,16 @@ class TimeCursor:
         if by < 0 and later is not None and end == 0:
             yield later
 
-    def _holds(self, time_ns: int, condition: Condition) -> Found | None:
+    def _holds(self, time_ns: int, condition: Condition) -> FoundMoment | None:
         frame = self.timeline.frame(time_ns)
         if frame is None or frame.older is None:
             return None
         row = first_row(frame, condition)
-        return None if row is None else Found(time_ns, f"{condition.text} in {row_name(frame.topology, row)}")
+        return None if row is None else FoundMoment(time_ns, f"{condition.text} in {row_name(frame.topology, row)}")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMoment:
     """A moment found by a search.
 
     Attributes:

@@ -9,12 +9,12 @@ from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.running import collect, run_app, settle
 from turbotui.app.settings import read_settings
 from turbotui.machine.linux import LinuxHost
-from turbotui.remote.links import Way
+from turbotui.remote.links import Connector
 from turbotui.remote.session import RemoteSession
 from turbotui.repertoire import Abilities
 
 
-def show_remote(way: Way, abilities: Abilities, *, theme: str | None = None, screen: str = "") -> int:
+def show_remote(way: Connector, abilities: Abilities, *, theme: str | None = None, screen: str = "") -> int:
     """Connect, and show readings until the user leaves.
 
     Args:

@@ -16,7 +16,7 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 
 
-class Choosing(Protocol):
+class ChoosableColumns(Protocol):
     """A table whose columns the user chooses."""
 
     @property
@@ -46,7 +46,7 @@ class RowPicker(PickWindow):
     RowPicker #about { height: 6; }
     """
 
-    def __init__(self, table: Choosing, current: str, arranges: MovableColumns | None = None) -> None:
+    def __init__(self, table: ChoosableColumns, current: str, arranges: MovableColumns | None = None) -> None:
         super().__init__(arranges)
         self._choosing = table
         self.first = current

@@ -16,7 +16,7 @@ from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT
 from turbotui.diagnosis.looks import Looks
-from turbotui.diagnosis.rules import Certainty, Seen
+from turbotui.diagnosis.rules import Certainty, LookResults
 from turbotui.diagnosis.tables import cost_words
 from turbotui.quantities.columns import CounterColumn
 from turbotui.widgets.cells import StyleRole
@@ -174,7 +174,7 @@ class WhyWindow(MenuWindow[str]):
         self.dismiss(None if found is None else found.rule.screen)
 
 
-def _looked(looks: Looks | None, make: Callable[[], Looks]) -> tuple[Seen, Looks]:
+def _looked(looks: Looks | None, make: Callable[[], Looks]) -> tuple[LookResults, Looks]:
     """Read once, on a new thread."""
     found = looks or make()
     return found.look(), found

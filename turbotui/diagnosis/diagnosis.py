@@ -14,7 +14,7 @@ from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT, LimitHistory
 from turbotui.diagnosis.limits import HEAT
 from turbotui.diagnosis.rule_table import RULES
-from turbotui.diagnosis.rules import JudgedFrame, MemoryShare, NoFinding, Observed, Seen, SlownessRule
+from turbotui.diagnosis.rules import JudgedFrame, LookResults, MemoryShare, NoFinding, Observed, SlownessRule
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
@@ -85,7 +85,7 @@ class MachineDiagnosis:
         self._watched = 0.0  # seconds, without a gap
         self.saw_load = False
         self.memory: Callable[[Frame], MemoryShare | NoFinding] | None = None
-        self.seen = Seen()
+        self.seen = LookResults()
 
     def wanted(self, can: Callable[[CounterColumn], bool], *, costly: bool = True) -> tuple[CounterColumn, ...]:
         """The columns to read.

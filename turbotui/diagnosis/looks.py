@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.group_look import GroupLook
 from turbotui.diagnosis.placement_look import placement
-from turbotui.diagnosis.rules import Seen
+from turbotui.diagnosis.rules import LookResults
 from turbotui.diagnosis.task_look import TaskLook
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.process_stats import ProcessStat, ProcessStats
@@ -22,7 +22,7 @@ class Looks:
         self._tasks = TaskLook(host)
         self._groups = GroupLook(host)
 
-    def look(self, processes: Mapping[int, ProcessStat] | None = None, began_ns: int | None = None) -> Seen:
+    def look(self, processes: Mapping[int, ProcessStat] | None = None, began_ns: int | None = None) -> LookResults:
         """Look at everything, and return what rules need to know.
 
         Args:
@@ -32,7 +32,7 @@ class Looks:
         began_ns = self._host.now_ns() if began_ns is None else began_ns
         self._tasks.look(self._read() if processes is None else processes, began_ns)
         self._groups.look()
-        return Seen(
+        return LookResults(
             self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,
             placement(self._host),
         )  # fmt: skip

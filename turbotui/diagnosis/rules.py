@@ -171,7 +171,7 @@ class PressedGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LookResults:
     """Results of looks at tasks, control groups and settings, which are too expensive for every tick.
 
     Attributes:
@@ -210,7 +210,7 @@ class JudgedFrame:
     catalog: Catalog
     limits: Sequence[LimitVerdict] = ()
     memory: MemoryShare | NoFinding = NoFinding.NOT_ASKED
-    seen: Seen = field(default_factory=Seen)
+    seen: LookResults = field(default_factory=LookResults)
     _numbers: dict[ColumnId, Mapping[RowId, float]] = field(default_factory=dict, repr=False)
 
     def number(self, *names: ColumnId, row: RowId = SYSTEM_ROW) -> float | None:

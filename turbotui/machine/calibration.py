@@ -33,14 +33,14 @@ _WORD = 0xFFFFFFFF  # bits 63:32 of an energy register are reserved (Intel SDM v
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownConstant:
     """A constant and its origin."""
 
     value: float
     origin: str
 
 
-Constant: TypeAlias = Known | Unavailable
+Constant: TypeAlias = KnownConstant | Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def tj_max(machine: Machine, facts: Circumstances) -> Constant:
     if "dtherm" not in machine.model.flags:
         return Unavailable(Reason.NO_HARDWARE, "this CPU has no digital thermal sensor in registers")
     if machine.tcc is not None:
-        return Known(float(machine.tcc), "told by hand: where the processor slows down (TCC)")
+        return KnownConstant(float(machine.tcc), "told by hand: where the processor slows down (TCC)")
     raw = read_msr(machine, _TEMPERATURE_TARGET, facts) if machine.platform.features.has_nhm_msrs else 0
     if isinstance(raw, Unavailable):
         if raw.reason not in (Reason.NO_HARDWARE, Reason.VIRTUALISED):
@@ -137,8 +137,8 @@ def tj_max(machine: Machine, facts: Circumstances) -> Constant:
         raw = 0
     found = raw >> 16 & 0xFF
     if found:
-        return Known(float(found), f"MSR {_TEMPERATURE_TARGET:#x}[23:16]")
-    return Known(float(_GUESSED_TJ_MAX), f"assumed: MSR {_TEMPERATURE_TARGET:#x} does not tell")
+        return KnownConstant(float(found), f"MSR {_TEMPERATURE_TARGET:#x}[23:16]")
+    return KnownConstant(float(_GUESSED_TJ_MAX), f"assumed: MSR {_TEMPERATURE_TARGET:#x} does not tell")
 
 
 def package_limit(machine: Machine, facts: Circumstances) -> tuple[PackageLimit, str]:
@@ -168,7 +168,7 @@ def base_hz(machine: Machine, facts: Circumstances) -> Constant:
     refusals = []
     for attempt in attempts:
         answer = attempt(machine, facts)
-        if isinstance(answer, Known):
+        if isinstance(answer, KnownConstant):
             return answer
         refusals.append(answer)
     remedy = next((why.remedy for why in refusals if why.remedy), "")
@@ -196,7 +196,7 @@ def _base_by_ratio(machine: Machine, facts: Circumstances) -> Constant:
         # a code beyond the table means its fourth entry (turbostat-platforms, BCLK_SLV)
         bus_mhz = SILVERMONT_MHZ[chosen] if chosen < len(SILVERMONT_MHZ) else SILVERMONT_MHZ[3]
         origin += f", bus clock by MSR {_FSB_FREQ:#x}"
-    return Known(ratio * bus_mhz * 1e6, f"{origin}, times {bus_mhz:g} MHz")
+    return KnownConstant(ratio * bus_mhz * 1e6, f"{origin}, times {bus_mhz:g} MHz")
 
 
 def _base_by_cpuid(machine: Machine, facts: Circumstances) -> Constant:
@@ -206,7 +206,7 @@ def _base_by_cpuid(machine: Machine, facts: Circumstances) -> Constant:
     mhz = leaf[0] & 0xFFFF
     if mhz == 0:
         return Unavailable(Reason.NO_HARDWARE, "CPUID 0x16: the base frequency reads 0")
-    return Known(mhz * 1e6, "CPUID 0x16 EAX[15:0]")
+    return KnownConstant(mhz * 1e6, "CPUID 0x16 EAX[15:0]")
 
 
 def _base_by_cpufreq(machine: Machine, _facts: Circumstances) -> Constant:
@@ -223,17 +223,17 @@ def _base_by_cpufreq(machine: Machine, _facts: Circumstances) -> Constant:
             return Unavailable(Reason.FAILED, f"{path.format(cpu=cpu)}: not a number")
     if len(found) != 1 or 0 in found:
         return Unavailable(Reason.NO_HARDWARE, "cpufreq base_frequency differs between kinds of core")
-    return Known(found.pop() * 1e3, path.format(cpu=first_cpu(machine)))
+    return KnownConstant(found.pop() * 1e3, path.format(cpu=first_cpu(machine)))
 
 
 def crystal_hz(machine: Machine, facts: Circumstances) -> Constant:
     """The clock of the crystal behind always-running timers, from CPUID 0x15 ECX or the platform (Intel SDM vol. 2)."""
     leaf = _cpuid(machine, _CPUID_TSC, facts)
     if not isinstance(leaf, Unavailable) and leaf[2]:
-        return Known(float(leaf[2]), "CPUID 0x15 ECX")
+        return KnownConstant(float(leaf[2]), "CPUID 0x15 ECX")
     fixed = machine.platform.features.crystal_hz
     if fixed:
-        return Known(float(fixed), f"this model's crystal of {fixed / 1e6:g} MHz")
+        return KnownConstant(float(fixed), f"this model's crystal of {fixed / 1e6:g} MHz")
     if isinstance(leaf, Unavailable):
         return leaf
     return Unavailable(
@@ -256,7 +256,7 @@ def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
             Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE, "CPUID 0x15: the TSC clock is not told"
         )
     origin = "CPUID 0x15" if crystal.origin.startswith("CPUID") else f"CPUID 0x15 with {crystal.origin}"
-    return Known(crystal.value * numerator / denominator, origin)
+    return KnownConstant(crystal.value * numerator / denominator, origin)
 
 
 def tsc_tweak(machine: Machine, base: Constant, tsc: Constant, facts: Circumstances) -> Constant:
@@ -264,12 +264,12 @@ def tsc_tweak(machine: Machine, base: Constant, tsc: Constant, facts: Circumstan
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "a TSC exists on x86 only")
     if not machine.platform.features.tsc_tweak:
-        return Known(1.0, "this model counts residency in TSC cycles")
+        return KnownConstant(1.0, "this model counts residency in TSC cycles")
     if isinstance(base, Unavailable):
         return base
     if isinstance(tsc, Unavailable):
         return tsc
-    return Known(base.value / tsc.value, f"{base.origin} over {tsc.origin}")
+    return KnownConstant(base.value / tsc.value, f"{base.origin} over {tsc.origin}")
 
 
 def _cpuid(machine: Machine, leaf: int, facts: Circumstances) -> Leaf | Unavailable:

@@ -45,7 +45,7 @@ class IpSample(NamedTuple):
     period: int
 
 
-class Mapped(NamedTuple):
+class FileMapped(NamedTuple):
     """A file, or memory without a file, was mapped executable."""
 
     time: int
@@ -57,7 +57,7 @@ class Mapped(NamedTuple):
     path: str
 
 
-class Began(NamedTuple):
+class ProcessBegan(NamedTuple):
     """A process was forked, or (if `parent` is itself) executed another program."""
 
     time: int
@@ -65,14 +65,14 @@ class Began(NamedTuple):
     parent: int
 
 
-class Missed(NamedTuple):
+class RecordsMissed(NamedTuple):
     """Records for which the ring had no room."""
 
     time: int
     number: int
 
 
-IpRecord = IpSample | Mapped | Began | Missed
+IpRecord = IpSample | FileMapped | ProcessBegan | RecordsMissed
 
 
 def parse_ip_records(data: bytes) -> Iterator[IpRecord]:
@@ -108,15 +108,15 @@ def _record(kind: int, misc: int, body: bytes) -> IpRecord | None:
     if kind == _MMAP2:
         pid, _tid, start, length, offset, _major, _minor, inode, _generation, _prot, _flags = _MAPPED.unpack_from(body)
         raw = body[_MAPPED.size : len(body) - _TRAILER.size].partition(b"\0")[0]
-        return Mapped(time, pid, start, length, offset, inode, one_line(decoded(raw)))
+        return FileMapped(time, pid, start, length, offset, inode, one_line(decoded(raw)))
     if kind == _FORK:
         pid, parent = struct.unpack_from("=II", body)
-        return Began(time, pid, parent) if pid != parent else None
+        return ProcessBegan(time, pid, parent) if pid != parent else None
     if kind == _COMM:
         pid = struct.unpack_from("=I", body)[0]
-        return Began(time, pid, pid) if misc & _EXEC else None
+        return ProcessBegan(time, pid, pid) if misc & _EXEC else None
     count = struct.unpack_from("=Q", body, 0 if kind == _LOST_SAMPLES else 8)[0]
-    return Missed(time, count)
+    return RecordsMissed(time, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +150,12 @@ class AddressSpaces:
         left_out: samples at code positions beyond a million.
     """
 
-    def __init__(self, maps_of: Callable[[int], Iterable[Mapped]] | None = None) -> None:
+    def __init__(self, maps_of: Callable[[int], Iterable[FileMapped]] | None = None) -> None:
         self._maps_of = maps_of
         self._looks: dict[int, int] = {}
         self.tasks: dict[tuple[int, int], int] = {}
         self._starts: dict[int, list[int]] = {}
-        self._maps: dict[int, dict[int, Mapped]] = {}
+        self._maps: dict[int, dict[int, FileMapped]] = {}
         self.weights: dict[tuple[int, CodeFile, int], tuple[int, int]] = {}
         self.lost = 0
         self.left_out = 0
@@ -165,18 +165,18 @@ class AddressSpaces:
         match record:
             case IpSample():
                 self._sample(record)
-            case Mapped():
+            case FileMapped():
                 self._map(record)
-            case Began() if self._maps_of is not None and record.parent not in self._maps:
+            case ProcessBegan() if self._maps_of is not None and record.parent not in self._maps:
                 pass  # the parent is unknown, so its own mappings are looked up at its first sample
-            case Began():
+            case ProcessBegan():
                 copied = self._maps.get(record.parent, {}) if record.parent != record.pid else {}
                 self._maps[record.pid] = dict(copied)
                 self._starts[record.pid] = sorted(copied)
-            case Missed():
+            case RecordsMissed():
                 self.lost += record.number
 
-    def _map(self, record: Mapped) -> None:
+    def _map(self, record: FileMapped) -> None:
         maps = self._maps.setdefault(record.pid, {})
         end = record.start + record.length
         for start, old in list(maps.items()):

@@ -16,7 +16,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, PerfAttr
-from turbotui.machine.ip_records import SAMPLE_TYPE, AddressSpaces, IpRecord, Mapped, parse_ip_records
+from turbotui.machine.ip_records import SAMPLE_TYPE, AddressSpaces, FileMapped, IpRecord, parse_ip_records
 from turbotui.machine.perf_abi import control
 from turbotui.machine.perf_records import RecordError
 from turbotui.machine.perf_ring import SET_OUTPUT, Ring, event_id
@@ -216,7 +216,7 @@ class IpSampler:
             self.spaces.take(record)
         del self._waiting[:due]
 
-    def _mapped(self, pid: int) -> Iterator[Mapped]:
+    def _mapped(self, pid: int) -> Iterator[FileMapped]:
         """Return the present executable mappings of a process; none if it has ended, or is hidden."""
         try:
             lines = self._host.read_text(f"/proc/{pid}/maps").splitlines()
@@ -226,7 +226,7 @@ class IpSampler:
             found = _CODE.match(line)
             if found is not None:
                 start, end, offset = (int(found[at], 16) for at in (1, 2, 3))
-                yield Mapped(0, pid, start, end - start, offset, int(found[4]), one_line(found[5]))
+                yield FileMapped(0, pid, start, end - start, offset, int(found[4]), one_line(found[5]))
 
     def _close(self) -> None:
         for ring in self._rings:

@@ -36,7 +36,7 @@ class NotRunError(TurbotuiError):
         self.number = number
 
 
-class Held:
+class HeldCommand:
     """A child that waits for `go`, then becomes the command.
 
     It is a fork of this process, so it must be created before there are threads.

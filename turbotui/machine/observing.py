@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-from turbotui.machine.launching import Held, NotRunError
+from turbotui.machine.launching import HeldCommand, NotRunError
 from turbotui.machine.signal_guard import guarded_signals
 
 _FROM_THE_TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)  # which sends them to the command too
@@ -41,7 +41,7 @@ class Observation:
         seconds: run time of the commands together, once all have ended.
     """
 
-    def __init__(self, commands: Sequence[Held]) -> None:
+    def __init__(self, commands: Sequence[HeldCommand]) -> None:
         self.commands = tuple(commands)
         self.signals: list[int] = []
         self.seconds = 0.0
@@ -95,7 +95,7 @@ class Observation:
             self.seconds = _now() - self._began
 
     @property
-    def running(self) -> list[Held]:
+    def running(self) -> list[HeldCommand]:
         """The processes that have not ended."""
         return [held for held in self.commands if held.poll() is None]
 
@@ -151,7 +151,7 @@ def observe(*commands: Sequence[str], output: int | None = None,
         commands: the words of each.
         output: the descriptor to which they write; None for this process's own.
         prepare: called in each before it waits; a `TurbotuiError` from it keeps the command from running.
-        apart: see `Held`; for callers that keep the terminal for themselves.
+        apart: see `HeldCommand`; for callers that keep the terminal for themselves.
 
     Example:
         with observe(["make", "-j8"]) as seen:
@@ -161,10 +161,10 @@ def observe(*commands: Sequence[str], output: int | None = None,
                 print(counters.read())
         sys.exit(seen.commands[0].status)
     """
-    held: list[Held] = []
+    held: list[HeldCommand] = []
     with contextlib.ExitStack() as undo:
         for words in commands:
-            held.append(Held(words, output, prepare, apart=apart))
+            held.append(HeldCommand(words, output, prepare, apart=apart))
             undo.callback(held[-1].close)
         undo.pop_all()
     return Observation(held)

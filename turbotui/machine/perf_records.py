@@ -123,7 +123,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ThreadNamed:
     """A thread got a name, by exec(2) (`executed`) or by itself; `event` recorded it."""
 
     pid: int
@@ -175,7 +175,7 @@ class Throttled:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class OtherRecord:
     """A record of a type that tasks do not need."""
 
     type: int
@@ -183,13 +183,14 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Reopened:
+class CounterReopened:
     """The counters of a CPU that had gone restart at zero; not a record of the kernel."""
 
     time: int
 
 
-Record = Sample | LastCounts | Lost | Named | Forked | Exited | Switched | Throttled | Unread | Reopened
+Record = (Sample | LastCounts | Lost | ThreadNamed | Forked | Exited | Switched | Throttled | OtherRecord
+          | CounterReopened)
 
 
 def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[GroupReading, int]:
@@ -274,7 +275,7 @@ def _other(kind: int, misc: int, data: bytes, read_format: int) -> Record:
         case RecordType.COMM:
             owner, thread = _PAIR.unpack_from(data, 8)
             name = one_line(decoded(data[16 : len(data) - 32].partition(b"\0")[0]))
-            return Named(owner, thread, name, time, bool(misc & _EXEC), event)
+            return ThreadNamed(owner, thread, name, time, bool(misc & _EXEC), event)
         case RecordType.FORK | RecordType.EXIT:
             return life(LIFE.unpack(data))
         case RecordType.SWITCH:
@@ -282,4 +283,4 @@ def _other(kind: int, misc: int, data: bytes, read_format: int) -> Record:
         case RecordType.THROTTLE | RecordType.UNTHROTTLE:
             return Throttled(kind == RecordType.THROTTLE, time)
         case _:
-            return Unread(kind, time)
+            return OtherRecord(kind, time)

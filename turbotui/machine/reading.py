@@ -23,7 +23,7 @@ class Leaf(NamedTuple):
     edx: int
 
 
-class AskLeaf(Protocol):
+class LeafReader(Protocol):
     """CPUID of one CPU; above the highest leaf, processors return another leaf's data."""
 
     def __call__(self, leaf: int, subleaf: int = 0) -> Leaf:
@@ -54,7 +54,7 @@ def read_bytes(host: Host, path: str, size: int, offset: int = 0) -> bytes:
 
 
 @contextlib.contextmanager
-def cpuid_of(host: Host, cpu: int) -> Iterator[AskLeaf]:
+def cpuid_of(host: Host, cpu: int) -> Iterator[LeafReader]:
     """Open CPUID by the cpuid device: 16 bytes at the offset of the leaf (arch/x86/kernel/cpuid.c).
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turbotui.machine.calibration import Constant, Known, read_msr
+from turbotui.machine.calibration import Constant, KnownConstant, read_msr
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances
 from turbotui.machine.platform_features import TurboLayout
@@ -48,8 +48,8 @@ def turbo_hz(machine: Machine, facts: Circumstances) -> tuple[Constant, Constant
     last = min((count for count in buckets if count >= cores), default=max(buckets))
     origins = f"MSR {_RATIOS:#x} and MSR {_RATIOS_1:#x}" if counted else f"MSR {_RATIOS:#x}"
     return (
-        Known(buckets[first] * bus * 1e6, f"{origins}: up to {first} active cores"),
-        Known(buckets[last] * bus * 1e6, f"{origins}: up to {last} active cores, of {cores}"),
+        KnownConstant(buckets[first] * bus * 1e6, f"{origins}: up to {first} active cores"),
+        KnownConstant(buckets[last] * bus * 1e6, f"{origins}: up to {last} active cores, of {cores}"),
     )
 
 

@@ -26,7 +26,7 @@ _LATER: Final = 1.0  # seconds between further readings
 _DONE, _LEAVE, _DRAW, _STOP, _AGAIN = (bytes((number,)) for number in range(5))
 
 
-class LeftError(Exception):
+class UserLeftError(Exception):
     """The user left, or the terminal is gone, before the screen was there.
 
     Args:
@@ -95,7 +95,7 @@ class Opening:
             The result of the work.
 
         Raises:
-            LeftError: the user left, or the terminal is gone; the thread is abandoned.
+            UserLeftError: the user left, or the terminal is gone; the thread is abandoned.
             BaseException: the exception of the work.
         """
         self._doing = doing
@@ -153,7 +153,7 @@ class Opening:
     def _told(self, what: bytes) -> bool:
         """Handle a signal; true when the other thread has ended."""
         if what == _LEAVE:
-            raise LeftError
+            raise UserLeftError
         if what == _STOP:
             self._terminal.stop()
         elif what == _AGAIN:
@@ -166,10 +166,10 @@ class Opening:
 
     def _typed(self, data: bytes) -> None:
         if not data:
-            raise LeftError(TerminalError.exit_status)
+            raise UserLeftError(TerminalError.exit_status)
         for key in typing_keys.keys(data):
             if key == typing_keys.INTERRUPT:
-                raise LeftError
+                raise UserLeftError
             if key == typing_keys.SUSPEND:
                 os.kill(0, signal.SIGTSTP)  # every process of the group, as a terminal in its usual modes does
             elif self._help is not None:
@@ -183,7 +183,7 @@ class Opening:
         if typing_keys.may_be_text(kept.typed):
             kept.typed += key
         elif key in typing_keys.LEAVE:
-            raise LeftError
+            raise UserLeftError
         elif key in typing_keys.HELP:
             self._help, self._scrolled = self._help_text(), 0
         else:

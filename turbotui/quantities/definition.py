@@ -27,7 +27,7 @@ class CountedEvents:
 
 @dataclass(frozen=True, slots=True)
 class CountedUnits:
-    """Counters of one uncore PMU; signals are named by number, bundle and event (`sources.uncore.Order`).
+    """Counters of one uncore PMU; signals are named by number, bundle and event (`sources.uncore.UncoreRequest`).
 
     Attributes:
         pmu: its name in sysfs.

@@ -16,7 +16,7 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_from, whole
 from turbotui.recording.recorded_source import RecordedSource
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sources.second_source import Beside
+from turbotui.sources.second_source import SecondSource
 from turbotui.sources.source import Defined, Probe, Source
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ def _source_facts(source: Source, sources: Iterable[Source]) -> dict[str, object
         "id": source.id, "title": source.title, "gives": source.gives, "shared": source.shared,
         "from_open": source.counts_from_open,
     }
-    if isinstance(source, Beside):
+    if isinstance(source, SecondSource):
         facts["beside"] = next(number for number, one in enumerate(sources) if one.id == source.source.id)
     definition = source.definition if isinstance(source, Defined) else None
     if definition is not None:
@@ -139,7 +139,7 @@ def _source_from(said: JsonValue, probes: Mapping[str, Probe], before: list[Sour
         source = _at(before, beside)
         own = [one.removesuffix(f"@{source.id}") for one in probe.signals]
         known = source.found.signals if isinstance(source, RecordedSource) else {}
-        return Beside(source, {one: found for one in own if isinstance(found := known.get(one), Signal)})
+        return SecondSource(source, {one: found for one in own if isinstance(found := known.get(one), Signal)})
     definition = said.get("definition")
     return RecordedSource(name, said["title"].text(), said["gives"].text(), said["shared"].flag(),
                           said["from_open"].flag(), probe,

@@ -37,7 +37,7 @@ class Link(Protocol):
         """Close the link."""
 
 
-class Way(Protocol):
+class Connector(Protocol):
     """How a collector is reached, once and again.
 
     Attributes:
@@ -94,7 +94,7 @@ class PipeLink:
         os.close(self._descriptor)
 
 
-class PipeWay:
+class PipeConnector:
     """A pipe that can be read once."""
 
     name = "a pipe"
@@ -104,7 +104,7 @@ class PipeWay:
         self._descriptor = descriptor
 
     def open(self) -> PipeLink:
-        """See `Way.open`."""
+        """See `Connector.open`."""
         return PipeLink(self._descriptor)
 
 
@@ -147,7 +147,7 @@ class SocketLink:
         self._connection.close()
 
 
-class SocketWay:
+class SocketConnector:
     """The socket of a collector on this machine.
 
     Args:
@@ -160,7 +160,7 @@ class SocketWay:
         self.name = path
 
     def open(self) -> SocketLink:
-        """See `Way.open`.
+        """See `Connector.open`.
 
         Raises:
             LinkError: nobody listens there, or not to this user.

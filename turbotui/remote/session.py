@@ -26,7 +26,7 @@ from turbotui.recording.recorded_source import recorded_catalog
 from turbotui.recording.stream_reader import Missing
 from turbotui.recording.stream_writer import Gap
 from turbotui.remote.incoming import Arrival, Incoming, Received
-from turbotui.remote.links import Link, LinkError, Way
+from turbotui.remote.links import Connector, Link, LinkError
 from turbotui.remote.requests import request_line
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.fixed_columns import FixedColumns
@@ -99,7 +99,7 @@ class RemoteSession(FixedColumns):
         RecordingError: the collector is of a later version.
     """
 
-    def __init__(self, way: Way, own_host: Host, *, clock: Callable[[], float] = time.monotonic,
+    def __init__(self, way: Connector, own_host: Host, *, clock: Callable[[], float] = time.monotonic,
                  pause: Callable[[threading.Event, float], bool] = threading.Event.wait) -> None:
         self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(shipped_sets)
         self.failure: BaseException | None = None

@@ -106,7 +106,7 @@ class SshLink:
                 self._said = (self._said + data)[-_MOST_SAID:]
 
 
-class SshWay:
+class SshConnector:
     """A collector that is started on another machine through ssh.
 
     Args:
@@ -135,7 +135,7 @@ class SshWay:
         self._host = host
 
     def open(self) -> SshLink:
-        """See `Way.open`.
+        """See `Connector.open`.
 
         Raises:
             LinkError: ssh cannot be started.

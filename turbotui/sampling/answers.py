@@ -22,7 +22,7 @@ def _no_words() -> array[int]:
     return array("Q")
 
 
-class Answering(Protocol):
+class AnsweringWorker(Protocol):
     """A worker that answers requests; compared by identity.
 
     Attributes:
@@ -126,7 +126,7 @@ class Answer:
         interrupted: (source id, CPU) -> length in ns of a read in which the thread lost its CPU.
     """
 
-    worker: Answering
+    worker: AnsweringWorker
     readings: Readings = field(default_factory=Readings)
     shared: tuple[SharedReading, ...] = ()
     gone: frozenset[int] = frozenset()
@@ -139,7 +139,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ReadRequest:
     """One request: make the open readers match these tasks, then read all of them.
 
     Attributes:

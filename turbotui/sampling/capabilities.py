@@ -14,7 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.second_source import Beside, beside_id
+from turbotui.sources.second_source import SecondSource, second_id
 from turbotui.sources.source import Probe, Source
 
 _PSYS: SignalId = "energy.psys"
@@ -176,7 +176,7 @@ def _word(signal: Signal) -> tuple[object, ...]:
 
 def probe_sources(machine: Machine, sources: Sequence[Source]) -> Capabilities:
     """Probe every source in order of preference; absence never raises."""
-    sources = [source for source in sources if not isinstance(source, Beside)]
+    sources = [source for source in sources if not isinstance(source, SecondSource)]
     found_by = {source.id: source.probe(machine) for source in sources}
     refused = disbelieved(machine, found_by)
     probes = believed(found_by, refused)
@@ -208,11 +208,11 @@ def _with_compared(machine: Machine, found: Capabilities) -> Capabilities:
                   and found.provider[name] is not source}
         if not others or source.shared:
             continue
-        second = Beside(source, others)
+        second = SecondSource(source, others)
         sources.append(second)
         probes[second.id] = second.probe(machine)
         for name in others:
-            alias = beside_id(name, source)
+            alias = second_id(name, source)
             beside[name] = (*beside.get(name, ()), alias)
             provider[alias] = second
         signals |= {alias: one for alias, one in probes[second.id].signals.items() if isinstance(one, Signal)}

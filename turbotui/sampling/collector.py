@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from turbotui.errors import InternalError
-from turbotui.sampling.answers import Answer, Answering
+from turbotui.sampling.answers import Answer, AnsweringWorker
 
 if TYPE_CHECKING:
     import asyncio
@@ -163,12 +163,12 @@ class Collector:
         self._wake_up = wake_up
         self._late = late
         self._lock = threading.Lock()
-        self._waiting: set[Answering] = set()
+        self._waiting: set[AnsweringWorker] = set()
         self._answers: list[Answer] = []
         self._armed = False
         self._closed = False
 
-    def expect(self, worker: Answering) -> None:
+    def expect(self, worker: AnsweringWorker) -> None:
         """Wait for the answer of one more worker."""
         with self._lock:
             self._waiting.add(worker)

@@ -17,7 +17,7 @@ _WORDS = {Reduce.SUM: "Σ", Reduce.MEAN: "mean ", Reduce.MAX: "max ", Reduce.MIN
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
+class CellArithmetic:
     """A cell with its arithmetic.
 
     Attributes:
@@ -165,7 +165,7 @@ class TracedInputs:
         return _WORDS.get(self._frame.capabilities.signals[name].reduce, "") + label
 
 
-def worked(frame: Frame, column: CounterColumn, row: RowId) -> Worked:
+def cell_arithmetic(frame: Frame, column: CounterColumn, row: RowId) -> CellArithmetic:
     """Compute a cell again and record its arithmetic.
 
     Args:
@@ -176,10 +176,11 @@ def worked(frame: Frame, column: CounterColumn, row: RowId) -> Worked:
     cell = frame.cell(column, row)
     home = frame.home(column, row)
     if cell is None or isinstance(cell, str) or home is None:
-        return Worked(cell, None, {})
+        return CellArithmetic(cell, None, {})
     inputs = TracedInputs(frame, column, home)
     value = column.compute(inputs)
-    return Worked(cell, value.term, inputs.numbers) if isinstance(value, Traced) else Worked(cell, None, {})
+    return CellArithmetic(cell, value.term, inputs.numbers) if isinstance(value, Traced) else CellArithmetic(cell,
+                                                                                                             None, {})
 
 
 def evidence(frame: Frame, column: CounterColumn, row: RowId, *, most: int = 4) -> tuple[Evidence, ...]:

@@ -7,13 +7,13 @@ import time
 from collections import deque
 from typing import Protocol
 
-from turbotui.sampling.answers import Work
+from turbotui.sampling.answers import ReadRequest
 
 
-class Taking(Protocol):
+class TakingWorker(Protocol):
     """A worker that takes a request when the semaphore admits it."""
 
-    def take(self, work: Work) -> None:
+    def take(self, work: ReadRequest) -> None:
         """Take the request now."""
 
 
@@ -44,10 +44,10 @@ class WorkerSemaphore:
         self.together = together
         self._stuck_ns = stuck_ns
         self._lock = threading.Lock()
-        self._waiting: deque[tuple[Taking, Work]] = deque()
-        self._inside: dict[Taking, int] = {}
+        self._waiting: deque[tuple[TakingWorker, ReadRequest]] = deque()
+        self._inside: dict[TakingWorker, int] = {}
 
-    def enter(self, worker: Taking, work: Work) -> None:
+    def enter(self, worker: TakingWorker, work: ReadRequest) -> None:
         """Hand the request over at this worker's turn, from the next `admit` on."""
         with self._lock:
             self._waiting.append((worker, work))
@@ -57,7 +57,7 @@ class WorkerSemaphore:
         with self._lock:
             self._admit()
 
-    def leave(self, worker: Taking) -> None:
+    def leave(self, worker: TakingWorker) -> None:
         """Note on the worker's own thread that it has answered."""
         with self._lock:
             self._inside.pop(worker, None)

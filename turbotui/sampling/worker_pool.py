@@ -10,7 +10,7 @@ from dataclasses import replace
 from turbotui.errors import InternalError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Signal, SignalId
-from turbotui.sampling.answers import SHARED, Answer, Answering, Work
+from turbotui.sampling.answers import SHARED, Answer, AnsweringWorker, ReadRequest
 from turbotui.sampling.collector import Collector, WakeUp
 from turbotui.sampling.plan import Plan
 from turbotui.sampling.semaphore import WorkerSemaphore, together
@@ -24,7 +24,7 @@ class LateAnswers:
     """
 
     def __init__(self) -> None:
-        self._answers: dict[Answering, Answer] = {}
+        self._answers: dict[AnsweringWorker, Answer] = {}
 
     def take(self, answer: Answer) -> None:
         """Keep an answer that came too late; runs on the worker's thread, and the worker is not asked meanwhile."""
@@ -135,7 +135,7 @@ class WorkerPool:
             InternalError: a source broke its contract.
         """
         collector = Collector(self.wake_up, None if wrap_check else self._late_answers.take)
-        asked: dict[Worker, tuple[int, Work]] = {}
+        asked: dict[Worker, tuple[int, ReadRequest]] = {}
         late: set[int] = set()
         for cpu, worker, work in (
             self._wrap_checks(collector.receive) if wrap_check else self._requests(collector.receive, ticks)
@@ -187,17 +187,18 @@ class WorkerPool:
                 ) from worker.crash
 
     def _requests(self, reply: Callable[[Answer], None],
-                  ticks: tuple[float, ...] = ()) -> Sequence[tuple[int, Worker, Work]]:
+                  ticks: tuple[float, ...] = ()) -> Sequence[tuple[int, Worker, ReadRequest]]:
         machine = self._machine
-        requests: list[tuple[int, Worker, Work]] = []
+        requests: list[tuple[int, Worker, ReadRequest]] = []
         if machine.host.pins:
             for cpu, tasks in self._plan.tasks.items():
                 if tasks or cpu in self._holding:  # a worker without tasks is asked once more, to close its files
-                    requests.append((cpu, self._worker(cpu, (cpu,)), Work(tasks, (), machine, reply, ticks=ticks)))
+                    requests.append((cpu, self._worker(cpu, (cpu,)), ReadRequest(tasks, (), machine, reply,
+                                                                                 ticks=ticks)))
         else:
-            requests.append((0, self._worker(0, ()), Work(self._every_task, (), machine, reply, ticks=ticks)))
+            requests.append((0, self._worker(0, ()), ReadRequest(self._every_task, (), machine, reply, ticks=ticks)))
         if self._plan.shared or SHARED in self.by_cpu:
-            work = Work((), self._plan.shared, machine, reply, ticks=ticks)
+            work = ReadRequest((), self._plan.shared, machine, reply, ticks=ticks)
             requests.append((SHARED, self._worker(SHARED, ()), work))
         if not ticks or not requests:  # a worker that counts nothing any more need not be asked
             return requests
@@ -206,9 +207,9 @@ class WorkerPool:
         return [(cpu, worker, replace(work, after=apart * (number + (_REST if cpu == SHARED else 0))))
                 for number, (cpu, worker, work) in enumerate(requests)]
 
-    def _wrap_checks(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
+    def _wrap_checks(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, ReadRequest]]:
         """Requests to read only open counters that wrap."""
-        checks: list[tuple[int, Worker, Work]] = []
+        checks: list[tuple[int, Worker, ReadRequest]] = []
         for cpu, worker, work in self._requests(reply):
             tasks = tuple(task for task in work.tasks if any(self._signals[name].wrap_seconds for name in task.wanted))
             if tasks:

@@ -19,7 +19,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
-from turbotui.sampling.answers import SHARED, Answer, Readings, SharedReading, Work
+from turbotui.sampling.answers import SHARED, Answer, Readings, ReadRequest, SharedReading
 from turbotui.sampling.plan import Task
 from turbotui.sampling.semaphore import WorkerSemaphore
 from turbotui.sources.source import Adjustable, CpuGone, Reader, Rotating, SharedReader, TopologyFollower
@@ -87,13 +87,13 @@ class Worker(threading.Thread):
         self.crash: Exception | None = None
         self._pin_to = pin_to
         self._pinned: Topology | None = None
-        self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[ReadRequest | None] = queue.SimpleQueue()
         self._readers: dict[tuple[str, int], _Held] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
         self._open_for: tuple[object, object, object] = _NOTHING_OPEN
         self._wake_up = threading.Lock()  # locked until somebody wakes the worker
 
-    def ask(self, work: Work, semaphore: WorkerSemaphore | None = None) -> None:
+    def ask(self, work: ReadRequest, semaphore: WorkerSemaphore | None = None) -> None:
         """Hand over a request; the answer arrives through `work.reply` on this worker's thread.
 
         Args:
@@ -113,7 +113,7 @@ class Worker(threading.Thread):
         with contextlib.suppress(RuntimeError):  # the worker is being woken already
             self._wake_up.release()
 
-    def take(self, work: Work) -> None:
+    def take(self, work: ReadRequest) -> None:
         """Take the request now."""
         self._inbox.put(work)
 
@@ -136,7 +136,7 @@ class Worker(threading.Thread):
                 semaphore.leave(self)
         self._close_all()
 
-    def _serve_ticks(self, work: Work) -> Answer:
+    def _serve_ticks(self, work: ReadRequest) -> Answer:
         """Read at each tick by this thread's own clock, skipping ticks whose time has passed.
 
         Only the reading itself is done at the tick; if the readers allow it, everything else waits for the last tick,
@@ -164,14 +164,14 @@ class Worker(threading.Thread):
         self._decode_ticks(pending, found)
         return Answer(self, ticks=found)
 
-    def _deferrable(self, work: Work) -> list[_Held]:
+    def _deferrable(self, work: ReadRequest) -> list[_Held]:
         """The readers, if a tick consists of readings that can all be decoded later; otherwise none."""
         if work.shared or not self._is_open_for(work):
             return []
         readers = self._held(work)
         return readers if all(held.rotating is None or held.rotating.deferrable for held in readers) else []
 
-    def _held(self, work: Work) -> list[_Held]:
+    def _held(self, work: ReadRequest) -> list[_Held]:
         """The open readers of the tasks."""
         keys = ((task.source.id, task.cpu) for task in work.tasks)
         return [self._readers[key] for key in keys if key in self._readers]
@@ -188,7 +188,7 @@ class Worker(threading.Thread):
         while self._shared:
             self._shared.popitem()[1][2].close()
 
-    def _serve(self, work: Work) -> Answer:
+    def _serve(self, work: ReadRequest) -> Answer:
         if self._pin_to and self._pinned is not work.machine.topology:
             # pin again whenever CPUs came or went: the cause may have moved this thread too
             try:
@@ -209,7 +209,7 @@ class Worker(threading.Thread):
         shared = self._read_shared(work, failures)
         return self._decode(taken, gone, failures, began, shared, rotate=not work.wrap_check)
 
-    def _is_open_for(self, work: Work) -> bool:
+    def _is_open_for(self, work: ReadRequest) -> bool:
         """Whether the open readers are those of exactly these tasks."""
         return all(one is other for one, other in zip((work.tasks, work.shared, work.machine), self._open_for,
                                                       strict=True))
@@ -263,7 +263,7 @@ class Worker(threading.Thread):
         return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures,
                       interrupted=interrupted)
 
-    def _read_shared(self, work: Work, failures: dict[tuple[str, int], str]) -> list[SharedReading]:
+    def _read_shared(self, work: ReadRequest, failures: dict[tuple[str, int], str]) -> list[SharedReading]:
         now = work.machine.host.now_ns
         shared: list[SharedReading] = []
         for source, _wanted in work.shared:
@@ -279,7 +279,7 @@ class Worker(threading.Thread):
             shared.append(SharedReading(source.id, held_shared[2].signals, started, now(), rows))
         return shared
 
-    def _open(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
+    def _open(self, work: ReadRequest, gone: set[int], failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
         """Close readers that nobody wants and open missing ones; a reader that returns enough stays open."""
         tasks = {(task.source.id, task.cpu): task for task in work.tasks}
         for key in [key for key in self._readers if key not in tasks]:
@@ -307,7 +307,7 @@ class Worker(threading.Thread):
                 began.add(key)
         return began
 
-    def _open_shared(self, work: Work, failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
+    def _open_shared(self, work: ReadRequest, failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
         began: set[tuple[str, int]] = set()
         wanted = {source.id: (source, names) for source, names in work.shared}
         for name in [name for name in self._shared if name not in wanted]:

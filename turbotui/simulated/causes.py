@@ -25,7 +25,7 @@ _CALM: Final = Role(LIGHT, (0.08, 0.12), (0.5, 2.0), (0.06, 0.1), (0.5, 2.0), bo
 _NOTHING: Final = Role(LIGHT, (0.004, 0.01), (0.5, 2.0), (0.002, 0.006), (0.5, 2.0), both=True, share=1.1)
 
 
-class Busy(Enum):
+class BusyCpus(Enum):
     """The CPUs that a cause keeps busy; the value is the description."""
 
     NONE = "none"
@@ -53,7 +53,7 @@ class SimulatedCause:
 
     name: str
     summary: str
-    busy: Busy = Busy.NONE
+    busy: BusyCpus = BusyCpus.NONE
     work: int | None = None
     clock: bool = False
     change: Callable[[MachineShape], MachineShape] = lambda shape: shape
@@ -66,10 +66,10 @@ class SimulatedCause:
             return "each decides on the clock"
         if self.work is not None and other.work is not None and self.work != other.work:
             return "each decides what the CPUs execute"
-        kinds = {self.busy, other.busy} - {Busy.NONE}
-        if Busy.SELDOM in kinds and Busy.ALL not in kinds:
+        kinds = {self.busy, other.busy} - {BusyCpus.NONE}
+        if BusyCpus.SELDOM in kinds and BusyCpus.ALL not in kinds:
             return ""  # a cause with one busy CPU needs the others idle
-        return " and ".join(kind.value for kind in Busy if kind in kinds) if len(kinds) > 1 else ""
+        return " and ".join(kind.value for kind in BusyCpus if kind in kinds) if len(kinds) > 1 else ""
 
 
 def _powered(change: Callable[[Power], Power]) -> Callable[[MachineShape], MachineShape]:
@@ -137,7 +137,7 @@ def _fills_memory(shape: MachineShape) -> bool:
 
 CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
     one.name: one for one in (
-        SimulatedCause("overload", "three tasks for each CPU", Busy.ALL, strain=Strain(waiting=2.0)),
+        SimulatedCause("overload", "three tasks for each CPU", BusyCpus.ALL, strain=Strain(waiting=2.0)),
         SimulatedCause("quota", "a control group's CPU quota is used up in 60 % of its periods",
                        strain=Strain(quota=2.0, throttled=0.6)),
         SimulatedCause("memory", "tasks wait for memory 40 % of the time",
@@ -149,7 +149,7 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
         SimulatedCause("storage", "tasks wait for storage 60 % of the time",
                        strain=Strain(io_some=0.6, io_full=0.3, blocked=9)),
         # slower cores do not fill it
-        SimulatedCause("bandwidth", "streaming code on all CPUs moves as much as memory can", Busy.ALL, work=MEMORY,
+        SimulatedCause("bandwidth", "streaming code on all CPUs moves as much as memory can", BusyCpus.ALL, work=MEMORY,
                        clock=True, where=_fills_memory),
         SimulatedCause("steal", "a hypervisor takes 30 % of the time that CPUs want",
                        change=lambda shape: replace(shape, steal=0.3)),
@@ -157,29 +157,29 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
                        change=lambda shape: replace(shape, timer_storm=40_000.0)),
         SimulatedCause("softirqs", "half of the busy time goes to soft interrupts, and CPUs are 20 % busy",
                        change=lambda shape: replace(shape, soft_storm=0.5)),
-        SimulatedCause("one-cpu", "one CPU is saturated, the others do little", Busy.ONE),
-        SimulatedCause("one-group", "one package is saturated, the others do little", Busy.PACKAGE,
+        SimulatedCause("one-cpu", "one CPU is saturated, the others do little", BusyCpus.ONE),
+        SimulatedCause("one-group", "one package is saturated, the others do little", BusyCpus.PACKAGE,
                        where=lambda shape: shape.packages > 1),
-        SimulatedCause("slow-cores", "efficiency cores work while performance cores do little", Busy.SLOW,
+        SimulatedCause("slow-cores", "efficiency cores work while performance cores do little", BusyCpus.SLOW,
                        where=lambda shape: shape.hybrid),
-        SimulatedCause("idle-exits", "CPUs wake from their deepest idle state all the time", Busy.SELDOM,
+        SimulatedCause("idle-exits", "CPUs wake from their deepest idle state all the time", BusyCpus.SELDOM,
                        change=_wakeful, where=_sleeps_deeply),
-        SimulatedCause("power-limit", "dense code on all CPUs and 70 % of the power", Busy.ALL, work=COMPUTE,
+        SimulatedCause("power-limit", "dense code on all CPUs and 70 % of the power", BusyCpus.ALL, work=COMPUTE,
                        clock=True, where=_says_limits,
                        change=_powered(lambda power: replace(power, tdp=0.7 * power.tdp, pl2=0.7 * power.pl2))),
-        SimulatedCause("heat", "dense code on all CPUs and a heat sink full of dust", Busy.ALL, work=COMPUTE,
+        SimulatedCause("heat", "dense code on all CPUs and a heat sink full of dust", BusyCpus.ALL, work=COMPUTE,
                        clock=True, change=_powered(lambda power: replace(power, tdp=4 * power.tdp, pl2=4 * power.pl2,
                                                              ohms=1.6 * power.ohms, sink_tau=1.0)), where=_says_limits),
-        SimulatedCause("current-limit", "all CPUs busy at 70 % of their clock, for want of current", Busy.ALL,
+        SimulatedCause("current-limit", "all CPUs busy at 70 % of their clock, for want of current", BusyCpus.ALL,
                        clock=True, change=_limited("current"), where=_names_limits),
-        SimulatedCause("firmware-limit", "all CPUs busy at 70 % of their clock by a limit without a name", Busy.ALL,
+        SimulatedCause("firmware-limit", "all CPUs busy at 70 % of their clock by a limit without a name", BusyCpus.ALL,
                        clock=True, change=_limited("other"), where=_names_limits),
         SimulatedCause("governor", "all CPUs busy at the highest clock that cpufreq allows, 60 % of what there is",
-                       Busy.ALL, clock=True, change=lambda shape: replace(shape, cap=0.6, cap_told=True),
+                       BusyCpus.ALL, clock=True, change=lambda shape: replace(shape, cap=0.6, cap_told=True),
                        where=lambda shape: bool(shape.driver)),
-        SimulatedCause("vectors", "dense AVX-512 code on all CPUs, for which turbo is 15 % lower", Busy.ALL,
+        SimulatedCause("vectors", "dense AVX-512 code on all CPUs, for which turbo is 15 % lower", BusyCpus.ALL,
                        work=COMPUTE, clock=True, change=_wide, where=_has_wide_vectors),
-        SimulatedCause("below-base", "all CPUs busy far below the base clock, and nothing says why", Busy.ALL,
+        SimulatedCause("below-base", "all CPUs busy far below the base clock, and nothing says why", BusyCpus.ALL,
                        clock=True, change=_below_base,
                        where=lambda shape: bool(shape.driver) and shape.epp != "balance_power"),
         SimulatedCause("smi", "firmware interrupts every CPU 600 times a second",
@@ -199,14 +199,14 @@ def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape
         UsageError: there is no such cause, this machine cannot have it, or two are at odds.
     """
     if len(names) == 1 and names[0] in CALM:
-        return _named(replace(shape, schedule=_schedule(Busy.NONE, LIGHT, CALM[names[0]])), names), Strain()
+        return _named(replace(shape, schedule=_schedule(BusyCpus.NONE, LIGHT, CALM[names[0]])), names), Strain()
     found = [_cause(shape, name) for name in names]
     for at, one in enumerate(found):
         for other in found[at + 1:]:
             why = one.at_odds(other)
             if why:
                 raise UsageError(f"{one.name} and {other.name} cannot both be made: {why}")
-    busy = next((one.busy for one in found if one.busy not in (Busy.NONE, Busy.SELDOM)), Busy.NONE)
+    busy = next((one.busy for one in found if one.busy not in (BusyCpus.NONE, BusyCpus.SELDOM)), BusyCpus.NONE)
     work = next((one.work for one in found if one.work is not None), INTEGER)
     shape = replace(shape, power=shape.power if work == COMPUTE else _roomy(shape.power),
                     schedule=_schedule(busy, work, _role(found)))
@@ -234,13 +234,13 @@ def _role(found: Sequence[SimulatedCause]) -> Role:
     return _CALM
 
 
-def _schedule(busy: Busy, kind: int, role: Role) -> LoadSchedule:
+def _schedule(busy: BusyCpus, kind: int, role: Role) -> LoadSchedule:
     phases: tuple[LoadPhase, ...] = ()
-    if busy in (Busy.ALL, Busy.PACKAGE, Busy.SLOW):
+    if busy in (BusyCpus.ALL, BusyCpus.PACKAGE, BusyCpus.SLOW):
         # longer than any session, so the other packages' phase never comes
-        stagger = _LONG if busy is Busy.PACKAGE else 0.0
-        phases = (LoadPhase(kind, 1.0, 0.0, 9 * _LONG, 8 * _LONG, stagger, slow_only=busy is Busy.SLOW),)
-    stay = (_LONG, _LONG) if busy is Busy.ONE else (0.0, 0.0)
+        stagger = _LONG if busy is BusyCpus.PACKAGE else 0.0
+        phases = (LoadPhase(kind, 1.0, 0.0, 9 * _LONG, 8 * _LONG, stagger, slow_only=busy is BusyCpus.SLOW),)
+    stay = (_LONG, _LONG) if busy is BusyCpus.ONE else (0.0, 0.0)
     return LoadSchedule(roles=(role,), phases=phases, hot_kind=INTEGER, hot_stay=stay)
 
 

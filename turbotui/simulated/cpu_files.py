@@ -11,7 +11,7 @@ from turbotui.simulated.kernel_counts import idle_usage
 from turbotui.simulated.layout import SimulatedCpu, cpu_mask
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import CoreType, IdleState, Isa
-from turbotui.simulated.tree import File, Folder, Node, Visits, fixed, folder, whole
+from turbotui.simulated.tree import File, Folder, FolderCache, Node, fixed, folder, whole
 
 _PERF_MHZ = 10
 """One step of CPPC's abstract performance scale on the simulated machines."""
@@ -115,7 +115,7 @@ class CpuFiles:
         model, shape = self._model, self._shape
         total = len(model.layout.places)
         everyone = fixed(format_cpulist(range(total)))
-        visits = Visits(_REMEMBERED)
+        visits = FolderCache(_REMEMBERED)
         children: dict[str, Node] = {
             f"cpu{cpu}": visits.folder(lambda cpu=cpu: self._cpu(cpu)) for cpu in range(total)  # type: ignore[misc]
         }

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.host import HostError, PerfAttr
-from turbotui.machine.perf_records import GroupReading, Named, Record, Sample
-from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.perf_records import GroupReading, Record, Sample, ThreadNamed
+from turbotui.machine.tasks.draining import RingRecords
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.machine.tasks.tracer import Closing
 from turbotui.simulated.basis import CPU_BUSY, KINDS, Form
@@ -71,7 +71,7 @@ class SimulatedTasks:
         self._last_ns = -_EVERY_NS
         self._stopped = False
         self._resting = False
-        self._pending: list[Taken] = []
+        self._pending: list[RingRecords] = []
         self.choice = choice
         self.roots: Mapping[int, int] = {}
         self.followed: frozenset[int] = frozenset()
@@ -105,7 +105,7 @@ class SimulatedTasks:
         """No threads come or go."""
         return frozenset()
 
-    def take(self) -> Iterator[list[Taken]]:
+    def take(self) -> Iterator[list[RingRecords]]:
         """A sample of every thread that ran since the last one; at most every 50 ms of machine time."""
         model = self._model
         with model.lock:
@@ -117,7 +117,7 @@ class SimulatedTasks:
             found = self._sample(now, now_ns) if fresh else []
         news, self._news = self._news, []
         pending, self._pending = self._pending, []
-        yield [Taken(-1, tuple(news)), *pending, *found]
+        yield [RingRecords(-1, tuple(news)), *pending, *found]
 
     def rest(self) -> None:
         """Samples until now are kept for `take`."""
@@ -161,7 +161,7 @@ class SimulatedTasks:
                     base = tuple(model.cpu[place.cpu].value(form, now) for form in forms)
                     one = _Place(kind, place.cpu, forms, base, (0,) * len(forms))
                     self._places.append(one)
-                    self._news.append(Named(process_of(kind), self._tid(one), WORKLOADS[kind].name, 0))
+                    self._news.append(ThreadNamed(process_of(kind), self._tid(one), WORKLOADS[kind].name, 0))
         self.followed = frozenset(map(self._tid, self._places))
         return len(self._places)
 
@@ -185,7 +185,7 @@ class SimulatedTasks:
                 return ()  # a CPU of another core type, which lacks the event
             raise
 
-    def _sample(self, now: float, now_ns: int) -> list[Taken]:
+    def _sample(self, now: float, now_ns: int) -> list[RingRecords]:
         slices: dict[int, list[tuple[_Place, tuple[int, ...]]]] = {}
         run = self.choice.names.index("run")
         for one in self._places:
@@ -197,7 +197,7 @@ class SimulatedTasks:
             one.before = values
             slices.setdefault(one.cpu, []).append((one, more))
         self._last_ns = now_ns
-        found = [Taken(cpu, tuple(self._samples(cpu, mine, now_ns))) for cpu, mine in slices.items()]
+        found = [RingRecords(cpu, tuple(self._samples(cpu, mine, now_ns))) for cpu, mine in slices.items()]
         self._threads.move(now)
         return found
 

@@ -53,7 +53,7 @@ class Folder:
 Node: TypeAlias = File | Folder
 
 
-class Visits:
+class FolderCache:
     """A cache of the directories that were visited last; older directories drop their children.
 
     It is for the directories of a thousand CPUs, each of which a program reads once, at its start.

@@ -15,7 +15,7 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.located_files import Located, LocatedFiles, Sightings
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
 from turbotui.sources.sysfs_files import read_line
 
 CLASS = "/sys/class/hwmon"
@@ -33,7 +33,7 @@ class AmdEnergy(LocatedFiles):
     title = "amd_energy hwmon"
     gives = "energy of AMD cores and sockets on Linux 5.8 to 5.12"
 
-    def _find(self, machine: Machine) -> Sightings:
+    def _find(self, machine: Machine) -> LocatedSignals:
         directory = _directory(machine.host)
         if directory is None:
             vendor = machine.model.vendor
@@ -41,9 +41,9 @@ class AmdEnergy(LocatedFiles):
                 Reason.NO_DRIVER if vendor == "AuthenticAMD" else Reason.NO_HARDWARE,
                 f"{CLASS}: no chip is called {_DRIVER}; the driver was for AMD and left Linux in 5.13",
             )
-            return Sightings(dict.fromkeys(_SCOPES, why))
+            return LocatedSignals(dict.fromkeys(_SCOPES, why))
         paths = _paths(machine, directory)
-        found: dict[SignalId, Located | Unavailable] = {}
+        found: dict[SignalId, LocatedSignal | Unavailable] = {}
         for name, scope in _SCOPES.items():
             mine = {row: path for row, path in paths.items() if row.scope is scope}
             if not mine:
@@ -53,8 +53,8 @@ class AmdEnergy(LocatedFiles):
                 name, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM,
                 origin=f"{directory}/energy*_input", document=_DOCUMENT, scale=1e-6,
             )  # fmt: skip
-            found[name] = Located(signal, _in_row(machine, scope, mine))
-        return Sightings(found)
+            found[name] = LocatedSignal(signal, _in_row(machine, scope, mine))
+        return LocatedSignals(found)
 
 
 def _directory(host: Host) -> str | None:

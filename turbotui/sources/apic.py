@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
-from turbotui.machine.reading import AskLeaf, cpuid_of
+from turbotui.machine.reading import LeafReader, cpuid_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -99,7 +99,7 @@ def _by_cpuid(machine: Machine, cpu: int) -> dict[SignalId, int]:
         return {}
 
 
-def _ids(leaf: AskLeaf, *, amd: bool, topoext: bool) -> dict[SignalId, int]:
+def _ids(leaf: LeafReader, *, amd: bool, topoext: bool) -> dict[SignalId, int]:
     """Read the APIC ids from CPUID, from no leaf beyond the CPU's highest."""
     found: dict[SignalId, int] = {"apic": leaf(_FIRST).ebx >> 24}
     if amd:

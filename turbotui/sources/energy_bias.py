@@ -10,7 +10,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.located_files import Located, LocatedFiles, Sightings
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
 from turbotui.sources.sysfs_files import CPU_DIR
 
 _FILE = f"{CPU_DIR}/power/energy_perf_bias"
@@ -23,14 +23,14 @@ class EnergyBias(LocatedFiles):
     title = "energy performance bias"
     gives = "the energy performance bias of each CPU"
 
-    def _find(self, machine: Machine) -> Sightings:
+    def _find(self, machine: Machine) -> LocatedSignals:
         if not any(machine.host.exists(_FILE.format(cpu=cpu)) for cpu in machine.topology.cpus):
-            return Sightings({"epb": _absent(machine)})
+            return LocatedSignals({"epb": _absent(machine)})
         signal = Signal(
             "epb", Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.SAME,
             origin=_FILE, document="kernel Documentation/admin-guide/pm/intel_epb.rst",
         )  # fmt: skip
-        return Sightings({"epb": Located(signal, lambda cpu: _FILE.format(cpu=cpu))})
+        return LocatedSignals({"epb": LocatedSignal(signal, lambda cpu: _FILE.format(cpu=cpu))})
 
 
 def _absent(machine: Machine) -> Unavailable:

@@ -19,7 +19,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.located_files import Located, LocatedFiles, Sightings, everywhere
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals, everywhere
 from turbotui.sources.sysfs_files import read_line
 
 CLASS = "/sys/class/drm"
@@ -120,13 +120,13 @@ class Graphics(LocatedFiles):
     title = "graphics sysfs"
     gives = "sleep and clocks of the integrated graphics and media engines"
 
-    def _find(self, machine: Machine) -> Sightings:
+    def _find(self, machine: Machine) -> LocatedSignals:
         host = machine.host
         for card, layout in product(_cards(host), _LAYOUTS):
             gts = layout.gts(host, card)
             if gts:
-                return Sightings(_files(host, card, layout, gts))
-        return Sightings(dict.fromkeys(SIGNALS, _absent(machine)))
+                return LocatedSignals(_files(host, card, layout, gts))
+        return LocatedSignals(dict.fromkeys(SIGNALS, _absent(machine)))
 
 
 def _cards(host: Host) -> list[str]:
@@ -142,8 +142,8 @@ def _cards(host: Host) -> list[str]:
 
 def _files(
     host: Host, card: str, layout: _Layout, gts: Mapping[str, int]
-) -> Mapping[SignalId, Located | Unavailable]:
-    found: dict[SignalId, Located | Unavailable] = {}
+) -> Mapping[SignalId, LocatedSignal | Unavailable]:
+    found: dict[SignalId, LocatedSignal | Unavailable] = {}
     for engine, what in product(_ENGINES, _QUANTITIES):
         name, quantity = f"{engine}.{what}", _QUANTITIES[what]
         if engine not in gts:
@@ -158,7 +158,7 @@ def _files(
             name, Scope.SYSTEM, quantity.unit, quantity.behavior, Reduce.MEAN,
             origin=path, document=layout.document, scale=quantity.step,
         )  # fmt: skip
-        found[name] = Located(signal, everywhere(path))
+        found[name] = LocatedSignal(signal, everywhere(path))
     return found
 
 

@@ -17,7 +17,7 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.located_files import Located, LocatedFiles, Sightings
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
 from turbotui.sources.sysfs_files import read_line
 
 CLASS = "/sys/class/hwmon"
@@ -38,20 +38,21 @@ class Hsmp(LocatedFiles):
     title = "amd_hsmp hwmon"
     gives = "power limits of AMD EPYC sockets"
 
-    def _find(self, machine: Machine) -> Sightings:
+    def _find(self, machine: Machine) -> LocatedSignals:
         packages = [instance.row for instance in machine.topology.instances(Scope.PACKAGE)]
         chips = _chips(machine.host)
         if not chips:
-            return Sightings({LIMIT: _absent(machine)})
+            return LocatedSignals({LIMIT: _absent(machine)})
         if len(chips) != len(packages):
             detail = f"{CLASS}: {len(chips)} {_DRIVER} chips for {len(packages)} packages: which is whose is not known"
-            return Sightings({LIMIT: Unavailable(Reason.FAILED, detail)})
+            return LocatedSignals({LIMIT: Unavailable(Reason.FAILED, detail)})
         paths = _by_package(machine.host, chips, packages)
         signal = Signal(
             LIMIT, Scope.PACKAGE, Unit.WATT, Behavior.GAUGE, Reduce.SUM, origin=f"{chips[0]}/power1_cap",
             document=_DOCUMENT, scale=_MICRO,
         )  # fmt: skip
-        return Sightings({LIMIT: Located(signal, lambda cpu: paths.get(machine.topology.row(Scope.PACKAGE, cpu)))})
+        return LocatedSignals({LIMIT: LocatedSignal(signal, lambda cpu: paths.get(machine.topology.row(Scope.PACKAGE,
+                                                                                                       cpu)))})
 
 
 def _chips(host: Host) -> list[str]:

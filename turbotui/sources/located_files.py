@@ -17,7 +17,7 @@ from turbotui.sources.unreadable import unreadable
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedSignal:
     """A signal and the place where it is read.
 
     Attributes:
@@ -32,16 +32,16 @@ class Located:
 
 
 @dataclass(frozen=True, slots=True)
-class Sightings:
+class LocatedSignals:
     """The result of a probe: a file or a reason for every signal, and a line for the doctor."""
 
-    found: Mapping[SignalId, Located | Unavailable]
+    found: Mapping[SignalId, LocatedSignal | Unavailable]
     note: str = ""
 
     @property
-    def located(self) -> Mapping[SignalId, Located]:
+    def located(self) -> Mapping[SignalId, LocatedSignal]:
         """The signals that were found."""
-        return {name: found for name, found in self.found.items() if isinstance(found, Located)}
+        return {name: found for name, found in self.found.items() if isinstance(found, LocatedSignal)}
 
 
 class LocatedFiles(PerCpuSource, ABC):
@@ -51,7 +51,7 @@ class LocatedFiles(PerCpuSource, ABC):
         self._sightings = CachedSearch(self._find)
 
     @abstractmethod
-    def _find(self, machine: Machine) -> Sightings:
+    def _find(self, machine: Machine) -> LocatedSignals:
         """Look for the files, without reading counters."""
 
     def probe(self, machine: Machine) -> Probe:
@@ -93,7 +93,7 @@ def everywhere(path: str) -> Callable[[int], str | None]:
     return lambda _cpu: path
 
 
-def _tried(machine: Machine, found: Located | Unavailable) -> Signal | Unavailable:
+def _tried(machine: Machine, found: LocatedSignal | Unavailable) -> Signal | Unavailable:
     """The signal if one of its files can be read now, otherwise why the first one cannot."""
     if isinstance(found, Unavailable):
         return found

@@ -14,7 +14,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.located_files import Located, LocatedFiles, Sightings, everywhere
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals, everywhere
 
 _DIRECTORY = "/sys/devices/system/cpu/cpuidle"
 _DOCUMENT = "kernel Documentation/firmware-guide/acpi/lpit.rst"
@@ -34,8 +34,8 @@ class LowPowerIdle(LocatedFiles):
     title = "low-power idle"
     gives = "time in the low-power idle state of the CPUs and of the whole system (S0ix)"
 
-    def _find(self, machine: Machine) -> Sightings:
-        found: dict[SignalId, Located | Unavailable] = {}
+    def _find(self, machine: Machine) -> LocatedSignals:
+        found: dict[SignalId, LocatedSignal | Unavailable] = {}
         for name, paths in _FILES.items():
             path = next((path for path in paths if machine.host.exists(path)), None)
             if path is None:
@@ -45,8 +45,8 @@ class LowPowerIdle(LocatedFiles):
                 name, Scope.SYSTEM, Unit.SECOND, Behavior.COUNTER, Reduce.MEAN,
                 origin=path, document=_DOCUMENT, scale=1e-6,
             )  # fmt: skip
-            found[name] = Located(signal, everywhere(path))
-        return Sightings(found)
+            found[name] = LocatedSignal(signal, everywhere(path))
+        return LocatedSignals(found)
 
 
 def _absent(machine: Machine, path: str) -> Unavailable:

@@ -23,7 +23,7 @@ C6: SignalId = "cstate.core.c6"
 C7: SignalId = "cstate.core.c7"
 
 
-class WithoutDeeper:
+class C6WithoutC7Reader:
     """A perf reader that returns C6 less C7 for C6; both are in one group and therefore of the same instant.
 
     Args:
@@ -102,7 +102,7 @@ class PerfCstate(NamedEvents):
         self._findings.on(machine)
         if not (self._touched(frozenset({C7})) and c6_counts_c7(machine, cpu)):
             return super().open(machine, cpu, wanted)
-        return WithoutDeeper(super().open(machine, cpu, with_deeper(wanted)), wanted)
+        return C6WithoutC7Reader(super().open(machine, cpu, with_deeper(wanted)), wanted)
 
     def _offer(self, machine: Machine, pmu: Pmu, event: GroupEvent) -> tuple[Offer, Signal]:
         scope = _SCOPES[pmu.name]

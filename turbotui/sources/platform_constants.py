@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.calibration import Constant, Known, base_hz, tj_max, tsc_hz, tsc_tweak
+from turbotui.machine.calibration import Constant, KnownConstant, base_hz, tj_max, tsc_hz, tsc_tweak
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.turbo import turbo_hz
@@ -74,7 +74,7 @@ class PlatformConstants(PerCpuSource):
 
 
 def _signal(signal: SignalId, answer: Constant) -> Signal | Unavailable:
-    if not isinstance(answer, Known):
+    if not isinstance(answer, KnownConstant):
         return answer
     row = _ROWS[signal]
     return Signal(

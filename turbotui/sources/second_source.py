@@ -11,12 +11,12 @@ from turbotui.sources.bases import PerCpuSource
 from turbotui.sources.source import Probe, Reader, Source
 
 
-def beside_id(name: SignalId, source: Source) -> SignalId:
+def second_id(name: SignalId, source: Source) -> SignalId:
     """The id of a signal as read from a second source: "energy.pkg@powercap"."""
     return f"{name}@{source.id}"
 
 
-class Beside(PerCpuSource):
+class SecondSource(PerCpuSource):
     """A source under another name, for some of its signals.
 
     Args:
@@ -30,7 +30,7 @@ class Beside(PerCpuSource):
         self.title = source.title
         self.gives = "what another source gives too, to be compared with it"
         self.counts_from_open = source.counts_from_open
-        self._own = {beside_id(name, source): name for name in signals}
+        self._own = {second_id(name, source): name for name in signals}
         self._signals = {
             alias: replace(signals[name], id=alias) for alias, name in self._own.items()
         }
@@ -60,7 +60,7 @@ class _Renamed:
 
     def __init__(self, reader: Reader, source: Source) -> None:
         self._reader = reader
-        self.signals = tuple(beside_id(name, source) for name in reader.signals)
+        self.signals = tuple(second_id(name, source) for name in reader.signals)
 
     def read(self) -> Sequence[Raw]:
         return self._reader.read()

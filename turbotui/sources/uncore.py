@@ -35,7 +35,7 @@ such a PMU has (arch/x86/events/amd/uncore.c)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class UncoreRequest:
     """An order to count events of one PMU.
 
     Attributes:
@@ -86,7 +86,7 @@ class UncoreSource(PerCpuSource):
     gives = "what an uncore PMU counts, while the uncore screen shows it"
     counts_from_open = True
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: UncoreRequest) -> None:
         self.order = order
         self.id = f"uncore-{order.pmu}-{order.number}"
         self.title = f"perf {order.pmu}"

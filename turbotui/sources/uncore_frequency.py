@@ -19,7 +19,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.located_files import Located, LocatedFiles, Sightings
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
 from turbotui.sources.source import Probe
 from turbotui.sources.sysfs_files import number, read_number
 
@@ -59,16 +59,16 @@ class UncoreFrequency(LocatedFiles):
                    for name, answer in found.signals.items()}
         return Probe(answers, found.note)
 
-    def _find(self, machine: Machine) -> Sightings:
+    def _find(self, machine: Machine) -> LocatedSignals:
         host = machine.host
         try:
             names = host.list_dir(DIRECTORY)
         except HostError:
-            return Sightings({_WHOLE: _absent(machine)})
+            return LocatedSignals({_WHOLE: _absent(machine)})
         clusters = _clusters(host, names)
         if clusters:
             return _by_cluster(machine.topology, clusters)
-        return Sightings({_WHOLE: _by_die(machine, names)})
+        return LocatedSignals({_WHOLE: _by_die(machine, names)})
 
 
 def _clock(data: bytes) -> int | None:
@@ -105,8 +105,8 @@ def _clusters(host: Host, names: Sequence[str]) -> list[_Cluster]:
     return found
 
 
-def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> Sightings:
-    found: dict[SignalId, Located | Unavailable] = {
+def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> LocatedSignals:
+    found: dict[SignalId, LocatedSignal | Unavailable] = {
         _WHOLE: Unavailable(
             Reason.NO_HARDWARE, f"{DIRECTORY}: this uncore has a clock for each fabric cluster, in uncoreNN"
         )
@@ -121,9 +121,9 @@ def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> Sightings:
             of_package[cluster.package] = f"{DIRECTORY}/{cluster.name}/{_CURRENT}"
     for name, by_package in sorted(paths.items(), key=lambda item: _ids(item[0])):
         origin = ", ".join(by_package[package] for package in sorted(by_package))
-        found[name] = Located(_signal(name, Scope.PACKAGE, origin), _in_package(topology, by_package), _clock)
+        found[name] = LocatedSignal(_signal(name, Scope.PACKAGE, origin), _in_package(topology, by_package), _clock)
     note = f"{', '.join(doubles)}: the same ids as another directory, not read" if doubles else ""
-    return Sightings(found, note)
+    return LocatedSignals(found, note)
 
 
 def _ids(name: SignalId) -> tuple[int, int]:
@@ -135,7 +135,7 @@ def _in_package(topology: Topology, paths: Mapping[int, str]) -> Callable[[int],
     return lambda cpu: paths.get(topology.places[cpu].package)
 
 
-def _by_die(machine: Machine, names: Sequence[str]) -> Located | Unavailable:
+def _by_die(machine: Machine, names: Sequence[str]) -> LocatedSignal | Unavailable:
     topology = machine.topology
     paths = {
         (int(match[1]), int(match[2])): f"{DIRECTORY}/{name}/{_CURRENT}"
@@ -152,7 +152,7 @@ def _by_die(machine: Machine, names: Sequence[str]) -> Located | Unavailable:
         return paths.get((place.package, max(place.die, 0)))
 
     origin = f"{DIRECTORY}/package_*_die_*/{_CURRENT}" if len(paths) > 1 else next(iter(paths.values()))
-    return Located(_signal(_WHOLE, Scope.DIE if several else Scope.PACKAGE, origin), path, _clock)
+    return LocatedSignal(_signal(_WHOLE, Scope.DIE if several else Scope.PACKAGE, origin), path, _clock)
 
 
 def _signal(name: SignalId, scope: Scope, origin: str) -> Signal:

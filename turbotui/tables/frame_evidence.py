@@ -14,7 +14,7 @@ from turbotui.quantities.signals import Behavior, Raw, Reduce, SignalId
 from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.traced import ReadingKind, TracedOperation, TracedReading, number_text, written
 from turbotui.quantities.units import Unit
-from turbotui.sampling.evidence import Evidence, EvidencePart, Worked, evidence, worked
+from turbotui.sampling.evidence import CellArithmetic, Evidence, EvidencePart, cell_arithmetic, evidence
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name, scope_word
 
@@ -53,7 +53,7 @@ def frame_evidence(frame: Frame, column: CounterColumn, row: RowId) -> CellEvide
         row: of the cell.
     """
     home = frame.home(column, row) or row
-    used = worked(frame, column, row)
+    used = cell_arithmetic(frame, column, row)
     found = [
         item for item in evidence(frame, column, row)
         if used.term is None or item.signal.id in column.needs or item.signal.id in used.signals
@@ -65,7 +65,7 @@ def frame_evidence(frame: Frame, column: CounterColumn, row: RowId) -> CellEvide
     )
 
 
-def _arithmetic(column: CounterColumn, row: RowId, found: Worked, behind: Sequence[Evidence]) -> Iterator[str]:
+def _arithmetic(column: CounterColumn, row: RowId, found: CellArithmetic, behind: Sequence[Evidence]) -> Iterator[str]:
     """The formula over names, and the formula with the numbers of the interval."""
     if found.term is None:
         yield f"= {formula_of(column)}"
@@ -79,7 +79,7 @@ def _arithmetic(column: CounterColumn, row: RowId, found: Worked, behind: Sequen
         yield f"= {numbers}"
 
 
-def substituted(found: Worked, behind: Sequence[Evidence]) -> str:
+def substituted(found: CellArithmetic, behind: Sequence[Evidence]) -> str:
     """The formula of a cell with the interval's numbers in it; "" if the cell is a single number as read.
 
     Args:

@@ -15,7 +15,7 @@ _USERS_MANAGER: Final = "/user@"
 
 
 @dataclass(frozen=True, slots=True)
-class ActLine:
+class CommandLine:
     """A command line and its effect.
 
     Attributes:
@@ -30,11 +30,11 @@ class ActLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Act(Generic[T]):
+class CommandRow(Generic[T]):
     """A row of a table of command lines.
 
     Attributes:
-        heading, meaning: see `ActLine`.
+        heading, meaning: see `CommandLine`.
         line: makes the command line for a target; None if it makes no sense for the target.
     """
 
@@ -43,10 +43,10 @@ class Act(Generic[T]):
     meaning: str
 
 
-def lines_for(acts: Iterable[Act[T]], target: T) -> tuple[ActLine, ...]:
+def lines_for(acts: Iterable[CommandRow[T]], target: T) -> tuple[CommandLine, ...]:
     """The command lines that make sense for a task, a group or a unit."""
     made = ((act, act.line(target)) for act in acts)
-    return tuple(ActLine(act.heading, words, act.meaning) for act, words in made if words is not None)
+    return tuple(CommandLine(act.heading, words, act.meaning) for act, words in made if words is not None)
 
 
 def quoted(text: str) -> str | None:
@@ -69,7 +69,7 @@ def of_unit(text: str, unit: Callable[[T], GroupName | None]) -> Callable[[T], s
     return line
 
 
-def unit_acts(unit: Callable[[T], GroupName | None], share: str, look: str) -> tuple[Act[T], ...]:
+def unit_commands(unit: Callable[[T], GroupName | None], share: str, look: str) -> tuple[CommandRow[T], ...]:
     """Command lines for every unit of systemd.
 
     Args:
@@ -78,10 +78,11 @@ def unit_acts(unit: Callable[[T], GroupName | None], share: str, look: str) -> t
         look: heading of the lines that only show something.
     """
     return (
-        Act(share, of_unit("set-property --runtime {unit} CPUQuota=50%", unit),
-            "Half a CPU for all of the unit together, until the next start of the machine."),
-        Act(share, of_unit("set-property --runtime {unit} CPUWeight=20", unit),
-            "The unit gets a fifth of what others get where they want the same CPU; until the next start of the "
-            "machine."),
-        Act(look, of_unit("status {unit}", unit), "Prints what the unit is, its processes and its latest messages."),
+        CommandRow(share, of_unit("set-property --runtime {unit} CPUQuota=50%", unit),
+                   "Half a CPU for all of the unit together, until the next start of the machine."),
+        CommandRow(share, of_unit("set-property --runtime {unit} CPUWeight=20", unit),
+                   "The unit gets a fifth of what others get where they want the same CPU; until the next start of the "
+                   "machine."),
+        CommandRow(look, of_unit("status {unit}", unit),
+                   "Prints what the unit is, its processes and its latest messages."),
     )

@@ -24,7 +24,7 @@ class Item:
     key: str = ""
 
 
-class Shown(Protocol):
+class ListLine(Protocol):
     """The protocol of a line of the list."""
 
     @property
@@ -60,7 +60,7 @@ class Listing(StyledScroll):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
-        self.items: tuple[Shown, ...] = ()
+        self.items: tuple[ListLine, ...] = ()
         self.at = -1
 
     @property
@@ -73,7 +73,7 @@ class Listing(StyledScroll):
         """The drawn text, without colours."""
         return "\n".join("".join(text for text, _ in item.segments) for item in self.items)
 
-    def show(self, items: Sequence[Shown]) -> None:
+    def show(self, items: Sequence[ListLine]) -> None:
         """Show these lines; the cursor stays on its key."""
         key = self.key
         self.items = tuple(items)

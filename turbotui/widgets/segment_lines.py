@@ -17,7 +17,7 @@ from turbotui.widgets.role_styles import Palette, role_css
 
 
 @dataclass(frozen=True, slots=True)
-class Hot:
+class ClickableSegment:
     """A part of a line that runs an action when it is clicked."""
 
     y: int
@@ -42,7 +42,7 @@ class SegmentLines(Widget):
         self._palette = Palette(self, final=True)
         self._segments: list[list[TextSegment]] = []
         self._strips: list[Strip] = []
-        self._hot: Sequence[Hot] = ()
+        self._hot: Sequence[ClickableSegment] = ()
 
     @property
     def text(self) -> str:
@@ -54,7 +54,7 @@ class SegmentLines(Widget):
         """The drawn lines with their roles, for tests."""
         return self._segments
 
-    def show(self, lines: Sequence[Sequence[TextSegment]], hot: Sequence[Hot] = ()) -> None:
+    def show(self, lines: Sequence[Sequence[TextSegment]], hot: Sequence[ClickableSegment] = ()) -> None:
         """Show these lines."""
         self._hot = hot
         fresh = [list(line) for line in lines]

@@ -16,7 +16,7 @@ from patience import PATIENCE
 
 from turbotui.commands.parser import Parser
 from turbotui.features.collect import verb
-from turbotui.remote.links import LinkError, SocketLink, SocketWay
+from turbotui.remote.links import LinkError, SocketConnector, SocketLink
 
 ROOT = Path(__file__).parents[3]
 UNIT = ROOT / "share/systemd/turbotui-collect.service"
@@ -81,7 +81,7 @@ def test_systemd_finds_it_hardened() -> None:
 def connection(path: Path, process: subprocess.Popen[bytes]) -> SocketLink:
     while process.poll() is None:
         try:
-            return SocketWay(str(path)).open()
+            return SocketConnector(str(path)).open()
         except LinkError:
             continue
     raise AssertionError(process.communicate()[1])

@@ -9,9 +9,9 @@ import pytest
 from scraped import COST, names, series_of, text_of, values, watched
 
 from turbotui.cli import main
-from turbotui.features.export.live.exposition import Exposed
+from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.group_metrics import GroupMetrics
-from turbotui.features.export.live.machine_metrics import AskedPart, ExportRequest, MachineMetrics
+from turbotui.features.export.live.machine_metrics import ExportRequest, MachineMetrics, RequestedPart
 from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN, RenderedScrape
 from turbotui.features.export.live.task_metrics import TaskMetrics
 from turbotui.machine.linux import LinuxHost
@@ -23,7 +23,7 @@ STAT = ("{pid} ({name}) S 1 1 1 0 -1 4194304 100 0 7 0 {ticks} 50 0 0 20 0 2 0 1
         "1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n")
 
 
-def asked(shape: str, *parts: AskedPart, columns: tuple[str, ...] = (), per: str = "") -> str:
+def asked(shape: str, *parts: RequestedPart, columns: tuple[str, ...] = (), per: str = "") -> str:
     machine, frames = watched(shape, 2)
     catalog = catalog_for(frames[0].capabilities.signals)
     request = ExportRequest(per, columns=[catalog.by_id[name] for name in columns], parts=parts)
@@ -101,7 +101,7 @@ def test_a_hostile_name_stays_in_its_label(tree: Path) -> None:
 
 
 def test_a_hostile_help_text_stays_in_its_line() -> None:
-    metric = Exposed("turbotui_x", "gauge", 'a\nb\\ "c" \x1b[31m', [({"l": '\n\\"\udcff'}, 1.0)])
+    metric = ExposedMetric("turbotui_x", "gauge", 'a\nb\\ "c" \x1b[31m', [({"l": '\n\\"\udcff'}, 1.0)])
     for form in (PLAIN, OPENMETRICS):
         lines = RenderedScrape([metric]).body(form, packed=False).decode().splitlines()
         assert next(line for line in lines if not line.startswith("#")).startswith("turbotui_x{")

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from turbotui.app.settings import parse_settings
 from turbotui.cli import main
 from turbotui.features.fleet.outliers import USUAL
-from turbotui.features.fleet.settings import SETTINGS, OwnFleet, filled, own_fleet
+from turbotui.features.fleet.settings import SETTINGS, FleetSettings, filled, fleet_settings
 
 _VALUES = st.recursive(st.one_of(st.text(max_size=9), st.integers(-5, 300), st.booleans()),
                        lambda inner: st.lists(inner, max_size=3), max_leaves=4)
 
 
-def own(text: str) -> OwnFleet:
-    return own_fleet(parse_settings(f"# mine\n[fleet]\n{text}\n", "s.toml"))
+def own(text: str) -> FleetSettings:
+    return fleet_settings(parse_settings(f"# mine\n[fleet]\n{text}\n", "s.toml"))
 
 
 def options(given: dict[str, str] | None = None, text: str = "", *, server: str = "",
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_told_with_its_line_and_the_rest_holds(text: str) -> No
 def test_whatever_stands_there_is_used_or_told(table: dict[str, object]) -> None:
     settings = parse_settings("", "s.toml")
     object.__setattr__(settings, "fleet", table)
-    found = own_fleet(settings)
+    found = fleet_settings(settings)
     assert len(found.values) + len(found.problems) == len(table)
 
 

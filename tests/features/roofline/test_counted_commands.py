@@ -17,7 +17,7 @@ from turbotui.features.roofline.result_tables import result_tables
 from turbotui.features.roofline.text import report_lines
 from turbotui.machine.core_metrics import CountedCoreType
 from turbotui.machine.host import HostError, HostKind, PerfAttr
-from turbotui.machine.launching import Held
+from turbotui.machine.launching import HeldCommand
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.pmus import Pmu
@@ -60,7 +60,7 @@ def _stand_in(slug: str, pmu: Pmu, counters: int = 3) -> CountedCoreType:
 
 @pytest.mark.real
 def test_counts_begin_at_the_exec_and_hold_what_children_did() -> None:
-    held = Held([sys.executable, "-c", _CHILDREN, "0"])
+    held = HeldCommand([sys.executable, "-c", _CHILDREN, "0"])
     counters = CommandCounters(LinuxHost(), [[CLOCK], [FAULTS, SWITCHES]], held.pid)
     try:
         assert [count.value for one in counters.read() for count in one] == [0, 0, 0]
@@ -133,7 +133,7 @@ def test_multiplexed_sets_are_joined_by_what_every_set_counts() -> None:
 @pytest.mark.real
 def test_a_rotation_reaches_children_that_began_before_it() -> None:
     host = LinuxHost()
-    held = Held([sys.executable, "-c", _CHILDREN, "0"])
+    held = HeldCommand([sys.executable, "-c", _CHILDREN, "0"])
     counters = CommandCounters(host, [[CLOCK], [CLOCK, FAULTS], [CLOCK, FAULTS]], held.pid, frozenset({2}))
     try:
         held.go()
@@ -192,7 +192,7 @@ def test_a_command_that_does_not_exist_is_one_sentence() -> None:
 @pytest.mark.real
 def test_no_counter_stays_open_after_a_refusal() -> None:
     host = LinuxHost()
-    held = Held(["true"])
+    held = HeldCommand(["true"])
     before = host.list_dir("/proc/self/fd")
     with pytest.raises(HostError):
         CommandCounters(host, [[CLOCK], [PerfAttr(0x7FFF_FFFF, 1)]], held.pid)

@@ -14,7 +14,7 @@ from turbotui.features.roofline.level_points import level_notes, level_verdict
 from turbotui.features.roofline.live import RooflinePoint, total_of
 from turbotui.features.roofline.result_tables import level_table
 from turbotui.features.roofline.roofs import Bandwidth, Origin, Peak, RoofSet
-from turbotui.features.roofline.sharing import Working
+from turbotui.features.roofline.sharing import WorkingShare
 from turbotui.features.roofline.text import report_lines
 from turbotui.features.roofline.verdicts import LevelRoofs
 from turbotui.machine.code.shapes import Mix, Operation
@@ -78,7 +78,7 @@ def _roofs() -> LevelRoofs:
 def _point(gflops: float, l1: float, l2: float, l3: float, dram: float | None) -> RooflinePoint:
     return RooflinePoint(SYSTEM_ROW, "made", gflops, l1, gflops / l1, "AVX", None, 1.0, 1.0, estimated=False,
                          levels=(("L2", l2), ("L3", l3)),
-                         working=None if dram is None else Working(2.0, 1.0, 1.0, 1.0, 2.0, dram * 1e9))
+                         working=None if dram is None else WorkingShare(2.0, 1.0, 1.0, 1.0, 2.0, dram * 1e9))
 
 
 @pytest.mark.parametrize(("point", "binds", "words"), [

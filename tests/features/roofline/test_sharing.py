@@ -11,7 +11,7 @@ from roofline_bed import Bed
 
 from turbotui.features.roofline.live import RooflinePoint, read_points, total_of
 from turbotui.features.roofline.roofs import Bound, RoofSet, verdict
-from turbotui.features.roofline.sharing import Working, WorkingCores, divided, mean_working
+from turbotui.features.roofline.sharing import WorkingCores, WorkingShare, divided, mean_working
 from turbotui.features.roofline.theory import chip_roofs
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, judge, part_of, roofs_for, sentence
@@ -29,7 +29,7 @@ _ONE = chip_roofs("i7-3770K", "one")
 _DRAM = 29.856e9
 
 
-def _point(row: RowId, gflops: float, intensity: float, working: Working | None) -> RooflinePoint:
+def _point(row: RowId, gflops: float, intensity: float, working: WorkingShare | None) -> RooflinePoint:
     return RooflinePoint(
         row,
         "x",
@@ -62,11 +62,11 @@ def _speeds(machine: Machine, cpus: set[int], flops: float, moved: float) -> dic
 
 @given(st.integers(1, 4))
 def test_a_core_has_its_share_of_the_memory_and_all_of_its_own_caches(cores: int) -> None:
-    mine = divided(_ONE, Working(memory=1 / cores, beside=cores), whole=_ALL)
+    mine = divided(_ONE, WorkingShare(memory=1 / cores, beside=cores), whole=_ALL)
     assert _rate(mine, "DRAM") == pytest.approx(_DRAM / cores)
     assert _rate(mine, "L1") == _rate(_ONE, "L1")
     assert mine.top_peak() == _ONE.top_peak()
-    machine = divided(_ALL, Working(cores, cores / 4, beside=cores), one=_ONE)
+    machine = divided(_ALL, WorkingShare(cores, cores / 4, beside=cores), one=_ONE)
     assert _rate(machine, "DRAM") == pytest.approx(_DRAM)
     assert _rate(machine, "L1") == pytest.approx(cores * _rate(_ONE, "L1"))
 
@@ -77,8 +77,10 @@ def test_the_same_run_gets_one_verdict_by_core_and_by_machine(cores: int, intens
     core = LevelRoofs(_ONE, "", whole=_ALL)
     machine = LevelRoofs(_ALL, "", one=_ONE)
     flops = share * min(28e9, 100e9 * intensity) / 1e9
-    by_core = core.judge(_point(cpu_row(0), flops, intensity, Working(third=1 / cores, memory=1 / cores, beside=cores)))
-    by_machine = machine.judge(_point(SYSTEM_ROW, cores * flops, intensity, Working(cores, cores / 4, beside=cores)))
+    by_core = core.judge(_point(cpu_row(0), flops, intensity, WorkingShare(third=1 / cores, memory=1 / cores,
+                                                                           beside=cores)))
+    by_machine = machine.judge(_point(SYSTEM_ROW, cores * flops, intensity, WorkingShare(cores, cores / 4,
+                                                                                         beside=cores)))
     assert by_core is not None
     assert by_machine is not None
     assert (by_core.bound, by_core.ceiling) == (by_machine.bound, by_machine.ceiling)
@@ -96,8 +98,8 @@ def test_measured_roofs_of_many_cores_are_no_more_than_so_many_of_one() -> None:
     one = replace(_ONE, bandwidths=tuple(replace(slant, rate=10e9) if slant.level == "DRAM" else slant
                                          for slant in _ONE.bandwidths))
     for cores, expected in ((1, 10e9), (2, 20e9), (4, _DRAM)):
-        assert _rate(divided(_ALL, Working(cores, cores / 4), one=one), "DRAM") == pytest.approx(expected)
-        mine = divided(one, Working(memory=1 / cores, beside=cores), whole=_ALL)
+        assert _rate(divided(_ALL, WorkingShare(cores, cores / 4), one=one), "DRAM") == pytest.approx(expected)
+        mine = divided(one, WorkingShare(memory=1 / cores, beside=cores), whole=_ALL)
         assert _rate(mine, "DRAM") == pytest.approx(expected / cores)
 
 
@@ -105,11 +107,11 @@ def test_memory_that_one_core_cannot_fill_is_a_roof_when_all_work() -> None:
     """By its sheet one core of this server takes less from its L2 than memory gives to all of them."""
     machine = _machine("sapphire-2s")
     choice = roofs_for(machine, cpu_row(0), {}, theory=True)
-    alone = choice.under(Working())
+    alone = choice.under(WorkingShare())
     assert alone is not None
     assert "DRAM" not in alone.levels
     assert choice.whole is not None
-    crowded = choice.under(Working(third=1 / 56, memory=1 / 56, beside=56))
+    crowded = choice.under(WorkingShare(third=1 / 56, memory=1 / 56, beside=56))
     assert crowded is not None
     assert _rate(crowded, "DRAM") == pytest.approx(_rate(choice.whole, "DRAM") / 56)
 
@@ -179,13 +181,13 @@ def test_counted_traffic_never_moves_a_point_above_the_roofs(intensity: float, s
 
 def test_intervals_together_have_the_mean_of_what_worked() -> None:
     parts = [
-        _point(SYSTEM_ROW, 1.0, 1.0, Working(cores, cores / 4, beside=cores, traffic=10.0)) for cores in (1.0, 3.0)
+        _point(SYSTEM_ROW, 1.0, 1.0, WorkingShare(cores, cores / 4, beside=cores, traffic=10.0)) for cores in (1.0, 3.0)
     ]
     whole = total_of(parts)
     assert whole is not None
-    assert whole.working == Working(2.0, 0.5, beside=2.0, traffic=10.0)
+    assert whole.working == WorkingShare(2.0, 0.5, beside=2.0, traffic=10.0)
     assert mean_working([(None, 1.0)]) is None
-    some = mean_working([(Working(traffic=5.0), 1.0), (Working(), 1.0)])
+    some = mean_working([(WorkingShare(traffic=5.0), 1.0), (WorkingShare(), 1.0)])
     assert some is not None
     assert some.traffic is None
 
@@ -242,7 +244,7 @@ def test_bytes_of_ddr_beside_hbm_are_said_to_leave_its_traffic_out() -> None:
 def test_where_nobody_counts_traffic_the_cores_bytes_are_compared() -> None:
     machine = _machine("guest")
     assert (MemoryTraffic(machine).sources(), MemoryTraffic(machine).document) == ((), "")
-    point = _point(SYSTEM_ROW, 0.66 * 0.5 * _DRAM / 1e9, 0.5, Working(4, 1.0, beside=4))
+    point = _point(SYSTEM_ROW, 0.66 * 0.5 * _DRAM / 1e9, 0.5, WorkingShare(4, 1.0, beside=4))
     choice = LevelRoofs(_ALL, "", one=_ONE)
     assert choice.used(point.working) is None
     assert choice.judge(point) == judge(point, _ALL)

@@ -24,7 +24,7 @@ from turbotui.features.roofline.verdicts import LevelRoofs, roofs_for
 from turbotui.features.tasks.live import TaskWatcher
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import Scope, cpu_row
@@ -38,7 +38,7 @@ def threads(name: str) -> tuple[tuple[CpuTruth, ...], Report]:
     clock = ManualClock(0)
     host = simulated_host(name, clock, seed=7)
     machine = known_machine(host)
-    watching = Watching(machine)
+    watching = WatchedApplications(machine)
     try:
         before = [truth_of(host).truth(cpu) for cpu in machine.topology.cpus]
         one = watching.add(EVERY_THREAD)

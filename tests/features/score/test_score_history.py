@@ -19,7 +19,7 @@ from jsontables import by, tables
 from turbotui.cli import main
 from turbotui.errors import TurbotuiError
 from turbotui.features.score import baselines, history
-from turbotui.features.score.history import Kept
+from turbotui.features.score.history import KeptRun
 from turbotui.features.score.model import BOUND, SHORTEST, Baseline, Throttling
 from turbotui.features.score.past_tables import past_tables
 from turbotui.features.score.text import past_lines
@@ -33,8 +33,8 @@ NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 HARDWARE = {"model": "A", "turbo": "on"}
 
 
-def kept(days_ago: float = 0.0, ratio: float | None = 1.07346, **other: object) -> Kept:
-    one = Kept(
+def kept(days_ago: float = 0.0, ratio: float | None = 1.07346, **other: object) -> KeptRun:
+    one = KeptRun(
         when=(NOW - timedelta(days=days_ago)).replace(microsecond=0), node="cn17", simulated="",
         configuration=HARDWARE, load="xhpl", seconds=5.0, ratio=ratio, lowest_cpu=3, busy_cpus=8, busy=0.99,
         state="turbo", throttling=Throttling(0, 0.0, ()), baseline="linpack", unit="GFLOPS", predicted=121.5,
@@ -53,7 +53,7 @@ def test_what_is_kept_is_read_back(file: str) -> None:
         kept(2), kept(1, None, lowest_cpu=None, busy=None, predicted=None, error=None, warnings=("too low",)),
         kept(0, throttling=Throttling(None, 0.25, ("PL1", "PROCHOT")), simulated="SIMULATED machine x", measured=120.8),
     ]
-    assert history.load(file) == history.Past()
+    assert history.load(file) == history.RunHistory()
     history.store(file, runs[:1])
     history.store(file, runs[1:])
     assert history.load(file).runs == tuple(runs)
@@ -138,7 +138,7 @@ def test_bytes_that_are_no_text_are_damage(file: str) -> None:
     history.store(file, [kept(2)])
     with open(file, "ab") as out:
         out.write(b"\xff\xfe\x00\n")
-    assert history.load(file) == history.Past((kept(2),), (2,))
+    assert history.load(file) == history.RunHistory((kept(2),), (2,))
 
 
 def test_lines_of_a_later_version_are_passed_over_and_kept(file: str) -> None:
@@ -217,7 +217,7 @@ def test_every_run_is_now_before_or_older(points: list[tuple[float, float]], day
         assert change.chance >= BOUND
 
 
-def spread(first: float, last: float, ratios: Sequence[float], **other: object) -> list[Kept]:
+def spread(first: float, last: float, ratios: Sequence[float], **other: object) -> list[KeptRun]:
     """Runs from so many days ago to so many."""
     step = (first - last) / max(1, len(ratios) - 1)
     return [kept(first - step * number, ratio, **other) for number, ratio in enumerate(ratios)]
@@ -326,7 +326,7 @@ def test_every_run_is_kept_with_what_it_predicted(home: Path, capsys: pytest.Cap
     assert main(["score", "history"]) == 1, "a simulated machine's runs are not this one's"
 
 
-def history_of(home: Path, *runs: Kept, node: str = "cn17") -> None:
+def history_of(home: Path, *runs: KeptRun, node: str = "cn17") -> None:
     history.store(history.path_of({"XDG_DATA_HOME": str(home)}, node),
                         [replace(one, node=node) for one in runs])
 

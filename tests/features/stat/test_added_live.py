@@ -22,7 +22,7 @@ from turbotui.sources import SOURCES
 from turbotui.sources.added import added_source
 
 
-class Watched:
+class WatchedApplication:
     """A simulated machine under a clock moved by hand, watched by a real session."""
 
     def __init__(self, name: str) -> None:
@@ -52,8 +52,8 @@ class Watched:
 
 
 @contextmanager
-def watching(name: str) -> Iterator[Watched]:
-    watched = Watched(name)
+def watching(name: str) -> Iterator[WatchedApplication]:
+    watched = WatchedApplication(name)
     try:
         yield watched
     finally:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.features.stat.getopt import Given, Option, OptionError, read_options
+from turbotui.features.stat.getopt import GivenOption, Option, OptionError, read_options
 from turbotui.features.stat.help_text import help_text
 from turbotui.features.stat.options import (
     OPTIONS,
@@ -42,7 +42,7 @@ def test_letters_that_work_as_prefixes_are_in_the_help_like_short_forms(letter: 
     assert f"  -{letter}, --{name} " in help_text()
     words = [f"-{letter}", "x"] if name in {"add", "show"} else [f"-{letter}"]
     given = next(iter(read_options(words, OPTIONS)))
-    assert isinstance(given, Given)
+    assert isinstance(given, GivenOption)
     assert given.option.name == name
 
 
@@ -59,7 +59,7 @@ def test_every_unambiguous_prefix_means_its_option(option: Option, length: int, 
     word = dashes + prefix
     words = [f"{word}=7"] if option.argument and joined else [word, "7"] if option.argument else [word]
     assert list(read_options([*words, "rest", "-x"], OPTIONS)) == [
-        Given(option, "7" if option.argument else ""), ("rest", "-x")]
+        GivenOption(option, "7" if option.argument else ""), ("rest", "-x")]
 
 
 @given(st.lists(st.text(alphabet="-abcdhinoqsSTJ=0 1", max_size=6), max_size=6))

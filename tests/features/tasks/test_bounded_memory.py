@@ -10,12 +10,12 @@ from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, active_tasks, task_rows
 from turbotui.features.tasks.timeline import Timeline
 from turbotui.machine.perf_records import NOBODY, parse_record
-from turbotui.machine.tasks.draining import Taken
-from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.machine.tasks.draining import RingRecords
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 
 
-def ring(*records: bytes) -> Taken:
-    return Taken(0, tuple(parse_record(data, FORMAT) for data in records))
+def ring(*records: bytes) -> RingRecords:
+    return RingRecords(0, tuple(parse_record(data, FORMAT) for data in records))
 
 
 def whole_sample(tid: int, time: int, values: tuple[int, ...]) -> bytes:
@@ -24,7 +24,7 @@ def whole_sample(tid: int, time: int, values: tuple[int, ...]) -> bytes:
 
 
 def test_processes_that_end_in_their_only_slice_are_put_together_on_whole_cpus() -> None:
-    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, ended=50)
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {}, ended=50)
     most = 0
     for number in range(1, 2_001):
         tid, time = 100 + number, number * 10
@@ -41,7 +41,7 @@ def test_processes_that_end_in_their_only_slice_are_put_together_on_whole_cpus()
 
 
 def test_tasks_that_counted_nothing_in_an_interval_are_passed_over() -> None:
-    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, ended=50)
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {}, ended=50)
     for tid in range(100, 140):
         aggregate.feed([ring(fork(5, 1, tid, 1, tid), sample(5, tid, tid + 1, (tid, tid * 7)))])
     marks = aggregate.marks()
@@ -54,7 +54,8 @@ def test_tasks_that_counted_nothing_in_an_interval_are_passed_over() -> None:
 
 
 def test_heirs_keep_their_entry_until_their_last_counts_have_come() -> None:
-    aggregate = SampleAggregator(TaskSampling(Mode.INHERITED, When.SWITCHES, FORMAT, (), last=True), {77: 1}, ended=0)
+    aggregate = SampleAggregator(TaskSampling(Mode.INHERITED, SamplingMoment.SWITCHES, FORMAT, (), last=True), {77: 1},
+                                 ended=0)
     assert aggregate.choice.width == 3  # switches, run time, and the event that reports them
     aggregate.feed([ring(fork(5, 1, 5, 1, 10), ended(5, 5, 20))])
     aggregate.tidy()
@@ -66,7 +67,7 @@ def test_heirs_keep_their_entry_until_their_last_counts_have_come() -> None:
 def test_of_threads_that_live_those_that_ran_least_are_put_together() -> None:
     for mode in (Mode.CPUS, Mode.INHERITED):
         aggregate = SampleAggregator(
-            TaskSampling(mode, When.SWITCHES, FORMAT, (), last=mode is Mode.INHERITED), {77: 1}, alive=40
+            TaskSampling(mode, SamplingMoment.SWITCHES, FORMAT, (), last=mode is Mode.INHERITED), {77: 1}, alive=40
         )
         other, most, ran = (0,) * mode.value.startswith("B"), 0, [0] * 1_000
         switches = run = 0
@@ -93,7 +94,7 @@ def test_of_threads_that_live_those_that_ran_least_are_put_together() -> None:
 
 
 def test_a_number_that_is_used_again_is_not_taken_out_of_those_put_together() -> None:
-    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, alive=1)
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {}, alive=1)
     for tid in (5, 6, 7):
         aggregate.feed([ring(fork(tid, 1, tid, 1, tid), sample(tid, tid, tid + 10, (tid, 10 * tid)))])
     aggregate.tidy()
@@ -104,7 +105,7 @@ def test_a_number_that_is_used_again_is_not_taken_out_of_those_put_together() ->
 
 
 def test_what_came_before_an_interval_stays_so_when_its_thread_is_put_together_with_others() -> None:
-    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, alive=1)
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {}, alive=1)
     second = 1_000_000_000
     aggregate.feed([ring(*(sample(tid, tid, tid, (tid, 10 * tid)) for tid in (5, 6, 7)))])
     aggregate.began = second
@@ -119,7 +120,7 @@ def test_what_came_before_an_interval_stays_so_when_its_thread_is_put_together_w
 
 
 def test_a_shared_counter_marks_the_threads_that_ran_meanwhile() -> None:
-    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {})
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {})
     millisecond = 1_000_000
 
     def shared(tid: int, time: int, enabled: int, run: int) -> bytes:

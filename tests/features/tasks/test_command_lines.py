@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from turbotui.features.tasks.command_lines import ActTarget, act_lines
+from turbotui.features.tasks.command_lines import CommandTarget, command_lines
 from turbotui.machine.tasks.group_names import GroupName, group_name
 
 ID = "4f1b2a9c0d3e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8"
@@ -12,7 +12,7 @@ ID = "4f1b2a9c0d3e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8"
 
 def words(path: str = "/system.slice/ssh.service", *, pid: int | None = 7, tid: int | None = None,
           kernel: bool = False, cpus: tuple[int, ...] = (2, 3, 4)) -> list[str]:
-    return [line.words for line in act_lines(ActTarget(pid, tid, kernel, cpus, group_name([path])))]
+    return [line.words for line in command_lines(CommandTarget(pid, tid, kernel, cpus, group_name([path])))]
 
 
 def test_a_process_of_a_unit_has_lines_of_every_kind() -> None:
@@ -59,19 +59,19 @@ def test_a_row_of_a_unit_has_the_lines_of_the_unit_alone() -> None:
     found = words(pid=None)
     assert found
     assert all(line.startswith("systemctl ") for line in found)
-    assert act_lines(ActTarget(None, None, kernel=False, cpus=(), group=None)) == ()
+    assert command_lines(CommandTarget(None, None, kernel=False, cpus=(), group=None)) == ()
 
 
 def test_names_are_one_word_to_a_shell_and_dangerous_ones_make_no_line() -> None:
     [line] = [one for one in words("/system.slice/a b;reboot$(x).service") if "CPUQuota" in one]
     assert shlex.split(line)[3] == "a b;reboot$(x).service"
     for name in ("\u241b[2J.service", "--now.service", "\x1b[2J.service", "a\nreboot.service", "\u202ea.service"):
-        target = ActTarget(7, None, kernel=False, cpus=(0,), group=GroupName("unit", name, path=f"/{name}"))
-        assert not any("systemctl" in one.words for one in act_lines(target))
+        target = CommandTarget(7, None, kernel=False, cpus=(0,), group=GroupName("unit", name, path=f"/{name}"))
+        assert not any("systemctl" in one.words for one in command_lines(target))
 
 
 def test_every_line_says_what_it_does() -> None:
-    lines = act_lines(ActTarget(7, 9, kernel=False, cpus=(0,), group=group_name(["/system.slice/ssh.service"])))
+    lines = command_lines(CommandTarget(7, 9, kernel=False, cpus=(0,), group=group_name(["/system.slice/ssh.service"])))
     assert all(line.meaning.endswith(".") and line.heading for line in lines)
     headings = [line.heading for line in lines]
     assert headings == sorted(headings, key=headings.index)  # each stands together

@@ -8,9 +8,9 @@ from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, TaskRow, task_rows
 from turbotui.features.tasks.thread_totals import ThreadTotals
 from turbotui.machine.perf_blocks import Decoder
-from turbotui.machine.tasks.draining import Taken
-from turbotui.machine.tasks.sets import Mode, TaskSampling, When
-from turbotui.machine.tasks.slices import Ran
+from turbotui.machine.tasks.draining import RingRecords
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
+from turbotui.machine.tasks.slices import RunTimes
 
 ROOT, CHILD = 100, 200
 CPUS = frozenset({0})
@@ -18,14 +18,14 @@ CPUS = frozenset({0})
 
 def aggregator(*, ended_kept: int = 10) -> SampleAggregator:
     return SampleAggregator(
-        TaskSampling(Mode.INHERITED, When.SWITCHES, FORMAT, ()), {77: ROOT}, scheduled=True, ended=ended_kept
+        TaskSampling(Mode.INHERITED, SamplingMoment.SWITCHES, FORMAT, ()), {77: ROOT}, scheduled=True, ended=ended_kept
     )
 
 
-def feed(aggregate: SampleAggregator, *records: bytes, ran: Ran | None = None) -> None:
+def feed(aggregate: SampleAggregator, *records: bytes, ran: RunTimes | None = None) -> None:
     assert aggregate.time is not None
     aggregate.time.cover(ran)
-    aggregate.feed([Taken(0, tuple(Decoder(FORMAT, 2).records(b"".join(records))))])
+    aggregate.feed([RingRecords(0, tuple(Decoder(FORMAT, 2).records(b"".join(records))))])
     if ran is not None:
         aggregate.spend(ran)
 
@@ -69,7 +69,7 @@ def test_schedstat_takes_away_what_other_clocks_had_too_much_but_nothing_that_wa
     aggregate = aggregator()
     assert aggregate.time is not None
     aggregate.time.base(ROOT, 0)
-    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)), ran=Ran({ROOT: 450}, {}, CPUS, 2_000))
+    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)), ran=RunTimes({ROOT: 450}, {}, CPUS, 2_000))
     stat(aggregate, ROOT, 440, 2_000)
     assert row(aggregate, ROOT).cpu_ns == 440
     marks = aggregate.marks()
@@ -94,7 +94,7 @@ def test_a_thread_that_was_born_under_watch_begins_at_zero() -> None:
 
 def test_times_of_switches_take_the_place_of_the_task_clock() -> None:
     aggregate = aggregator()
-    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)), ran=Ran({ROOT: 430, 7: 99}, {}, CPUS, 2_000))
+    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)), ran=RunTimes({ROOT: 430, 7: 99}, {}, CPUS, 2_000))
     assert (row(aggregate, ROOT).cpu_ns, row(aggregate, ROOT).counts["run"], row(aggregate, ROOT).guessed) == (
         430,
         400,
@@ -105,14 +105,14 @@ def test_times_of_switches_take_the_place_of_the_task_clock() -> None:
 
 def test_where_their_records_were_lost_the_task_clock_stands_in() -> None:
     aggregate = aggregator()
-    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)), ran=Ran({ROOT: 150}, {0: ((700, 850),)}, CPUS, 2_000))
+    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)), ran=RunTimes({ROOT: 150}, {0: ((700, 850),)}, CPUS, 2_000))
     assert (row(aggregate, ROOT).cpu_ns, row(aggregate, ROOT).guessed) == (300, True)
 
 
 def test_times_of_a_thread_without_samples_wait_for_its_entry() -> None:
     aggregate = aggregator()
-    feed(aggregate, fork(ROOT, ROOT, CHILD, ROOT, 10), ran=Ran({CHILD: 70}, {}, CPUS, 500))
-    feed(aggregate, sample(ROOT, CHILD, 1_000, (1, 40)), ran=Ran({CHILD: 5}, {}, CPUS, 2_000))
+    feed(aggregate, fork(ROOT, ROOT, CHILD, ROOT, 10), ran=RunTimes({CHILD: 70}, {}, CPUS, 500))
+    feed(aggregate, sample(ROOT, CHILD, 1_000, (1, 40)), ran=RunTimes({CHILD: 5}, {}, CPUS, 2_000))
     assert row(aggregate, CHILD).cpu_ns == 75
 
 
@@ -121,7 +121,7 @@ def test_threads_that_were_put_together_keep_their_cpu_time() -> None:
     for number in range(5):
         tid, time = CHILD + number, 10_000_000_000 * (number + 1)
         feed(aggregate, fork(ROOT, ROOT, tid, ROOT, time), sample(ROOT, tid, time + 900, (1, 400)),
-             ended(ROOT, tid, time + 950), ran=Ran({tid: 500}, {}, CPUS, time + 5_000_000_000))
+             ended(ROOT, tid, time + 950), ran=RunTimes({tid: 500}, {}, CPUS, time + 5_000_000_000))
         aggregate.tidy()
     assert aggregate.together > 0
     place = aggregate.names.index("cpu-time")
@@ -131,9 +131,9 @@ def test_threads_that_were_put_together_keep_their_cpu_time() -> None:
 def test_a_thread_that_has_just_ended_waits_for_its_last_switch() -> None:
     aggregate = aggregator(ended_kept=0)
     feed(aggregate, fork(ROOT, ROOT, CHILD, ROOT, 10), sample(ROOT, CHILD, 900, (1, 400)), ended(ROOT, CHILD, 950),
-         ran=Ran({CHILD: 500}, {}, CPUS, 1_000))
+         ran=RunTimes({CHILD: 500}, {}, CPUS, 1_000))
     aggregate.tidy()
-    feed(aggregate, ran=Ran({CHILD: 50}, {}, CPUS, 3_000_000_000))
+    feed(aggregate, ran=RunTimes({CHILD: 50}, {}, CPUS, 3_000_000_000))
     assert row(aggregate, CHILD).cpu_ns == 550
 
 
@@ -161,7 +161,7 @@ def test_what_is_read_after_the_end_of_an_interval_is_the_next_one_s() -> None:
 
 
 def test_of_whole_cpus_the_task_clock_is_cut_and_idle_time_is_not() -> None:
-    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {})
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {})
     feed_plain(aggregate, sample(ROOT, ROOT, 60_000, (1, 60_000)), sample(0, 0, 160_000, (2, 160_000)))
     aggregate.cut(50_000)
     assert row(aggregate, ROOT).cpu_ns == 50_000
@@ -171,7 +171,7 @@ def test_of_whole_cpus_the_task_clock_is_cut_and_idle_time_is_not() -> None:
 
 
 def feed_plain(aggregate: SampleAggregator, *records: bytes) -> None:
-    aggregate.feed([Taken(0, tuple(Decoder(FORMAT, 2).records(b"".join(records))))])
+    aggregate.feed([RingRecords(0, tuple(Decoder(FORMAT, 2).records(b"".join(records))))])
 
 
 def test_what_a_thread_that_is_put_together_with_others_had_beyond_its_interval_is_theirs() -> None:
@@ -179,7 +179,7 @@ def test_what_a_thread_that_is_put_together_with_others_had_beyond_its_interval_
     for number in range(5):
         tid, time = CHILD + number, 10_000_000_000 * (number + 1)
         feed(aggregate, fork(ROOT, ROOT, tid, ROOT, time), sample(ROOT, tid, time + 900, (1, 400)),
-             ended(ROOT, tid, time + 950), ran=Ran({tid: 500}, {}, CPUS, time + 5_000_000_000))
+             ended(ROOT, tid, time + 950), ran=RunTimes({tid: 500}, {}, CPUS, time + 5_000_000_000))
     aggregate.cut(300)
     place = aggregate.names.index("cpu-time")
     assert aggregate.sums()[place] == 5 * 300

@@ -11,7 +11,7 @@ from turbotui.features.tasks.columns import SEVERAL, TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import task_table
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.tasks.proc_facts import ENDED, ProcFacts, TaskLooks
 from turbotui.quantities.tables import RowTable
 from turbotui.simulated import simulated_host
@@ -21,7 +21,7 @@ from turbotui.simulated.clock import ManualClock
 def table_of(by: Grouping, *, seen: bool = True) -> RowTable[TaskInputs]:
     clock = ManualClock()
     host = simulated_host("laptop-old", clock)
-    watching = Watching(known_machine(host))
+    watching = WatchedApplications(known_machine(host))
     one = watching.add(Application("", everything=True))
     clock.advance(1)
     watching.round(0)

@@ -9,22 +9,23 @@ from ringbytes import FORMAT, comm, ended, fork, last_counts, sample, switch
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.watched_application import late_marks
 from turbotui.machine.host import PerfAttr
-from turbotui.machine.perf_records import GroupReading, Reopened, Sample, parse_record
-from turbotui.machine.tasks.draining import Taken
-from turbotui.machine.tasks.sets import Mode, TaskCounter, TaskSampling, When
+from turbotui.machine.perf_records import CounterReopened, GroupReading, Sample, parse_record
+from turbotui.machine.tasks.draining import RingRecords
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskCounter, TaskSampling
 from turbotui.machine.tasks.tracer import Closing
 
 FAULTS = TaskCounter("faults", PerfAttr(1, 2))
 
 
-def aggregator(when: When = When.SWITCHES, *, last: bool = True, mode: Mode = Mode.INHERITED) -> SampleAggregator:
+def aggregator(when: SamplingMoment = SamplingMoment.SWITCHES, *, last: bool = True,
+               mode: Mode = Mode.INHERITED) -> SampleAggregator:
     return SampleAggregator(
-        TaskSampling(mode, when, FORMAT, (FAULTS,) if when is not When.ENDS else (), last=last), {77: 5}
+        TaskSampling(mode, when, FORMAT, (FAULTS,) if when is not SamplingMoment.ENDS else (), last=last), {77: 5}
     )
 
 
-def ring(cpu: int, *records: bytes) -> Taken:
-    return Taken(cpu, tuple(parse_record(data, FORMAT) for data in records))
+def ring(cpu: int, *records: bytes) -> RingRecords:
+    return RingRecords(cpu, tuple(parse_record(data, FORMAT) for data in records))
 
 
 def closing(root: int, cpu: int, *values: int) -> Closing:
@@ -67,7 +68,7 @@ def test_records_that_come_before_those_of_another_ring_are_of_the_same_life() -
 
 
 def test_without_samples_run_time_is_that_between_switches_and_to_the_end() -> None:
-    aggregate = aggregator(When.ENDS, last=False)
+    aggregate = aggregator(SamplingMoment.ENDS, last=False)
     aggregate.feed([ring(0, comm(5, 5, b"first", 100), switch(5, 130, out=True), fork(6, 5, 6, 5, 120),
                      switch(6, 200, out=False), switch(6, 250, out=True), switch(6, 300, out=False),
                      ended(6, 6, 345))])
@@ -76,11 +77,11 @@ def test_without_samples_run_time_is_that_between_switches_and_to_the_end() -> N
 
 
 def test_a_tick_and_the_switches_around_it_are_not_counted_twice() -> None:
-    aggregate = aggregator(When.TICKS, last=False)
+    aggregate = aggregator(SamplingMoment.TICKS, last=False)
     aggregate.feed(
         [
             ring(0, switch(6, 100, out=False)),
-            Taken(0, (Sample(77, 6, 6, 150, 0, GroupReading(60, 60, (60, 2))),)),
+            RingRecords(0, (Sample(77, 6, 6, 150, 0, GroupReading(60, 60, (60, 2))),)),
             ring(0, switch(6, 190, out=True)),
         ]
     )
@@ -97,7 +98,7 @@ def test_a_reading_that_is_older_takes_nothing_away() -> None:
 def test_counters_of_a_cpu_that_came_back_begin_at_zero() -> None:
     aggregate = aggregator(mode=Mode.CPUS, last=False)
     aggregate.feed([ring(1, sample(5, 5, 10, (3, 100, 9)))])
-    aggregate.feed([Taken(1, (Reopened(0),)), ring(1, sample(5, 5, 20, (1, 30, 2)))])
+    aggregate.feed([RingRecords(1, (CounterReopened(0),)), ring(1, sample(5, 5, 20, (1, 30, 2)))])
     assert aggregate.sums() == (4, 130, 11)
 
 

@@ -18,13 +18,13 @@ from watchedtasks import switches_allowed
 from turbotui.errors import MachineError, UsageError
 from turbotui.features.tasks.application_totals import joined
 from turbotui.features.tasks.applications import Application
-from turbotui.features.tasks.choosing import Chosen
+from turbotui.features.tasks.choosing import ChosenSets
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.tables import Grouping, TaskRow
-from turbotui.features.tasks.watched_application import Watched, slice_for
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_application import WatchedApplication, slice_for
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.host import PerfAttr
-from turbotui.machine.launching import Held
+from turbotui.machine.launching import HeldCommand
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.tasks.sample_reader import SampleReader
@@ -132,7 +132,7 @@ def test_events_of_choice_and_the_metric_definition_are_both_there() -> None:
 
 def test_without_the_word_nothing_is_multiplexed_over_a_process() -> None:
     host = simulated_host("turin-2s", ManualClock())
-    found = Watching(known_machine(host))
+    found = WatchedApplications(known_machine(host))
     try:
         one = found.add(Application("dense", pids=(process_of(COMPUTE),)))
         assert one.aggregate.set_count == 1
@@ -155,8 +155,8 @@ def test_over_whole_cpus_everything_that_has_a_column_is_counted() -> None:
 def test_where_descriptors_do_not_suffice_for_every_set_there_is_the_first() -> None:
     machine = known_machine(simulated_host("turin-2s", ManualClock()))
 
-    class Poor(Watching):
-        def _aim(self, one: Watched, reader: SampleReader, *, on_exec: bool) -> str | None:
+    class Poor(WatchedApplications):
+        def _aim(self, one: WatchedApplication, reader: SampleReader, *, on_exec: bool) -> str | None:
             if reader is not one.readers[0]:
                 raise MachineError("no file descriptor left")
             return super()._aim(one, reader, on_exec=on_exec)
@@ -189,17 +189,17 @@ while (forks < 50 or not os.path.exists(sys.argv[1])) and time.monotonic() < end
 SOFTWARE = 1
 
 
-class Multiplexing(Watching):
+class Multiplexing(WatchedApplications):
     """Two sets of software events that would fit together, but for one application; run time is the instructions."""
 
-    def _choose(self, application: Application, pids: Sequence[int]) -> Chosen:
+    def _choose(self, application: Application, pids: Sequence[int]) -> ChosenSets:
         first = choose(self._host, self._cpus[0], (), whole_cpus=application.whole_cpus)
         anchor = TaskCounter("instructions", PerfAttr(SOFTWARE, 1))
         sets = tuple(
             with_wanted(self._host, first, self._cpus[0], (anchor, TaskCounter(name, PerfAttr(SOFTWARE, config))))
             for name, config in (("faults", 2), ("minor", 5)))
         assert all(len(one.counters) == 2 for one in sets)
-        return Chosen(sets[:1] if application.name == "exact" else sets, Numerics())
+        return ChosenSets(sets[:1] if application.name == "exact" else sets, Numerics())
 
 
 @pytest.mark.skipif(not switches_allowed(), reason="kernel.perf_event_paranoid hides switches from this user")
@@ -207,7 +207,7 @@ class Multiplexing(Watching):
 def test_real_sets_are_multiplexed_over_a_program_that_forks(everything: bool, tmp_path: Path) -> None:
     enough = tmp_path / "enough"
     found = Multiplexing(read_machine(LinuxHost()))
-    held = Held([sys.executable, "-S", "-c", CHILD, str(enough)])
+    held = HeldCommand([sys.executable, "-S", "-c", CHILD, str(enough)])
     try:
         one, exact = (
             found.add(Application(name, everything=everything, command=() if everything else ("child",)),

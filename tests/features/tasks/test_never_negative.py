@@ -10,9 +10,9 @@ from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, task_rows
 from turbotui.features.tasks.watched_application import late_marks, moved_marks
-from turbotui.machine.perf_records import NOBODY, GroupReading, Reopened, parse_record
-from turbotui.machine.tasks.draining import Taken
-from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.machine.perf_records import NOBODY, CounterReopened, GroupReading, parse_record
+from turbotui.machine.tasks.draining import RingRecords
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.machine.tasks.tracer import Closing
 
 ROOTS = {77: 5, 78: 6}
@@ -23,14 +23,14 @@ STEPS = st.lists(st.tuples(st.sampled_from(["sample"] * 6 + ["fork", "end", "las
                            TIDS, st.integers(0, 1), st.integers(0, 5), COUNTS, st.sampled_from((77, 78))), max_size=60)
 
 
-def taken(kind: str, tid: int, cpu: int, time: int, *, values: tuple[int, ...], event: int) -> Taken:
+def taken(kind: str, tid: int, cpu: int, time: int, *, values: tuple[int, ...], event: int) -> RingRecords:
     if kind == "reopen":
-        return Taken(cpu, (Reopened(0),))
+        return RingRecords(cpu, (CounterReopened(0),))
     data = {"sample": sample(5, tid, time, values or (0, 0), cpu, event=event),
             "nobody": sample(NOBODY, NOBODY, time, values or (0, 0), cpu, event=event),
             "fork": fork(5, 5, tid, 5, time), "end": ended(5, tid, time), "lost": lost(1, time),
             "last": last_counts(5, tid, time, values or (0, 0), event=event)}[kind]
-    return Taken(cpu, (parse_record(data, FORMAT),))
+    return RingRecords(cpu, (parse_record(data, FORMAT),))
 
 
 CLOSINGS = st.lists(st.tuples(st.sampled_from((5, 6)), st.integers(0, 1), COUNTS), max_size=4)
@@ -42,7 +42,7 @@ def test_no_count_falls_below_zero(
         mode: Mode, steps: list[tuple[str, int, int, int, tuple[int, int, int], int]],
         closings: list[tuple[int, int, tuple[int, int, int]]]) -> None:
     aggregator = SampleAggregator(
-        TaskSampling(mode, When.SWITCHES, FORMAT, (), last=mode is Mode.INHERITED), ROOTS, ended=1, alive=2
+        TaskSampling(mode, SamplingMoment.SWITCHES, FORMAT, (), last=mode is Mode.INHERITED), ROOTS, ended=1, alive=2
     )
     aggregate, now = ApplicationTotals([aggregator]), 0
     marks: Marks = ({},)
@@ -82,7 +82,7 @@ def test_no_count_falls_below_zero(
 
 
 def test_what_is_a_threads_own_after_its_heirs_is_not_below_zero() -> None:
-    aggregator = SampleAggregator(TaskSampling(Mode.INHERITED, When.SWITCHES, FORMAT, (), last=True), {77: 5})
+    aggregator = SampleAggregator(TaskSampling(Mode.INHERITED, SamplingMoment.SWITCHES, FORMAT, (), last=True), {77: 5})
     aggregator.feed([taken("fork", 8, 0, 1, values=(), event=77), taken("end", 8, 0, 20, values=(), event=77),
                  taken("last", 8, 0, 21, values=(5, 50, 0), event=77)])
     aggregator.close([Closing(5, 0, GroupReading(100, 40, (3, 40, 0)))])
@@ -91,7 +91,7 @@ def test_what_is_a_threads_own_after_its_heirs_is_not_below_zero() -> None:
 
 
 def test_a_set_that_is_counted_by_another_leaves_no_negative_interval_behind() -> None:
-    aggregator = SampleAggregator(TaskSampling(Mode.INHERITED, When.SWITCHES, FORMAT, ()), ROOTS)
+    aggregator = SampleAggregator(TaskSampling(Mode.INHERITED, SamplingMoment.SWITCHES, FORMAT, ()), ROOTS)
     aggregate = ApplicationTotals([aggregator])
     aggregator.feed([taken("sample", 6, 0, 1, values=(4, 400), event=78)])
     before, marks = aggregate.totals(), aggregate.marks()

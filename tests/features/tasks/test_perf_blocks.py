@@ -11,8 +11,8 @@ from ringbytes import FORMAT, ended, lost, sample
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.machine.perf_blocks import Decoder
 from turbotui.machine.perf_records import NOBODY, Lost, Sample
-from turbotui.machine.tasks.draining import Taken
-from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.machine.tasks.draining import RingRecords
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 
 SLICES = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 1000), st.sampled_from(["run"] * 20 + ["end", "lost"])),
                   max_size=400)
@@ -20,9 +20,9 @@ SLICES = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 1000), st.sampled_
 
 def booked(mode: Mode, blocks: list[bytes], *, behind: int) -> dict[int, list[int]]:
     decoder = Decoder(FORMAT, 2, shared=mode is Mode.CPUS, behind=behind)
-    aggregate = SampleAggregator(TaskSampling(mode, When.SWITCHES, FORMAT, ()), {77: 100})
+    aggregate = SampleAggregator(TaskSampling(mode, SamplingMoment.SWITCHES, FORMAT, ()), {77: 100})
     for block in blocks:
-        aggregate.feed([Taken(0, tuple(decoder.records(block)))])
+        aggregate.feed([RingRecords(0, tuple(decoder.records(block)))])
     found: dict[int, list[int]] = {}
     for one in aggregate.entries():
         sums = found.setdefault(one.tid, [0, 0])

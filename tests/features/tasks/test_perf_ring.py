@@ -15,12 +15,12 @@ from turbotui.machine.perf_records import (
     Forked,
     LastCounts,
     Lost,
-    Named,
+    OtherRecord,
     RecordError,
     Sample,
     Switched,
+    ThreadNamed,
     Throttled,
-    Unread,
     parse_reading,
     parse_record,
 )
@@ -47,13 +47,14 @@ def test_a_kernel_that_counts_losses_says_them_for_each_event() -> None:
 def test_records_beside_samples() -> None:
     assert parse_record(fork(20, 10, 21, 11, 6), FORMAT) == Forked(20, 10, 21, 11, 6, 77)
     assert parse_record(ended(20, 21, 6), FORMAT) == Exited(20, 21, 6, 0, 77)
-    assert parse_record(comm(20, 21, "näme".encode(), 6), FORMAT) == Named(20, 21, "näme", 6, executed=True, event=77)
+    assert parse_record(comm(20, 21, "näme".encode(), 6), FORMAT) == ThreadNamed(20, 21, "näme", 6, executed=True,
+                                                                                 event=77)
     assert parse_record(lost(12, 6), FORMAT) == Lost(12, 6)
     assert parse_record(record(13, struct.pack("Q", 4) + trailer(0, 0, 6)), FORMAT) == Lost(4, 6)
     assert parse_record(record(14, trailer(3, 4, 6, 1), misc=3 << 13), FORMAT) == Switched(3, 4, 1, True, 6, 77)
     assert parse_record(record(14, trailer(3, 4, 6, 1)), FORMAT) == Switched(3, 4, 1, False, 6, 77)
     assert parse_record(record(5, struct.pack("QQQ", 1, 2, 3) + trailer(3, 4, 6)), FORMAT) == Throttled(True, 6)
-    assert parse_record(record(99, b"\0" * 16 + trailer(3, 4, 6)), FORMAT) == Unread(99, 6)
+    assert parse_record(record(99, b"\0" * 16 + trailer(3, 4, 6)), FORMAT) == OtherRecord(99, 6)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=20), WORDS, WORDS)

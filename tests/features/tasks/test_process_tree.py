@@ -17,7 +17,7 @@ from turbotui.features.tasks.screen_rows import TaskContent, TaskRows, content_o
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.thread_totals import RUN
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.tasks.group_names import group_name
 from turbotui.machine.tasks.proc_facts import ProcFacts
 from turbotui.machine.topology import CpuPlace, topology_of
@@ -129,7 +129,7 @@ def test_a_process_that_nobody_saw_alive_is_in_the_group_of_who_made_it() -> Non
 
 def test_tasks_of_a_simulated_machine_are_in_groups() -> None:
     clock = ManualClock()
-    watching = Watching(known_machine(simulated_host("laptop-old", clock)))
+    watching = WatchedApplications(known_machine(simulated_host("laptop-old", clock)))
     one = watching.add(Application("", everything=True))
     clock.advance(2)
     watching.round(0)

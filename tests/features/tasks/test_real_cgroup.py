@@ -15,7 +15,7 @@ from watchedtasks import switches_allowed
 from turbotui.errors import MachineError
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 
@@ -52,7 +52,7 @@ def container() -> Iterator[Path]:
 
 
 def test_a_container_is_watched_by_its_id(container: Path) -> None:
-    watching = Watching(read_machine(LinuxHost()))
+    watching = WatchedApplications(read_machine(LinuxHost()))
     try:
         with subprocess.Popen([sys.executable, "-S", "-c", ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE,  # noqa: S603 - ours
                               text=True) as child:
@@ -96,7 +96,7 @@ def group() -> Iterator[Path]:
 
 
 def test_a_control_group_is_watched_until_it_is_gone(group: Path) -> None:
-    watching = Watching(read_machine(LinuxHost()))
+    watching = WatchedApplications(read_machine(LinuxHost()))
     try:
         with subprocess.Popen([sys.executable, "-S", "-c", ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE,  # noqa: S603 - ours
                               text=True) as child:

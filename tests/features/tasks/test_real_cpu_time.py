@@ -16,11 +16,11 @@ from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.processes import cpu_time
 from turbotui.machine.tasks.switch_times import SwitchTimes
-from turbotui.machine.tasks.wait_set import Waiting
+from turbotui.machine.tasks.wait_set import WaitSet
 
 
 def whole_cpus() -> bool:
-    waiting = Waiting()
+    waiting = WaitSet()
     try:
         SwitchTimes(LinuxHost(), sorted(os.sched_getaffinity(0)), waiting).close()
     except HostError:

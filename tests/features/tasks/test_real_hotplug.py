@@ -12,7 +12,7 @@ from watchedtasks import switches_allowed
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.linux import LinuxHost
-from turbotui.machine.perf_records import Reopened
+from turbotui.machine.perf_records import CounterReopened
 from turbotui.machine.tasks.sets import SOFTWARE_COUNTERS, choose
 from turbotui.machine.tasks.tracer import TaskTracer
 
@@ -84,7 +84,7 @@ def test_a_cpu_that_goes_keeps_its_counts_and_one_that_comes_back_is_seen() -> N
         host.online, host.ahead = str(cpu), host.ahead + 2_000_000_000
         host.opened.clear()
         news = [one for batch in tracer.take() for one in batch]
-        assert any(isinstance(record, Reopened) for ring in news for record in ring.records)
+        assert any(isinstance(record, CounterReopened) for ring in news for record in ring.records)
         aggregate.feed(news)
         assert seen(gone) > 10_000_000
         tracer.stop()

@@ -16,13 +16,13 @@ from turbotui.errors import MachineError
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.host import HostError, PerfAttr
-from turbotui.machine.launching import Held
+from turbotui.machine.launching import HeldCommand
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.tasks.last_counts import last_counts_come
-from turbotui.machine.tasks.sets import Mode, When
+from turbotui.machine.tasks.sets import Mode, SamplingMoment
 
 NOBODY = 65534
 CPU = min(os.sched_getaffinity(0))
@@ -118,8 +118,8 @@ for _ in range(40):
 
 
 def watched(host: LinuxHost, application: Application) -> tuple[Report, Mapping[str, int]]:
-    watching = Watching(read_machine(host))
-    held = Held(application.command)
+    watching = WatchedApplications(read_machine(host))
+    held = HeldCommand(application.command)
     try:
         try:
             one = watching.add(application, child=held.pid)
@@ -150,7 +150,7 @@ def test_before_linux_6_12_descendants_are_followed(root: bool) -> None:
         pytest.skip("the tasks of this machine switch too often to sample all of them")
     assert report.choice is not None
     assert (report.choice.mode, report.choice.when) == (
-        (Mode.CPUS, When.SWITCHES) if root else (Mode.INHERITED, When.ENDS))
+        (Mode.CPUS, SamplingMoment.SWITCHES) if root else (Mode.INHERITED, SamplingMoment.ENDS))
     assert len(report.rows) == 44, "and nobody else"
     children = sorted(report.rows, key=lambda row: row.pid or 0)[1:]  # the command itself may well run as long
     assert sum(row.run_seconds == pytest.approx(0.05, abs=0.015) for row in children) == 3

@@ -16,7 +16,7 @@ import pytest
 from watchedtasks import ROOT, Done, intervals, started, switches_allowed, tasks
 
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
-from turbotui.machine.launching import Held
+from turbotui.machine.launching import HeldCommand
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.perf_records import ReadFormat
 from turbotui.machine.tasks.sets import SOFTWARE_COUNTERS, Mode, choose
@@ -89,7 +89,7 @@ def test_a_ring_that_is_too_small_loses_samples_says_so_and_keeps_the_totals() -
     host = LinuxHost()
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     choice = choose(host, cpus[0], SOFTWARE_COUNTERS, whole_cpus=False)
-    held = Held([sys.executable, "-S", "-c", "import time\nfor _ in range(300): time.sleep(0.0002)"])
+    held = HeldCommand([sys.executable, "-S", "-c", "import time\nfor _ in range(300): time.sleep(0.0002)"])
     tracer = TaskTracer(host, choice, cpus, pages=1)
     try:
         tracer.add_process(held.pid, on_exec=True)
@@ -239,7 +239,7 @@ def test_an_event_of_choice_is_counted() -> None:
 def test_threads_found_in_proc_are_counted_to_the_last_nanosecond_too() -> None:
     host = LinuxHost()
     choice = replace(choose(host, min(os.sched_getaffinity(0)), SOFTWARE_COUNTERS, whole_cpus=False), mode=Mode.THREADS)
-    held = Held([sys.executable, "-S", "-c", THREADS])
+    held = HeldCommand([sys.executable, "-S", "-c", THREADS])
     tracer = TaskTracer(host, choice, sorted(os.sched_getaffinity(0)))
     aggregate = SampleAggregator(choice, tracer.roots)
     try:

@@ -29,14 +29,14 @@ from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen import TasksScreen
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.waits import Waits
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.host import HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.tasks.group_names import group_name
 from turbotui.machine.tasks.load_records import LoadCounts, Served
 from turbotui.machine.tasks.proc_facts import Stat, TaskFacts, TaskKey
-from turbotui.machine.tasks.run_queue import Waited
+from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, packed, unpacked
@@ -64,7 +64,7 @@ def row(pid: int | None, tid: int | None, name: str, waits: Waits | None = None)
 
 
 def waits(number: int) -> Waits:
-    return Waits(Waited(900 + number, 3, 800, 2, 100, 50, 10**8), 1000, 4, "cc1", "futex", None, WHY)
+    return Waits(WaitSums(900 + number, 3, 800, 2, 100, 50, 10**8), 1000, 4, "cc1", "futex", None, WHY)
 
 
 def made_record(number: int) -> TaskRecord:
@@ -235,7 +235,7 @@ async def test_the_screen_shows_the_tree_the_users_and_the_waits_of_a_recording(
 def test_this_machine_s_processes_are_looked_up_and_their_number_is_bounded() -> None:
     host = LinuxHost()
     assert host.kind is HostKind.REAL
-    watching = Watching(read_machine(host), live=True)
+    watching = WatchedApplications(read_machine(host), live=True)
     try:
         me = os.getpid()
         mine = Report(EVERYTHING[0], rows=(row(me, None, "me"), row(1, None, "init")))

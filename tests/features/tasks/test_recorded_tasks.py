@@ -26,7 +26,7 @@ from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord, task
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser
 from turbotui.recording.journal import Journal
 from turbotui.recording.json_values import JsonValue, packed, unpacked
@@ -37,7 +37,7 @@ from turbotui.simulated import ManualClock, simulated_host
 
 TOPOLOGY = topology_of_cpus(range(2))
 GOLDEN = Path(__file__).parents[2] / "recording" / "golden" / "version1.tasks.ttj"
-CHOICE = TaskSampling(Mode.CPUS, When.SWITCHES, 0, ())
+CHOICE = TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, 0, ())
 NAMES = ("switches", "run", "cycles")
 
 
@@ -83,7 +83,7 @@ def same(one: TaskRecord, other: TaskRecord) -> bool:
                         rows=tuple(replace(each, serials=frozenset()) for each in report.rows))
                 for by in RECORDED_BY for report in record.reports[by]]
 
-    def chosen(record: TaskRecord) -> list[tuple[Mode, When] | None]:
+    def chosen(record: TaskRecord) -> list[tuple[Mode, SamplingMoment] | None]:
         return [None if (choice := report.choice) is None else (choice.mode, choice.when)
                 for report in record.reports[Grouping.THREAD]]
 

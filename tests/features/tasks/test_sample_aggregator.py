@@ -9,18 +9,18 @@ from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, task_rows
 from turbotui.features.tasks.watched_application import moved_marks
 from turbotui.machine.perf_records import GroupReading, parse_record
-from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.draining import RingRecords
 from turbotui.machine.tasks.memory import pages_for
-from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.machine.tasks.tracer import Closing
 
 
 def aggregator(mode: Mode, roots: dict[int, int] | None = None) -> SampleAggregator:
-    return SampleAggregator(TaskSampling(mode, When.SWITCHES, FORMAT, ()), roots or {})
+    return SampleAggregator(TaskSampling(mode, SamplingMoment.SWITCHES, FORMAT, ()), roots or {})
 
 
-def ring(cpu: int, *records: bytes) -> Taken:
-    return Taken(cpu, tuple(parse_record(data, FORMAT) for data in records))
+def ring(cpu: int, *records: bytes) -> RingRecords:
+    return RingRecords(cpu, tuple(parse_record(data, FORMAT) for data in records))
 
 
 def closing(root: int, cpu: int, *values: int) -> Closing:
@@ -62,7 +62,7 @@ def test_on_whole_cpus_a_count_belongs_to_the_thread_that_is_switched_out() -> N
 
 
 def test_the_sum_of_rows_the_idle_task_and_others_are_what_was_booked() -> None:
-    choice = TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ())
+    choice = TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ())
     for kept in (None, {5}):
         aggregate = SampleAggregator(choice, {}, kept=kept)
         aggregate.feed([ring(0, comm(5, 5, b"five", 1), sample(5, 5, 10, (1, 100)), sample(0, 0, 20, (2, 130)),
@@ -82,7 +82,7 @@ def test_the_sum_of_rows_the_idle_task_and_others_are_what_was_booked() -> None:
 
 
 def test_who_is_no_row_becomes_none_however_long_he_is_silent() -> None:
-    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, ended=0, kept={5})
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {}, ended=0, kept={5})
     aggregate.feed([ring(0, comm(5, 5, b"five", 1), sample(5, 5, 10, (1, 100)), sample(0, 0, 20, (2, 130)),
                      sample(8, 8, 30, (3, 200)), lost(3, 40), sample(5, 5, 50, (4, 209)),
                      sample(5, 5, 200_000_000_000, (5, 300)))])
@@ -161,7 +161,7 @@ def test_the_last_slice_of_an_ending_thread_is_its_own() -> None:
 
 
 def test_very_many_ended_threads_are_put_together_and_nothing_is_lost() -> None:
-    choice = TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ())
+    choice = TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ())
     aggregate = SampleAggregator(choice, {}, ended=10)
     run = 0
     for tid in range(1, 101):
@@ -182,7 +182,7 @@ def test_very_many_ended_threads_are_put_together_and_nothing_is_lost() -> None:
 
 
 def test_threads_with_sets_of_their_own_keep_their_entries_for_the_last_read() -> None:
-    aggregate = SampleAggregator(TaskSampling(Mode.INHERITED, When.SWITCHES, FORMAT, ()), {77: 5}, ended=0)
+    aggregate = SampleAggregator(TaskSampling(Mode.INHERITED, SamplingMoment.SWITCHES, FORMAT, ()), {77: 5}, ended=0)
     aggregate.feed([ring(0, sample(5, 5, 10, (1, 100)), ended(5, 5, 11))])
     aggregate.tidy()
     aggregate.close([closing(5, 0, 2, 130)])

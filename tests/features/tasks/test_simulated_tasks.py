@@ -15,8 +15,8 @@ from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.energy import share_out
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.watched_application import Watched
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_application import WatchedApplication
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.sampling.energy import Energy
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import ManualClock
@@ -29,17 +29,17 @@ EVERYTHING = Application("all", everything=True)
 
 @contextmanager
 def watching(name: str, application: Application = EVERYTHING, *,
-             whole: bool = False) -> Iterator[tuple[SimulatedHost, Watching, Watched]]:
+             whole: bool = False) -> Iterator[tuple[SimulatedHost, WatchedApplications, WatchedApplication]]:
     """All tasks of a machine of few cores, or of a whole one, on which more threads move."""
     host = (simulated_host if whole else small_host)(name, ManualClock())
-    found = Watching(known_machine(host))
+    found = WatchedApplications(known_machine(host))
     try:
         yield host, found, found.add(application)
     finally:
         found.close()
 
 
-def passes(host: SimulatedHost, found: Watching, rounds: int, seconds: float = 0.1) -> None:
+def passes(host: SimulatedHost, found: WatchedApplications, rounds: int, seconds: float = 0.1) -> None:
     clock = host._clock
     assert isinstance(clock, ManualClock)
     for _ in range(rounds):
@@ -152,7 +152,7 @@ def test_an_interval_counts_from_the_one_before() -> None:
 
 def test_one_process_and_two_applications() -> None:
     host = simulated_host("sapphire-2s", ManualClock())
-    found = Watching(known_machine(host))
+    found = WatchedApplications(known_machine(host))
     try:
         dense = found.add(Application("dense", pids=(process_of(COMPUTE),), events="instructions,cycles"))
         stream = found.add(Application("stream", pids=(process_of(MEMORY),), events="cache-misses"))
@@ -178,7 +178,7 @@ def test_what_is_asked_for_by_name_comes_before_what_a_word_stands_for() -> None
 
 def test_what_a_simulated_machine_does_not_have() -> None:
     host = simulated_host("laptop-old", ManualClock())
-    found = Watching(known_machine(host))
+    found = WatchedApplications(known_machine(host))
     try:
         with pytest.raises(MachineError, match=r"no process 7; it has 10000 \(dense algebra\)"):
             found.add(Application("7", pids=(7,)))
@@ -192,7 +192,7 @@ def test_what_a_simulated_machine_does_not_have() -> None:
 def test_without_rights_it_is_said() -> None:
     host = simulated_host("laptop-old", ManualClock())
     host.set_privileges(uid=1000, capabilities=0)
-    found = Watching(known_machine(host))
+    found = WatchedApplications(known_machine(host))
     try:
         with pytest.raises(MachineError, match="may not be sampled by this user"):
             found.add(EVERYTHING)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ringbytes import record
 
 from turbotui.machine.perf_records import NOBODY
-from turbotui.machine.tasks.slices import CpuSlices, KnownUntil, Ran, added
+from turbotui.machine.tasks.slices import CpuSlices, KnownTimes, RunTimes, added
 
 WHAT = st.sampled_from(["runs"] * 20 + ["dies", "lost"])
 SLICES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 10_000), WHAT), max_size=300)
@@ -42,13 +42,13 @@ def lost(time: int) -> bytes:
 
 
 def read(records: list[bytes], places: AbstractSet[int] = frozenset(),
-         known: KnownUntil | None = None) -> tuple[dict[int, int], int]:
+         known: KnownTimes | None = None) -> tuple[dict[int, int], int]:
     """What each thread ran, and how long nobody knows who did."""
     slices = CpuSlices(START)
     edges = [0, *sorted(one for one in places if one < len(records)), len(records)]
     ran, unknown = [], 0
     for first, last in pairwise(edges):
-        ran.append(slices.read(b"".join(records[first:last]), known or KnownUntil()))
+        ran.append(slices.read(b"".join(records[first:last]), known or KnownTimes()))
         unknown += sum(end - max(START, begin) for begin, end in slices.unknown if end > START)
     assert slices.damaged == 0
     return {tid: spent for tid, spent in added(ran).items() if spent}, unknown
@@ -85,7 +85,7 @@ def test_every_slice_is_its_threads_however_blocks_are_cut(
 def test_what_is_known_otherwise_is_left_out_to_the_nanosecond(
         slices: list[tuple[int, int, str]], until: int, tid: int) -> None:
     records, expected, _unknown = written(slices)
-    cut = KnownUntil()
+    cut = KnownTimes()
     cut.known(tid, until)
     time, after = START, 0
     for thread, length, what in slices:
@@ -102,24 +102,24 @@ def test_the_idle_tasks_time_is_no_threads_where_nothing_tells_that_it_left() ->
     slices = CpuSlices(START)
     found = slices.read(b"".join([
         leaves(5, 0, 1_500), comes(6, 0, 9_000), leaves(6, 0, 9_100), leaves(0, 5, 20_000), comes(5, 0, 20_006),
-        leaves(5, 0, 21_000)]), KnownUntil())
+        leaves(5, 0, 21_000)]), KnownTimes())
     assert found == {5: 1_500, 6: 100}
     assert slices.guessed == {6}  # 5 was seen from the idle task's end on
-    later = slices.read(b"".join([comes(6, 0, 30_000), leaves(6, 0, 30_100)]), KnownUntil())
+    later = slices.read(b"".join([comes(6, 0, 30_000), leaves(6, 0, 30_100)]), KnownTimes())
     assert later == {6: 106}, "as long as the way out of idle that was seen"
     assert slices.guessed == {6}
 
 
 def test_words_that_are_no_record_end_the_block_and_the_next_slice_is_unknown() -> None:
     slices = CpuSlices(START)
-    assert slices.read(leaves(5, 6, 1_500) + b"\0" * 16, KnownUntil()) == {5: 500}
+    assert slices.read(leaves(5, 6, 1_500) + b"\0" * 16, KnownTimes()) == {5: 500}
     assert slices.damaged == 1
-    assert slices.read(leaves(6, 5, 1_700) + leaves(5, 6, 1_800), KnownUntil()) == {5: 100}
+    assert slices.read(leaves(6, 5, 1_700) + leaves(5, 6, 1_800), KnownTimes()) == {5: 100}
     assert slices.unknown == [(1_500, 1_700)]
 
 
 def test_a_cut_forgets_what_no_slice_reaches_back_to() -> None:
-    cut = KnownUntil()
+    cut = KnownTimes()
     cut.known(1, 100)
     cut.known(2, 200)
     cut.forget(150)
@@ -127,7 +127,7 @@ def test_a_cut_forgets_what_no_slice_reaches_back_to() -> None:
 
 
 def test_what_is_not_covered_is_the_part_in_unknown_spans_and_all_of_a_cpu_that_is_not_watched() -> None:
-    ran = Ran({}, {0: ((100, 200), (300, 400))}, frozenset({0}), 500)
+    ran = RunTimes({}, {0: ((100, 200), (300, 400))}, frozenset({0}), 500)
     assert ran.uncovered(0, 150, 350) == 100
     assert ran.uncovered(0, 210, 290) == 0
     assert ran.uncovered(1, 210, 290) == 80

@@ -14,8 +14,8 @@ from turbotui.features.tasks.application_totals import Totals
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.text import StartTotals, TaskInterval
-from turbotui.features.tasks.watched_application import Watched
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_application import WatchedApplication
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.sampling.energy import Energy
 
 EVERYTHING = Application("all", everything=True)
@@ -23,7 +23,8 @@ FLOPS = Application("all", everything=True, events="flops")
 NO_ENERGY = Energy({}, {}, {})
 
 
-def cut(found: Watching, one: Watched, number: int | None, earlier: StartTotals) -> tuple[Any, StartTotals]:
+def cut(found: WatchedApplications, one: WatchedApplication, number: int | None,
+        earlier: StartTotals) -> tuple[Any, StartTotals]:
     report = found.report(one, Grouping.COMMAND, whole=number is None)
     shown = TaskInterval(report, one.aggregate, number, {}, NO_ENERGY, Grouping.COMMAND, found._host, earlier)
     return written(shown.envelope, shown.tables), shown.so_far()

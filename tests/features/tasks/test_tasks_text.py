@@ -17,23 +17,23 @@ from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, task_rows
 from turbotui.features.tasks.text import TaskInterval, as_text, notes, timeline_lines
 from turbotui.features.tasks.timeline import Timeline
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.perf_records import parse_record
-from turbotui.machine.tasks.draining import Taken
-from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.machine.tasks.draining import RingRecords
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.sampling.energy import Energy
 from turbotui.simulated import simulated_host
 
 
 def table(lost: int = 0) -> TaskInterval:
-    choice = TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ())
+    choice = TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ())
     aggregate = SampleAggregator(choice, {}, Timeline(10))
     aggregate.name(5, "worker")
     records = (sample(5, 5, 1500, (1, 500)), sample(5, 6, 2000, (2, 1000)), ended(5, 6, 2001))
-    aggregate.feed([Taken(0, tuple(parse_record(data, FORMAT) for data in records))])
-    aggregate.feed([Taken(11, (parse_record(sample(5, 5, 3000, (1, 400), 11), FORMAT),))])
+    aggregate.feed([RingRecords(0, tuple(parse_record(data, FORMAT) for data in records))])
+    aggregate.feed([RingRecords(11, (parse_record(sample(5, 5, 3000, (1, 400), 11), FORMAT),))])
     rows = tuple(task_rows(aggregate, Grouping.THREAD))
     report = Report(Application("web", pids=(5,)), choice, rows=rows, seconds=1.0, lost=lost, names=aggregate.names)
     energy = Energy({0: 3.0}, {}, {0: 900.0, 11: 600.0})
@@ -102,7 +102,7 @@ def test_what_perf_leaves_out_is_said_where_a_row_has_very_many_switches() -> No
 def test_a_control_group_that_is_removed_ends_the_watch(tmp_path: Path) -> None:
     group = tmp_path / "group"
     group.mkdir()
-    watching = Watching(read_machine(LinuxHost()))
+    watching = WatchedApplications(read_machine(LinuxHost()))
     try:
         one = replace(watching.add(Application("own", pids=(os.getpid(),))), folder=str(group))
         assert not watching.gone(one)

@@ -26,9 +26,9 @@ from turbotui.features.tasks.waits import NOT_YET, WAIT, WAIT_BY_ID, Waits, wait
 from turbotui.machine.host import HostError, HostKind, PerfAttr
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.proc_facts import TaskLooks
-from turbotui.machine.tasks.run_queue import Waited
+from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.machine.tasks.sleeping import sleeps_in
-from turbotui.machine.tasks.wait_set import Waiting
+from turbotui.machine.tasks.wait_set import WaitSet
 from turbotui.machine.tasks.wait_times import WaitTimes
 from turbotui.quantities.tables import Cell, arithmetic_lines
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -37,8 +37,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "sources"))
 from prochost import Content, ProcHost
 
 NO_RIGHT = Unavailable(Reason.NOT_PERMITTED, "no right to it")
-WAITED = Waited(queued=600_000_000, times=30, longest=90_000_000, pushed=20, held=0, storage=200_000_000,
-                asleep=100_000_000, pushers={7: 20})
+WAITED = WaitSums(queued=600_000_000, times=30, longest=90_000_000, pushed=20, held=0, storage=200_000_000,
+                  asleep=100_000_000, pushers={7: 20})
 ALL_KNOWN = Waits(WAITED, pusher="hog", sleeping="poll")
 SWITCHES_ONLY = Waits(WAITED, 800_000_000, 40, "hog", why_no_wakeups=NO_RIGHT)
 SCHEDSTAT_ONLY = Waits(None, 800_000_000, 40, why_no_records=NO_RIGHT)
@@ -81,16 +81,16 @@ def test_schedstat_alone_says_how_long_and_everything_else_has_its_reason() -> N
 
 
 @pytest.mark.parametrize(("waited", "word"), [
-    (Waited(queued=900_000_000, held=800_000_000), "quota"), (Waited(storage=900_000_000), "storage"),
-    (Waited(asleep=900_000_000), "sleep"), (Waited(queued=1_000_000), "nothing")])
-def test_the_greatest_part_is_what_it_waits_for(waited: Waited, word: str) -> None:
+    (WaitSums(queued=900_000_000, held=800_000_000), "quota"), (WaitSums(storage=900_000_000), "storage"),
+    (WaitSums(asleep=900_000_000), "sleep"), (WaitSums(queued=1_000_000), "nothing")])
+def test_the_greatest_part_is_what_it_waits_for(waited: WaitSums, word: str) -> None:
     assert cells(Waits(waited))["WaitsFor"].value == word
 
 
 def test_sleep_is_told_by_what_it_was_seen_in_and_marked() -> None:
-    found = cells(Waits(Waited(asleep=900_000_000), sleeping="futex"))
+    found = cells(Waits(WaitSums(asleep=900_000_000), sleeping="futex"))
     assert (found["WaitsFor"].value, found["WaitsFor"].estimated) == ("futex", True)
-    awake = cells(Waits(Waited(queued=900_000_000), sleeping="futex"))
+    awake = cells(Waits(WaitSums(queued=900_000_000), sleeping="futex"))
     assert (awake["WaitsFor"].value, awake["WaitsFor"].estimated) == ("CPU", False)
     both = waits_of_all([Waits(sleeping="poll"), Waits(sleeping="futex"), Waits(sleeping="futex"), Waits()])
     assert both is not None
@@ -122,7 +122,7 @@ def test_a_cell_can_be_explained() -> None:
 
 
 def test_waits_of_rows_are_added_and_who_pushed_most_is_named() -> None:
-    both = waits_of_all([ALL_KNOWN, Waits(Waited(queued=1, longest=1, pushed=99), pusher="other")])
+    both = waits_of_all([ALL_KNOWN, Waits(WaitSums(queued=1, longest=1, pushed=99), pusher="other")])
     assert both is not None
     assert both.queued == 600_000_001
     assert both.pusher == "other"
@@ -152,8 +152,8 @@ def schedstat(waited: int, slices: int) -> dict[str, Content]:
 
 
 @pytest.fixture
-def waiting() -> Iterator[Waiting]:
-    found = Waiting()
+def waiting() -> Iterator[WaitSet]:
+    found = WaitSet()
     yield found
     found.close()
 
@@ -163,7 +163,7 @@ def of_row(watch: WaitWatch, threads: Sequence[Thread], *, whole: bool = False, 
     return rows[0].waits
 
 
-def test_schedstat_of_rows_interval_by_interval(waiting: Waiting) -> None:
+def test_schedstat_of_rows_interval_by_interval(waiting: WaitSet) -> None:
     host = Tasks(dict(schedstat(1_000, 10)))
     watch = WaitWatch(host, (0,), waiting, beginning=True)
     thread = [Thread(1, 1)]
@@ -184,7 +184,7 @@ def test_schedstat_of_rows_interval_by_interval(waiting: Waiting) -> None:
     assert (whole.delay, whole.slices) == (8_000, 3)
 
 
-def test_threads_are_asked_where_they_sleep_once_an_interval(waiting: Waiting) -> None:
+def test_threads_are_asked_where_they_sleep_once_an_interval(waiting: WaitSet) -> None:
     host = Tasks(schedstat(1_000, 10) | {"/proc/1/task/1/wchan": "futex_do_wait"})
     watch = WaitWatch(host, (0,), waiting, beginning=True)
     for again in (False, True):
@@ -196,7 +196,7 @@ def test_threads_are_asked_where_they_sleep_once_an_interval(waiting: Waiting) -
     assert host.asked.count("/proc/1/task/1/wchan") == 1
 
 
-def test_an_interval_that_began_before_is_left_unknown(waiting: Waiting) -> None:
+def test_an_interval_that_began_before_is_left_unknown(waiting: WaitSet) -> None:
     host = Tasks(dict(schedstat(1_000, 10)))
     watch = WaitWatch(host, (0,), waiting, beginning=False)
     watch.end_interval("one", 0)
@@ -205,7 +205,7 @@ def test_an_interval_that_began_before_is_left_unknown(waiting: Waiting) -> None
     assert of_row(watch, [Thread(1, 1)]) is not None
 
 
-def test_applications_share_an_interval(waiting: Waiting) -> None:
+def test_applications_share_an_interval(waiting: WaitSet) -> None:
     host = Tasks(dict(schedstat(1_000, 10)))
     watch = WaitWatch(host, (0,), waiting, beginning=False)
     for application in ("one", "two"):
@@ -237,7 +237,7 @@ def test_simulated_tasks_say_why_they_wait_for_nothing() -> None:
 
 
 def may_trace() -> bool:
-    found = Waiting()
+    found = WaitSet()
     try:
         WaitTimes(LinuxHost(), sorted(os.sched_getaffinity(0)), found).close()
     except HostError:
@@ -255,13 +255,13 @@ permitted = pytest.mark.skipif(not may_trace(), reason="watching whole CPUs need
 def test_two_loops_on_one_cpu_push_each_other_off() -> None:
     """Whichever way this kernel allows: both wait, and each knows that something took its CPU."""
     cpu = min(os.sched_getaffinity(0))
-    host, found = LinuxHost(), Waiting()
+    host, found = LinuxHost(), WaitSet()
     loops = [Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"])  # noqa: S603
              for _ in range(2)]
     before = host.now_ns()
     times = WaitTimes(host, sorted(os.sched_getaffinity(0)), found)
     try:
-        total = {loop.pid: Waited() for loop in loops}
+        total = {loop.pid: WaitSums() for loop in loops}
         end = monotonic() + PATIENCE
         while not all(one.pushed > 3 and one.queued and one.times for one in total.values()):
             assert monotonic() < end, total
@@ -296,7 +296,7 @@ LOCKED = "import threading\nlock = threading.Lock()\nlock.acquire()\nprint(flush
 
 @pytest.mark.real
 @pytest.mark.skipif(not Path("/proc/self/wchan").exists(), reason="this kernel shows no wait channels")
-def test_a_thread_that_waits_for_a_lock_is_told_from_one_that_reads(waiting: Waiting) -> None:
+def test_a_thread_that_waits_for_a_lock_is_told_from_one_that_reads(waiting: WaitSet) -> None:
     """A futex by one look, as soon as the thread has got there."""
     programs = {"futex": LOCKED, "pipe": "print(flush=True)\nimport sys\nsys.stdin.readline()"}
     for word, program in programs.items():

@@ -17,7 +17,7 @@ from patience import PATIENCE
 from turbotui.features.tasks.task_table import AFTER, FINAL, SINCE_START, SUM, TASKS, TOTALS, USED
 from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
-from turbotui.machine.tasks.sets import When, choose
+from turbotui.machine.tasks.sets import SamplingMoment, choose
 from turbotui.quantities.tables import AnyTable
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.json_lines import JsonLines
@@ -83,6 +83,6 @@ def started(*words: str) -> subprocess.Popen[str]:
 def switches_allowed() -> bool:
     """Whether the kernel lets this user sample switches."""
     try:
-        return choose(LinuxHost(), min(os.sched_getaffinity(0)), (), whole_cpus=False).when is When.SWITCHES
+        return choose(LinuxHost(), min(os.sched_getaffinity(0)), (), whole_cpus=False).when is SamplingMoment.SWITCHES
     except HostError:
         return False

@@ -19,7 +19,7 @@ from turbotui.commands.intervals import IntervalOutput
 from turbotui.errors import MachineError
 from turbotui.features.topdown.command_counters import RegionCounts, added, follow_command
 from turbotui.features.topdown.counter_parts import PartCount
-from turbotui.features.topdown.followed import Moving, run_moving
+from turbotui.features.topdown.followed import FollowRequest, run_followed
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.thread_counters import ThreadCounters
@@ -90,8 +90,8 @@ def printer(counters: StandIn, level: RowLevel, written: list[str]) -> TopdownPr
 def test_a_command_and_its_regions_are_two_tables(written: list[str]) -> None:
     machine = this_machine()
     counters = StandIn(machine)
-    asked = Moving([sys.executable, "-c", _REGIONS], (), 1.0, 1)
-    assert run_moving(machine, counters, printer(counters, RowLevel.COMMAND, written), asked) == 0
+    asked = FollowRequest([sys.executable, "-c", _REGIONS], (), 1.0, 1)
+    assert run_followed(machine, counters, printer(counters, RowLevel.COMMAND, written), asked) == 0
     whole, regions = map(json.loads, written)
     (command,) = whole["rows"]
     assert command["values"]["retiring%"] + command["values"]["backend%"] == pytest.approx(100.0)
@@ -112,8 +112,8 @@ def test_programs_that_run_are_counted_by_region_until_they_end(tmp_path: Path, 
     pipe = GivenPipe(str(path))
     environment = {**os.environ, VARIABLE: str(path)}
     with subprocess.Popen([sys.executable, "-c", program], env=environment) as running:  # noqa: S603 - this interpreter
-        asked = Moving((), (), 1e7, 1, pipe)
-        assert run_moving(machine, counters, printer(counters, RowLevel.COMMAND, written), asked) == 0
+        asked = FollowRequest((), (), 1e7, 1, pipe)
+        assert run_followed(machine, counters, printer(counters, RowLevel.COMMAND, written), asked) == 0
         assert running.wait() == 0
     whole, regions = map(json.loads, written)
     (row,) = whole["rows"]
@@ -130,8 +130,8 @@ def test_programs_that_run_are_counted_by_region_until_they_end(tmp_path: Path, 
 def test_a_fifo_in_which_nobody_marks_is_told(tmp_path: Path, written: list[str]) -> None:
     os.mkfifo(tmp_path / "marks")
     counters = StandIn(this_machine())
-    asked = Moving((), (), 0.1, 1, GivenPipe(str(tmp_path / "marks")))
-    assert run_moving(this_machine(), counters, printer(counters, RowLevel.COMMAND, written), asked) == 0
+    asked = FollowRequest((), (), 0.1, 1, GivenPipe(str(tmp_path / "marks")))
+    assert run_followed(this_machine(), counters, printer(counters, RowLevel.COMMAND, written), asked) == 0
     (whole,) = map(json.loads, written)
     assert whole["rows"][0]["values"]["retiring%"] is None
     assert "no program marked a region" in " ".join(whole["notes"])
@@ -141,8 +141,8 @@ def test_a_fifo_in_which_nobody_marks_is_told(tmp_path: Path, written: list[str]
 def test_threads_of_a_command_are_rows_and_its_status_is_ours(written: list[str]) -> None:
     machine = this_machine()
     counters = StandIn(machine)
-    asked = Moving([sys.executable, "-c", _THREADS], (), 1.0, 1)
-    assert run_moving(machine, counters, printer(counters, RowLevel.THREAD, written), asked) == 7
+    asked = FollowRequest([sys.executable, "-c", _THREADS], (), 1.0, 1)
+    assert run_followed(machine, counters, printer(counters, RowLevel.THREAD, written), asked) == 7
     (table,) = map(json.loads, written)
     faults = sorted(round(row["values"]["GSlots"] * 1e9) for row in table["rows"])
     assert len(faults) == 3  # the first thread, and both that it made
@@ -159,8 +159,8 @@ def test_a_process_that_runs_is_counted_until_it_ends(written: list[str]) -> Non
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as running:  # noqa: S603
         assert running.stdout is not None
         running.stdout.readline()
-        assert run_moving(machine, counters, printer(counters, RowLevel.THREAD, written),
-                          Moving((), (running.pid,), 0.3, 2)) == 0
+        assert run_followed(machine, counters, printer(counters, RowLevel.THREAD, written),
+                            FollowRequest((), (running.pid,), 0.3, 2)) == 0
         running.send_signal(signal.SIGKILL)
     assert len(written) == 2
     for line in written:

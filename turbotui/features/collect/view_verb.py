@@ -32,9 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("stdin is a terminal: turbotui collect | turbotui view -")
     from turbotui.app.remote import show_remote  # noqa: PLC0415 - --help stays fast
-    from turbotui.remote.links import PipeWay  # noqa: PLC0415 - as above
+    from turbotui.remote.links import PipeConnector  # noqa: PLC0415 - as above
 
-    way = PipeWay(_keyboard_for_stdin())
+    way = PipeConnector(_keyboard_for_stdin())
     return show_remote(way, screen_abilities(ascii_alone=arguments.ascii), theme=arguments.theme)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.region_counting import MarkedPrograms, RegionCounting
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.command_output import CommandOutput, text_lines
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
@@ -256,9 +256,9 @@ class CommandBeside:
         with self._lock:
             return self._span.frame
 
-    def finish_tasks(self, told: Callable[[Watching], None]) -> None:
+    def finish_tasks(self, told: Callable[[WatchedApplications], None]) -> None:
         """Stop counting the tasks; see `TaskWatcher.finish`."""
-        def tell(watching: Watching) -> None:
+        def tell(watching: WatchedApplications) -> None:
             watching.watched[0].used_ns = self._held.used_ns
             told(watching)
 

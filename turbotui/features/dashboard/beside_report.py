@@ -18,7 +18,7 @@ from turbotui.tables.layout import Layout
 
 if TYPE_CHECKING:
     from turbotui.features.dashboard.beside import CommandBeside
-    from turbotui.features.tasks.watched_applications import Watching
+    from turbotui.features.tasks.watched_applications import WatchedApplications
     from turbotui.machine.machine import Machine
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session
@@ -98,7 +98,7 @@ def _cpu_lines(frame: Frame, beside: CommandBeside, machine: Machine, room: int 
     yield from text_lines(envelope_of(frame, layout), FrameTable(frame, layout), room=room)
 
 
-def _task_lines(watching: Watching, beside: CommandBeside, machine: Machine, room: int | None) -> list[str]:
+def _task_lines(watching: WatchedApplications, beside: CommandBeside, machine: Machine, room: int | None) -> list[str]:
     """Format the tasks that the command started, busiest first; called while their counters are closed."""
     one, by = watching.watched[0], Grouping.COMMAND
     report = watching.report(one, by, whole=True)

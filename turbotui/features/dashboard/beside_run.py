@@ -18,7 +18,7 @@ from turbotui.machine.launching import NotRunError
 from turbotui.machine.observing import observe
 from turbotui.machine.region_pipes import RegionPipe
 from turbotui.machine.signal_guard import guarded_signals
-from turbotui.opening.waiting import LeftError
+from turbotui.opening.waiting import UserLeftError
 
 if TYPE_CHECKING:
     from turbotui.sampling.session import Session
@@ -63,7 +63,7 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
             failure: InternalError | None = None
             try:
                 show(beside)
-            except LeftError as left:
+            except UserLeftError as left:
                 print(f"turbotui: {beside.title} was not run: you left before its counters were open", file=sys.stderr)
                 return left.exit_status or 1
             except NotRunError as error:

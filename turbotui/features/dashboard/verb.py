@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from turbotui.opening.waiting import Opening
     from turbotui.quantities.columns import CounterColumn
     from turbotui.recording.recorder import FrameRecorder
-    from turbotui.remote.links import Way
+    from turbotui.remote.links import Connector
     from turbotui.repertoire import Abilities
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session
@@ -87,12 +87,12 @@ def run(arguments: argparse.Namespace) -> int:
         from turbotui.app.remote import show_remote  # noqa: PLC0415 - as above
 
         return show_remote(way, abilities, theme=arguments.theme, screen=arguments.screen or _FIRST_SCREEN)
-    from turbotui.opening.waiting import LeftError  # noqa: PLC0415 - as above
+    from turbotui.opening.waiting import UserLeftError  # noqa: PLC0415 - as above
 
     try:
         with contextlib.nullcontext() if given is None else given:
             return _open(arguments, abilities, None, given=given)
-    except LeftError as left:
+    except UserLeftError as left:
         return left.exit_status
 
 
@@ -121,7 +121,7 @@ def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBe
     """Show the dashboard, from its opening on.
 
     Raises:
-        LeftError: the user quit before there were screens.
+        UserLeftError: the user quit before there were screens.
     """
     from turbotui.app.settings import read_settings  # noqa: PLC0415 - --help stays fast
 
@@ -243,7 +243,7 @@ def _help() -> Sequence[Line]:
     return plain_help()
 
 
-def _way(arguments: argparse.Namespace) -> Way | None:
+def _way(arguments: argparse.Namespace) -> Connector | None:
     """Return the way to the collector that the command line names; None if this process reads the machine.
 
     Raises:
@@ -265,13 +265,13 @@ def _way(arguments: argparse.Namespace) -> Way | None:
     given = [name for name, value in ((own | handed_on) if arguments.host is None else own).items() if value]
     if given:
         raise UsageError(f"{given[0]} is not for {option}: give it to the collector (turbotui collect)")
-    from turbotui.remote.links import SocketWay  # noqa: PLC0415 - --help stays fast
-    from turbotui.remote.ssh import SshWay  # noqa: PLC0415 - as above
+    from turbotui.remote.links import SocketConnector  # noqa: PLC0415 - --help stays fast
+    from turbotui.remote.ssh import SshConnector  # noqa: PLC0415 - as above
 
     if arguments.host is None:
-        return SocketWay(arguments.connect)
+        return SocketConnector(arguments.connect)
     options = [word for name, value in handed_on.items() if value is not None for word in (name, value)]
-    return SshWay(arguments.host, options, remote=arguments.remote or "turbotui")
+    return SshConnector(arguments.host, options, remote=arguments.remote or "turbotui")
 
 
 def _open_recorder(path: str, machine: Machine) -> FrameRecorder:

@@ -14,7 +14,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sources.second_source import Beside, beside_id
+from turbotui.sources.second_source import SecondSource, second_id
 from turbotui.sources.source import Probe, Source
 
 
@@ -95,14 +95,14 @@ def diagnose(machine: Machine, capabilities: Capabilities) -> Diagnosis:
         facts=_facts(machine, capabilities),
         notes=tuple(notes),
         sources=tuple(_source(source, capabilities.probes[source.id], capabilities) for source in capabilities.sources
-                      if not isinstance(source, Beside)),
+                      if not isinstance(source, SecondSource)),
     )
 
 
 def _source(source: Source, probe: Probe, capabilities: Capabilities) -> SourceReport:
     signals = tuple(
         _signal(name, found, chosen=capabilities.provider.get(name) is source,
-                compared=beside_id(name, source) in capabilities.beside.get(name, ()))
+                compared=second_id(name, source) in capabilities.beside.get(name, ()))
         for name, found in probe.signals.items()
     )
     usable = [signal for signal in signals if signal.usable]

@@ -10,7 +10,7 @@ from turbotui.features.fleet.outliers import BUSY, PEER_RULES, NodeLimits, PeerR
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed(PeerRule):
+class FixedLimit(PeerRule):
     """A rule with a limit given by the user, whatever the nodes' own spread.
 
     Attributes:
@@ -68,8 +68,8 @@ class CheckLimits:
             stale=never if self.stale is None else self.stale * 60.0)
 
 
-def _fixed(rule: PeerRule, most: float, percent: bool) -> Fixed:
-    return Fixed(rule.column, rule.floor, rule.share, rule.low, rule.high, 1.0, rule.working, most, percent)
+def _fixed(rule: PeerRule, most: float, percent: bool) -> FixedLimit:
+    return FixedLimit(rule.column, rule.floor, rule.share, rule.low, rule.high, 1.0, rule.working, most, percent)
 
 
 def failing(nodes: Iterable[FleetNode], limits: CheckLimits) -> list[FleetNode]:

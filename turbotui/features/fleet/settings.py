@@ -99,7 +99,7 @@ _SERVERS: Final = frozenset({"user", "password_file", "bearer_file", "ca", "tena
 
 
 @dataclass(frozen=True, slots=True)
-class OwnFleet:
+class FleetSettings:
     """The valid values of the user's table [fleet].
 
     Attributes:
@@ -118,7 +118,7 @@ class OwnFleet:
                           found["stale"] * _MINUTE if "stale" in found else USUAL.stale)
 
 
-def own_fleet(settings: PersonalSettings) -> OwnFleet:
+def fleet_settings(settings: PersonalSettings) -> FleetSettings:
     """Read the table [fleet] of the user's settings."""
     values: dict[str, str | float] = {}
     problems: list[str] = []
@@ -132,10 +132,10 @@ def own_fleet(settings: PersonalSettings) -> OwnFleet:
             except (WrongKindError, UsageError) as error:
                 why = f"{name} has to be {error}" if isinstance(error, WrongKindError) else f"{name}{error}"
         problems.append(settings.problem(name, why, (TABLE,)))
-    return OwnFleet(values, tuple(problems))
+    return FleetSettings(values, tuple(problems))
 
 
-def filled(arguments: argparse.Namespace, own: OwnFleet, *, server: str, is_text: bool) -> None:
+def filled(arguments: argparse.Namespace, own: FleetSettings, *, server: str, is_text: bool) -> None:
     """Fill options that the command line omits from the settings, or with their defaults.
 
     Args:

@@ -30,7 +30,7 @@ from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.opening import USUAL, NodeOpener, checked
 from turbotui.features.fleet.server import Server, ServerError
 from turbotui.features.fleet.server_options import VARIABLE, access_of, add_server_arguments, positive, question_of
-from turbotui.features.fleet.settings import OwnFleet, filled, own_fleet
+from turbotui.features.fleet.settings import FleetSettings, filled, fleet_settings
 from turbotui.features.fleet.tables import FLEET, fleet_table
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Value
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("limits are for turbotui fleet check: write check behind fleet")
     if arguments.replay and arguments.prometheus:
         raise UsageError("--replay tells of what was recorded: leave --prometheus out")
-    own = own_fleet(read_settings(os.environ))
+    own = fleet_settings(read_settings(os.environ))
     filled(arguments, own, server=os.environ.get(VARIABLE, ""), is_text=arguments.format == TEXT and not is_check)
     choice = _choice(arguments)
     seconds = parse_interval(arguments.interval)
@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: CheckLimits, own: OwnFleet, *,
+def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: CheckLimits, own: FleetSettings, *,
             on_screen: bool) -> int:
     """Show, print or check a recording: the last reading, or the first ones with -n.
 
@@ -164,7 +164,7 @@ def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: Chec
     return 0
 
 
-def _show(arguments: argparse.Namespace, own: OwnFleet, session: FleetSession | ReplayedFleet,
+def _show(arguments: argparse.Namespace, own: FleetSettings, session: FleetSession | ReplayedFleet,
           player: Player | None = None) -> int:
     """Show the screen until the user quits."""
     opener = NodeOpener(checked(arguments.open), arguments.recordings)

@@ -12,7 +12,7 @@ from turbotui.machine.cgroups import hierarchies
 from turbotui.machine.host import Host
 from turbotui.machine.resctrl import USUAL, resctrl_groups, resctrl_info, resctrl_mount
 from turbotui.machine.tasks.group_names import GroupName, group_name
-from turbotui.widgets.command_lines import Act, ActLine, lines_for, quoted, unit_acts
+from turbotui.widgets.command_lines import CommandLine, CommandRow, lines_for, quoted, unit_commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,39 +128,43 @@ def _tasks(target: GroupTarget) -> str | None:
 _SHARE: Final = "Its share"
 _MEASURE: Final = "Measure its caches, bandwidth and energy (resctrl)"
 _LOOK: Final = "Look at it"
-_HALF_A_CPU, _FIFTH, _STATUS = unit_acts(_unit, _SHARE, _LOOK)
-_ACTS: Final[tuple[Act[GroupTarget], ...]] = (
+_HALF_A_CPU, _FIFTH, _STATUS = unit_commands(_unit, _SHARE, _LOOK)
+_ACTS: Final[tuple[CommandRow[GroupTarget], ...]] = (
     _HALF_A_CPU,
     _FIFTH,
-    Act(_SHARE, _in_directory('echo "200000 100000" > {directory}/cpu.max'),
-        "At most two CPUs: 200 ms in every 100 ms. Its manager may write its own value again."),
-    Act(_SHARE, _in_directory("echo max > {directory}/cpu.max"), "No quota any more."),
-    Act(_SHARE, _in_directory("echo 8G > {directory}/memory.high"),
-        "From 8 GiB on it is slowed down and its memory is reclaimed; nothing is ended."),
-    Act(_SHARE, _in_old("cpu", "echo 200000 > {directory}/cpu.cfs_quota_us"),
-        "At most two CPUs, where cpu.cfs_period_us is 100000. Its manager may write its own value again."),
-    Act(_SHARE, _in_old("cpu", "echo -1 > {directory}/cpu.cfs_quota_us"), "No quota any more."),
-    Act(_SHARE, _in_old("memory", "echo 8G > {directory}/memory.soft_limit_in_bytes"),
-        "When memory is short what the group has beyond 8 GiB is reclaimed first; nothing is ended."),
-    Act(_MEASURE, _mounted,
-        "Mounts resctrl, where the processor monitors caches and bandwidth; costs nothing before there are groups."),
-    Act(_MEASURE, _measured,
-        "Makes a monitor group and moves the threads of the group into it{rmids}. Threads that they make later "
-        "follow. A thread is in one monitor group only: others lose it. To end it: rmdir."),
-    Act(_MEASURE, _of_resctrl("cat {directory}/tasks"), "Prints the threads in it."),
-    Act(_MEASURE, _of_resctrl("cat {directory}/schemata"), "Prints how much of caches and bandwidth it may use."),
-    Act(_MEASURE, _made_within,
-        "Makes a monitor group in it and moves a thread into that: put a name for NAME and its number for TID{rmids}. "
-        "Threads that it makes later follow."),
-    Act(_MEASURE, _assigned, "Prints which counters of bandwidth the group has in each domain."),
-    Act(_MEASURE, _assign,
-        "Has the group's bandwidth counted in every domain, which takes a counter of each (free: {counters}). Where "
-        "none is free it fails; _ in place of e gives them back."),
-    Act(_MEASURE, _removed, "Removes the group: its threads go back to the outermost one, its RMID is free again."),
+    CommandRow(_SHARE, _in_directory('echo "200000 100000" > {directory}/cpu.max'),
+               "At most two CPUs: 200 ms in every 100 ms. Its manager may write its own value again."),
+    CommandRow(_SHARE, _in_directory("echo max > {directory}/cpu.max"), "No quota any more."),
+    CommandRow(_SHARE, _in_directory("echo 8G > {directory}/memory.high"),
+               "From 8 GiB on it is slowed down and its memory is reclaimed; nothing is ended."),
+    CommandRow(_SHARE, _in_old("cpu", "echo 200000 > {directory}/cpu.cfs_quota_us"),
+               "At most two CPUs, where cpu.cfs_period_us is 100000. Its manager may write its own value again."),
+    CommandRow(_SHARE, _in_old("cpu", "echo -1 > {directory}/cpu.cfs_quota_us"), "No quota any more."),
+    CommandRow(_SHARE, _in_old("memory", "echo 8G > {directory}/memory.soft_limit_in_bytes"),
+               "When memory is short what the group has beyond 8 GiB is reclaimed first; nothing is ended."),
+    CommandRow(_MEASURE, _mounted,
+               "Mounts resctrl, where the processor monitors caches and bandwidth; costs nothing before there are "
+               "groups."),
+    CommandRow(_MEASURE, _measured,
+               "Makes a monitor group and moves the threads of the group into it{rmids}. Threads that they make later "
+               "follow. A thread is in one monitor group only: others lose it. To end it: rmdir."),
+    CommandRow(_MEASURE, _of_resctrl("cat {directory}/tasks"), "Prints the threads in it."),
+    CommandRow(_MEASURE, _of_resctrl("cat {directory}/schemata"),
+               "Prints how much of caches and bandwidth it may use."),
+    CommandRow(_MEASURE, _made_within,
+               "Makes a monitor group in it and moves a thread into that: put a name for NAME and its number for "
+               "TID{rmids}. Threads that it makes later follow."),
+    CommandRow(_MEASURE, _assigned, "Prints which counters of bandwidth the group has in each domain."),
+    CommandRow(_MEASURE, _assign,
+               "Has the group's bandwidth counted in every domain, which takes a counter of each (free: {counters}). "
+               "Where none is free it fails; _ in place of e gives them back."),
+    CommandRow(_MEASURE, _removed,
+               "Removes the group: its threads go back to the outermost one, its RMID is free again."),
     _STATUS,
-    Act(_LOOK, _processes, "Prints its processes, without those in groups below."),
-    Act(_LOOK, _in_directory("systemd-cgls {directory}"), "Prints its processes and the groups in it as a tree."),
-    Act(_LOOK, _tasks, "Its threads, a table a second."),
+    CommandRow(_LOOK, _processes, "Prints its processes, without those in groups below."),
+    CommandRow(_LOOK, _in_directory("systemd-cgls {directory}"),
+               "Prints its processes and the groups in it as a tree."),
+    CommandRow(_LOOK, _tasks, "Its threads, a table a second."),
 )
 
 
@@ -180,7 +184,7 @@ def target_of(host: Host, group: Group) -> GroupTarget:
     return GroupTarget(CGROUP, group.path, next((one for one in new if host.exists(one)), ""), top, rmids, old)
 
 
-def group_lines(target: GroupTarget) -> tuple[ActLine, ...]:
+def group_lines(target: GroupTarget) -> tuple[CommandLine, ...]:
     """Return the command lines that apply to a group; those about resctrl state their cost."""
     costs = f", which takes one RMID ({target.rmids} are taken)" if target.rmids else ", which takes one RMID"
     return tuple(replace(line, meaning=line.meaning.replace("{rmids}", costs).replace(

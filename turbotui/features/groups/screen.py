@@ -355,11 +355,11 @@ class GroupsScreen(TreeScreen[GroupRow]):
         if row is None:
             self.notice("There is no group under the cursor")
             return
-        from turbotui.app.command_lines_window import show_acts  # noqa: PLC0415 - only this key needs them
+        from turbotui.app.command_lines_window import show_command_lines  # noqa: PLC0415 - only this key needs them
         from turbotui.features.groups.group_lines import group_lines, target_of  # noqa: PLC0415
 
         lines = group_lines(target_of(self.watch_state.session.machine.host, row.group))
-        show_acts(self, row.group.name, lines)
+        show_command_lines(self, row.group.name, lines)
 
 
 _NOT_RECORDED: Final = Unavailable(Reason.NOT_READ, "no groups of this moment were recorded",

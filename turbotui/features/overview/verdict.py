@@ -11,7 +11,7 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.findings import Finding, is_named, name_alone
 from turbotui.diagnosis.looks import Looks
-from turbotui.diagnosis.rules import Seen, SlownessRule
+from turbotui.diagnosis.rules import LookResults, SlownessRule
 from turbotui.machine.host import Host
 from turbotui.machine.tasks.process_stats import ProcessStat
 from turbotui.quantities.catalog import Catalog
@@ -91,7 +91,7 @@ class Judge:
         self._diagnosis.push(frame)
         self._now = self._diagnosis.verdict()
 
-    def look(self, processes: Mapping[int, ProcessStat], began_ns: int) -> Seen | None:
+    def look(self, processes: Mapping[int, ProcessStat], began_ns: int) -> LookResults | None:
         """Poll tasks and control groups if there is a finding, for those behind it.
 
         This reads files of every control group, so callers do it seldom, on a thread of its own.
@@ -102,7 +102,7 @@ class Judge:
         """
         return None if self._looks is None or self._now is None else self._looks.look(processes, began_ns)
 
-    def take(self, seen: Seen | None) -> None:
+    def take(self, seen: LookResults | None) -> None:
         """Keep the result of a poll."""
         if seen is not None:
             self._diagnosis.seen = seen

@@ -36,7 +36,7 @@ _QUEUE = 256  # frames that wait for a slow disk; further ones are lost, and cou
 
 
 @dataclass(slots=True)
-class Recorded:
+class RecordingResult:
     """The result of a recording.
 
     Attributes:
@@ -131,7 +131,7 @@ def open_recorder(path: str, machine: Machine, retention: Retention | None,
 
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,
            command: Sequence[str] = (), take_marks: Callable[[], int] = int,
-           tables: Container[str] = ()) -> Recorded:
+           tables: Container[str] = ()) -> RecordingResult:
     """Sample a session that is not started yet, and record every frame.
 
     Args:
@@ -145,7 +145,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
     Raises:
         TurbotuiError: the sampling failed, or the command cannot be run.
     """
-    found = Recorded()
+    found = RecordingResult()
     with contextlib.ExitStack() as stack:
         stack.callback(recorder.close)
         marks = REGIONS in tables or REGION_SLOTS in tables
@@ -189,7 +189,7 @@ def _stop_behind(seen: Observation, session: Session) -> None:
     session.stop(0.0)
 
 
-def _with_losses(frames: EveryItem[Frame], recorder: FrameRecorder, found: Recorded) -> Iterator[Frame]:
+def _with_losses(frames: EveryItem[Frame], recorder: FrameRecorder, found: RecordingResult) -> Iterator[Frame]:
     lost = 0
     for frame in frames:
         if frames.lost > lost and not found.failure:
@@ -198,7 +198,7 @@ def _with_losses(frames: EveryItem[Frame], recorder: FrameRecorder, found: Recor
         yield frame
 
 
-def _take(recorder: FrameRecorder, frame: Frame, found: Recorded, take_marks: Callable[[], int]) -> None:
+def _take(recorder: FrameRecorder, frame: Frame, found: RecordingResult, take_marks: Callable[[], int]) -> None:
     if found.failure:
         return  # the command continues, and the recording so far stays
     try:

@@ -13,7 +13,7 @@ from turbotui.errors import UsageError
 from turbotui.features.record.engine import (
     TABLES,
     BesideColumns,
-    Recorded,
+    RecordingResult,
     open_recorder,
     record,
 )
@@ -151,7 +151,7 @@ def parse_size(text: str) -> int:
     return number * _UNITS[unit]
 
 
-def _report(found: Recorded, path: str, session: Session) -> None:
+def _report(found: RecordingResult, path: str, session: Session) -> None:
     if found.failure:
         _say(found.failure)
     for what, why in found.missing.items():

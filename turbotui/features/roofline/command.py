@@ -37,7 +37,7 @@ _FIRST: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class CountedCommand:
     """The result of a command that has ended.
 
     Attributes:
@@ -120,7 +120,7 @@ def follow(
     sizing: Sizing,
     ready: Callable[[], None] = lambda: None,
     functions: bool = False,
-) -> Followed:
+) -> CountedCommand:
     """Run a command with its counters open from its first instruction.
 
     Args:
@@ -192,7 +192,7 @@ def _open(machine: Machine, core_types: tuple[CountedCoreType, ...], pid: int) -
 
 
 def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str, *, interval: float,
-           sizing: Sizing, pipe: RegionPipe) -> Followed:
+           sizing: Sizing, pipe: RegionPipe) -> CountedCommand:
     older = last = counters.read()
     seen.run()
     began = before = cut = time.monotonic()
@@ -217,8 +217,8 @@ def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str,
             points.append(replace(point, seconds=now - began))
         older, before = newer, now
     busy = older[0][0].value / 1e9 / max(1e-9, before - began)
-    return Followed(seen.commands[0].status or 0, tuple(points), busy, counters.user_only,
-                    interrupted=bool(seen.signals), regions=regions.found())
+    return CountedCommand(seen.commands[0].status or 0, tuple(points), busy, counters.user_only,
+                          interrupted=bool(seen.signals), regions=regions.found())
 
 
 class _MultiplexedSets:
@@ -260,7 +260,7 @@ class _MultiplexedSets:
 
 
 def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation, name: str, *, interval: float,
-                       sizing: Sizing, pipe: RegionPipe) -> Followed:
+                       sizing: Sizing, pipe: RegionPipe) -> CountedCommand:
     """Watch with multiplexed event sets, which are joined by instructions at the end."""
     kinds = [_MultiplexedSets(counters, first, sets, scaled=len(plan.core_types) == 1)
              for first, sets in zip(plan.firsts, plan.sets, strict=True)]
@@ -291,8 +291,8 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
     places = {one: _joined_points(plan.core_types, [mine[one] for mine in shared], one, sizing=sizing)
               for one in shared[0]}
     found = regions.found({one: mine[0] for one, mine in places.items() if mine})
-    return Followed(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, bool(seen.signals),
-                    found)
+    return CountedCommand(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, bool(seen.signals),
+                          found)
 
 
 def _joined_points(

@@ -7,7 +7,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.phases import Moment
-from turbotui.features.roofline.sharing import Working, WorkingCores, mean_working
+from turbotui.features.roofline.sharing import WorkingCores, WorkingShare, mean_working
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import Sizing, WidthModel, half_together, levels_together, single_together
 from turbotui.quantities.scope import RowId, Scope
@@ -57,7 +57,7 @@ class RooflinePoint:
     task: str = ""
     single: float | None = None
     not_scheduled: bool = False
-    working: Working | None = None
+    working: WorkingShare | None = None
     half: float = 0.0
     levels: tuple[tuple[str, float], ...] = ()
 

@@ -26,7 +26,7 @@ ONE_CPU: Final = 1.2
 
 
 @dataclass(frozen=True, slots=True)
-class Working:
+class WorkingShare:
     """The part of a machine that works for a row, over one interval or, as means, over several.
 
     Attributes:
@@ -46,14 +46,14 @@ class Working:
     traffic: float | None = None
 
 
-def working_of(topology: Topology, busy: float, traffic: float | None) -> Working:
+def working_of(topology: Topology, busy: float, traffic: float | None) -> WorkingShare:
     """Return a command's share of a machine while it keeps that many CPUs busy."""
     cores = len(topology.instances(Scope.CORE))
     used = min(float(cores), busy)
-    return Working(used, used / cores if busy > 1 else 1.0, beside=used, traffic=traffic)
+    return WorkingShare(used, used / cores if busy > 1 else 1.0, beside=used, traffic=traffic)
 
 
-def mean_working(parts: Iterable[tuple[Working | None, float]]) -> Working | None:
+def mean_working(parts: Iterable[tuple[WorkingShare | None, float]]) -> WorkingShare | None:
     """Average intervals; None if one of them is unknown.
 
     Args:
@@ -68,7 +68,7 @@ def mean_working(parts: Iterable[tuple[Working | None, float]]) -> Working | Non
         return sum(value * length for value, (_one, length) in zip(values, known, strict=True)) / total
 
     traffic = [one.traffic for one, _length in known if one.traffic is not None]
-    return Working(
+    return WorkingShare(
         mean([one.cores for one, _ in known]), mean([one.capacity for one, _ in known]),
         mean([one.third for one, _ in known]), mean([one.memory for one, _ in known]),
         mean([one.beside for one, _ in known]), mean(traffic) if len(traffic) == len(known) else None,
@@ -94,7 +94,7 @@ class WorkingCores:
         self._cores = _working_cores(topology, speeds)
         self._known: dict[RowId, frozenset[RowId]] = {}  # cached, because it is needed for every core of a package
 
-    def of(self, row: RowId) -> Working | None:
+    def of(self, row: RowId) -> WorkingShare | None:
         """Return the part of the machine that works for a row; None if the row does not exist."""
         instance = self._topology.instance(row)
         if instance is None or not instance.cpus:
@@ -103,7 +103,7 @@ class WorkingCores:
             return self._of_core(instance.cpus[0])
         return self._of_many(row)
 
-    def _of_core(self, cpu: int) -> Working:
+    def _of_core(self, cpu: int) -> WorkingShare:
         topology = self._topology
         core = topology.row(Scope.CORE, cpu)
         package = topology.row(Scope.PACKAGE, cpu)
@@ -111,10 +111,10 @@ class WorkingCores:
         beside = self._with(package, core)
         alike = self._with(cache, core)
         cores = len(topology.parts(cache, Scope.CORE)) / max(1, len(topology.parts(package, Scope.CORE)))
-        return Working(1.0, 1.0, min(1.0, cores) / alike, 1.0 / beside, float(beside),
-                       self._traffic.get(package))
+        return WorkingShare(1.0, 1.0, min(1.0, cores) / alike, 1.0 / beside, float(beside),
+                            self._traffic.get(package))
 
-    def _of_many(self, row: RowId) -> Working:
+    def _of_many(self, row: RowId) -> WorkingShare:
         topology = self._topology
         everything = {topology.rows(Scope.CORE)[at] for at in topology.parts(row, Scope.CORE)}
         mine = self._inside(row) or frozenset(everything)
@@ -122,7 +122,7 @@ class WorkingCores:
         packages = topology.parts(row, Scope.PACKAGE) if row.scope is Scope.SYSTEM else ()
         rows = [topology.rows(Scope.PACKAGE)[at] for at in packages] or [row]
         traffic = [self._traffic[one] for one in rows if one in self._traffic]
-        return Working(
+        return WorkingShare(
             float(len(mine)), sum(weight[core] for core in mine) / sum(weight.values()),
             self._share(row, Scope.L3, mine), self._share(row, Scope.PACKAGE, mine) if packages else 1.0,
             float(len(mine)), sum(traffic) if len(traffic) == len(rows) else None,
@@ -170,7 +170,8 @@ def _working_cores(topology: Topology, speeds: Mapping[RowId, Speed | None]) -> 
                      if amount > 0 and amount >= _AT_WORK * max(amounts.values()))
 
 
-def divided(roofs: RoofSet, working: Working, *, whole: RoofSet | None = None, one: RoofSet | None = None) -> RoofSet:
+def divided(roofs: RoofSet, working: WorkingShare, *, whole: RoofSet | None = None,
+            one: RoofSet | None = None) -> RoofSet:
     """Return a row's roofs for the working part of the machine.
 
     Args:
@@ -195,7 +196,7 @@ def divided(roofs: RoofSet, working: Working, *, whole: RoofSet | None = None, o
     )
 
 
-def _rate(slant: Bandwidth, working: Working, whole: RoofSet | None, one: RoofSet | None) -> float:
+def _rate(slant: Bandwidth, working: WorkingShare, whole: RoofSet | None, one: RoofSet | None) -> float:
     if slant.level not in SHARED:
         return slant.rate * working.capacity
     share = working.memory if slant.level == "DRAM" else working.third
@@ -212,13 +213,13 @@ def _same(roofs: RoofSet, slant: Bandwidth) -> float | None:
     return rates.get(slant.mix, max(rates.values(), default=None))
 
 
-def _words(roofs: RoofSet, working: Working) -> str:
+def _words(roofs: RoofSet, working: WorkingShare) -> str:
     if len(roofs.cpus) <= 1:
         return f"memory shared by {working.beside:.0f} cores" if working.beside > 1 else ""
     return "" if working.capacity >= 1 else f"those of the {working.cores:.0f} cores at work"
 
 
-def used_of(working: Working, dram: float | None) -> float | None:
+def used_of(working: WorkingShare, dram: float | None) -> float | None:
     """Return the used share of the memory's bandwidth, as its controllers count; None if nothing counts it.
 
     Args:

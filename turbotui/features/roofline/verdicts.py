@@ -12,7 +12,7 @@ from turbotui.features.roofline import storage
 from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.roofline.measuring import threads_of
 from turbotui.features.roofline.roofs import NOTHING_BINDS, Bound, Peak, RoofSet, RoofVerdict, verdict
-from turbotui.features.roofline.sharing import Working, divided, used_of
+from turbotui.features.roofline.sharing import WorkingShare, divided, used_of
 from turbotui.features.roofline.theory import machine_roofs
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
@@ -38,13 +38,13 @@ class LevelRoofs:
     whole: RoofSet | None = None
     one: RoofSet | None = None
 
-    def under(self, working: Working | None) -> RoofSet | None:
+    def under(self, working: WorkingShare | None) -> RoofSet | None:
         """Return the roofs for the working part of the machine; all of them if that is unknown."""
         if self.roofs is None or working is None:
             return self.roofs
         return divided(self.roofs, working, whole=self.whole, one=self.one)
 
-    def used(self, working: Working | None) -> float | None:
+    def used(self, working: WorkingShare | None) -> float | None:
         """Return the share of the memory's bandwidth that its controllers counted; None if nothing counts it."""
         shared = self.whole if self.whole is not None else self.roofs
         if working is None or shared is None:

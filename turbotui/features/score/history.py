@@ -31,7 +31,7 @@ _FIRST_YEAR: Final = 1970  # clocks without a battery begin there, and a hundred
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRun:
     """One measurement of the history file.
 
     Attributes:
@@ -76,7 +76,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class RunHistory:
     """The measurements in a file of one node.
 
     Attributes:
@@ -85,15 +85,15 @@ class Past:
         later: the number of lines of a later version of turbotui.
     """
 
-    runs: tuple[Kept, ...] = ()
+    runs: tuple[KeptRun, ...] = ()
     damaged: tuple[int, ...] = ()
     later: int = 0
 
 
 def kept_run(run: Run, when: datetime, *, node: str, simulated: str, configuration: Mapping[str, str], load: str,
-             baseline: Baseline | None, prediction: Prediction | None, measured: float | None) -> Kept:
+             baseline: Baseline | None, prediction: Prediction | None, measured: float | None) -> KeptRun:
     """Make a measurement for the history file, with a unique key."""
-    return Kept(
+    return KeptRun(
         when=when.astimezone(UTC).replace(microsecond=0), node=node, simulated=simulated, configuration=configuration,
         load=load, seconds=run.seconds, ratio=run.ratio,
         lowest_cpu=None if run.lowest is None else run.lowest.cpu, busy_cpus=run.busy_cpus, busy=run.load,
@@ -128,7 +128,7 @@ def paths(environment: Mapping[str, str]) -> tuple[str, ...]:
         raise TurbotuiError(f"the kept scores in {where} cannot be listed: {error.strerror}") from error
 
 
-def store(path: str, runs: Sequence[Kept]) -> None:
+def store(path: str, runs: Sequence[KeptRun]) -> None:
     """Append measurements.
 
     Raises:
@@ -154,7 +154,7 @@ def _append(path: str, items: Sequence[Mapping[str, object]]) -> None:
         raise TurbotuiError(f"the scores cannot be kept in {path}: {error.strerror}; set XDG_DATA_HOME") from error
 
 
-def load(path: str) -> Past:
+def load(path: str) -> RunHistory:
     """Read the measurements in a file; none if there is no file.
 
     Raises:
@@ -164,9 +164,9 @@ def load(path: str) -> Past:
         lines = read_given(path, _LARGEST).data.split(b"\n")
     except GivenFileError as error:
         if error.missing:
-            return Past()
+            return RunHistory()
         raise TurbotuiError(f"the kept scores in {path} cannot be read: {error.why}") from error
-    runs: list[Kept] = []
+    runs: list[KeptRun] = []
     measured: dict[str, float] = {}
     damaged: list[int] = []
     later = 0
@@ -186,10 +186,10 @@ def load(path: str) -> Past:
         except (ValueError, KeyError, TypeError):
             damaged.append(number)
     found = [replace(one, measured=measured.get(one.key, one.measured)) for one in runs]
-    return Past(tuple(sorted(found, key=lambda one: one.when)), tuple(damaged), later)
+    return RunHistory(tuple(sorted(found, key=lambda one: one.when)), tuple(damaged), later)
 
 
-def run_json(one: Kept) -> dict[str, object]:
+def run_json(one: KeptRun) -> dict[str, object]:
     """Convert a measurement to JSON, with keys named after attributes; scores are in `unit`."""
     throttling = one.throttling
     return {
@@ -205,7 +205,7 @@ def run_json(one: Kept) -> dict[str, object]:
     }
 
 
-def _run(data: Mapping[str, object]) -> Kept:
+def _run(data: Mapping[str, object]) -> KeptRun:
     """Restore a kept measurement.
 
     Raises:
@@ -219,7 +219,7 @@ def _run(data: Mapping[str, object]) -> Kept:
     when = datetime.strptime(str(data["when"]), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     if when.year < _FIRST_YEAR:
         raise ValueError("when")
-    return Kept(
+    return KeptRun(
         when=when,
         node=str(data["node"]), simulated=str(data["simulated"]),
         configuration={str(key): str(value) for key, value in configuration.items()}, load=str(data["load"]),

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.score.history import Kept
+from turbotui.features.score.history import KeptRun
 from turbotui.features.score.model import Throttling
 from turbotui.features.score.tables import NO_BASELINE, NOT_BUSY, scored, share, throttling_columns, why_unknown
 from turbotui.features.score.trend import Change, MeasurementSpan, Trend
@@ -26,7 +26,7 @@ class NumberedRun:
     """A kept measurement, with its number among those of its node, by time."""
 
     number: int
-    kept: Kept
+    kept: KeptRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _judge_kept(column: Column[NumberedRun], row: NumberedRun, value: Value) -> 
     return Cell(None, why_unknown(column))
 
 
-def history_table(runs: Sequence[Kept], most: int | None = None) -> AnyTable:
+def history_table(runs: Sequence[KeptRun], most: int | None = None) -> AnyTable:
     """Make the table of one node's runs, by time.
 
     Args:
@@ -148,7 +148,7 @@ def history_table(runs: Sequence[Kept], most: int | None = None) -> AnyTable:
     return RowTable("history", "run", scored(_HISTORY, scores), shown, _judge_kept)
 
 
-def past_tables(runs: Sequence[Kept], found: Sequence[Trend]) -> tuple[AnyTable, ...]:
+def past_tables(runs: Sequence[KeptRun], found: Sequence[Trend]) -> tuple[AnyTable, ...]:
     """Return all tables of one node.
 
     Args:

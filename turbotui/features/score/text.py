@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from turbotui.commands.formats import text_lines
-from turbotui.features.score.history import Past
+from turbotui.features.score.history import RunHistory
 from turbotui.features.score.model import percent
 from turbotui.features.score.past_tables import history_table
 from turbotui.features.score.report import ScoreReport
@@ -68,7 +68,7 @@ def against(measured: float, predicted: float, error: float) -> str:
     return f"{percent(off, '+.1f')} from the prediction, outside its error bar: {why}"
 
 
-def past_lines(envelope: Envelope, past: Past, found: Sequence[Trend], most: int) -> Iterator[str]:
+def past_lines(envelope: Envelope, past: RunHistory, found: Sequence[Trend], most: int) -> Iterator[str]:
     """Format the history of a node: the newest runs in a table, then the trends.
 
     Args:
@@ -91,7 +91,7 @@ def past_lines(envelope: Envelope, past: Past, found: Sequence[Trend], most: int
     yield from damage_text(past)
 
 
-def damage_text(past: Past) -> list[str]:
+def damage_text(past: RunHistory) -> list[str]:
     """Describe the lines of the file that were skipped."""
     lines = []
     if past.damaged:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.score.history import Kept
+from turbotui.features.score.history import KeptRun
 from turbotui.features.score.model import BOUND, percent, unlike_loads
 
 DAYS: Final = 7.0
@@ -98,20 +98,20 @@ class Trend:
     unlike: int = 0
 
 
-def trends(runs: Iterable[Kept], days: float = DAYS) -> list[Trend]:
+def trends(runs: Iterable[KeptRun], days: float = DAYS) -> list[Trend]:
     """Compute the trend of each load of a node, in the order of their first measurement.
 
     Args:
         runs: the node's runs, by time.
         days: the number of days before a load's newest run that count as now.
     """
-    loads: dict[tuple[str, str], list[Kept]] = {}
+    loads: dict[tuple[str, str], list[KeptRun]] = {}
     for one in runs:
         loads.setdefault((one.baseline, one.load), []).append(one)
     return [_trend(same, days) for same in loads.values()]
 
 
-def _trend(runs: Sequence[Kept], days: float) -> Trend:
+def _trend(runs: Sequence[KeptRun], days: float) -> Trend:
     newest = runs[-1]
     alike = [one for one in runs if one.configuration == newest.configuration]
     others = [one for one in runs if one.configuration != newest.configuration]
@@ -129,7 +129,7 @@ def _trend(runs: Sequence[Kept], days: float) -> Trend:
                  tuple(sorted(differing)), days, len(certain) - len(sure))
 
 
-def _change(quantity: str, runs: Sequence[Kept], days: float, value: Callable[[Kept], float | None]) -> Change:
+def _change(quantity: str, runs: Sequence[KeptRun], days: float, value: Callable[[KeptRun], float | None]) -> Change:
     """Compute a change; at least one run with a known value is given."""
     edge = runs[-1].when - timedelta(days=min(days, _CENTURY))
     now = [one for one in runs if one.when > edge]
@@ -147,12 +147,12 @@ def _change(quantity: str, runs: Sequence[Kept], days: float, value: Callable[[K
     return Change(quantity, current, former, bool(month), current.median / former.median - 1.0, max(BOUND, chance))
 
 
-def _deviation(runs: Sequence[Kept], value: Callable[[Kept], float | None], median: float) -> list[float]:
+def _deviation(runs: Sequence[KeptRun], value: Callable[[KeptRun], float | None], median: float) -> list[float]:
     """Return distances from the median; none for a single run."""
     return [abs((value(one) or 0.0) - median) for one in runs] if len(runs) > 1 else []
 
 
-def _group(runs: Sequence[Kept], value: Callable[[Kept], float | None]) -> MeasurementSpan:
+def _group(runs: Sequence[KeptRun], value: Callable[[KeptRun], float | None]) -> MeasurementSpan:
     return MeasurementSpan(statistics.median(value(one) or 0.0 for one in runs), len(runs),
                  sum(one.throttling.active is True for one in runs), runs[0].when, runs[-1].when)
 

@@ -18,7 +18,7 @@ from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.score import baselines
 from turbotui.features.score import history as kept_history
 from turbotui.features.score.engine import Load, check, keep
-from turbotui.features.score.history import Kept, Past
+from turbotui.features.score.history import KeptRun, RunHistory
 from turbotui.features.score.model import Baseline
 from turbotui.features.score.past_tables import TABLES, history_table, past_tables
 from turbotui.features.score.tables import RUN_TABLES, baseline_table, report_tables
@@ -85,7 +85,7 @@ def history(arguments: argparse.Namespace) -> int:
     for path in _files(arguments):
         past = kept_history.load(path)
         runs = tuple(one for one in past.runs if arguments.baseline in {None, one.baseline})
-        found.append((path, Past(runs, past.damaged, past.later), trends(runs, days)))
+        found.append((path, RunHistory(runs, past.damaged, past.later), trends(runs, days)))
     if not any(past.runs for _path, past, _trends in found):
         of = f" with the baseline {arguments.baseline}" if arguments.baseline else ""
         for _path, past, _trends in found:
@@ -104,7 +104,7 @@ def history(arguments: argparse.Namespace) -> int:
     return 0 if allowed is None else _status([trend for _of, _past, seen in known for trend in seen], allowed)
 
 
-def _envelope(past: Past) -> Envelope:
+def _envelope(past: RunHistory) -> Envelope:
     """Make the envelope of one node's runs."""
     newest = past.runs[-1]
     facts: dict[str, Value] = {}
@@ -149,7 +149,7 @@ def measured(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _noted(one: Kept, value: float) -> str:
+def _noted(one: KeptRun, value: float) -> str:
     words = f"run of {one.when:%Y-%m-%d %H:%M:%S} UTC: measured {value:g} {one.unit}".rstrip()
     if one.predicted is None or one.error is None:
         return words

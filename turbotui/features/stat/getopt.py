@@ -41,7 +41,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenOption:
     """An option given on a command line, with its argument ("" if the option takes none)."""
 
     option: Option
@@ -54,7 +54,7 @@ class OptionError(UsageError):
     exit_status = 1
 
 
-def read_options(words: Sequence[str], options: Sequence[Option]) -> Iterator[Given | tuple[str, ...]]:
+def read_options(words: Sequence[str], options: Sequence[Option]) -> Iterator[GivenOption | tuple[str, ...]]:
     """Yield the options of a command line in order, and at the end the words that are not options.
 
     Raises:
@@ -79,7 +79,7 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Iterator[Gi
 
 def _one_word(
     word: str, following: str | None, options: Sequence[Option], letters: dict[str, Option]
-) -> Iterator[tuple[Given, bool]]:
+) -> Iterator[tuple[GivenOption, bool]]:
     """Yield the options of one word, with True for the one that took the next word as its argument."""
     two_dashes = word.startswith("--")
     body = word[2:] if two_dashes else word[1:]
@@ -90,12 +90,12 @@ def _one_word(
             if equals and not option.argument:
                 raise OptionError(f"option '{option.spelling}' takes no argument")
             if not option.argument:
-                yield Given(option), False
+                yield GivenOption(option), False
                 return
             argument = value if equals else _argument(option.spelling, following)
             if option.own and not argument:  # an empty variable of a script must not choose another machine or file
                 raise OptionError(f"option '{option.spelling}' has an empty argument that names nothing: leave it out")
-            yield Given(option, argument), not equals
+            yield GivenOption(option, argument), not equals
             return
     rest = body
     while rest:
@@ -104,12 +104,12 @@ def _one_word(
         if found is None:
             raise OptionError(f"invalid option '-{letter}' in '{word}'")
         if not found.argument:
-            yield Given(found), False
+            yield GivenOption(found), False
         elif rest:
-            yield Given(found, rest), False
+            yield GivenOption(found, rest), False
             return
         else:
-            yield Given(found, _argument(f"-{letter}", following)), True
+            yield GivenOption(found, _argument(f"-{letter}", following)), True
 
 
 def _argument(spelling: str, following: str | None) -> str:

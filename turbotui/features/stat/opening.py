@@ -30,14 +30,14 @@ _COMMAND_SECONDS = 1e9  # seconds, longer than any command, whose end ends its i
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedSession:
     """A session that is not started yet, with the columns to print."""
 
     session: Session
     layout: Layout
 
 
-def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
+def open_stat(options: StatOptions, given: Host | None = None) -> OpenedSession:
     """Open machine, sources and columns as the options ask.
 
     Args:
@@ -72,7 +72,7 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
     layout = chosen_layout(options, session.catalog, host, absent, "not available here: {} (turbotui columns says why)")
     if options.task is not StatTask.LIST:
         session.want(column.id for column in layout.columns)
-    return Opened(session, layout)
+    return OpenedSession(session, layout)
 
 
 def _effective(host: Host, asked: frozenset[int]) -> frozenset[int]:

@@ -15,9 +15,9 @@ from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.signals import Behavior, SignalId
-from turbotui.remote.links import SocketWay, Way
+from turbotui.remote.links import Connector, SocketConnector
 from turbotui.remote.session import RemoteSession
-from turbotui.remote.ssh import SshWay
+from turbotui.remote.ssh import SshConnector
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import signals_of
 from turbotui.tables.layout import Layout
@@ -27,10 +27,10 @@ _MOST_WITHOUT: Final = 3
 """Intervals that are skipped while the collector does not yet read the requested signals."""
 
 
-def way_of(options: StatOptions) -> Way:
+def connector_of(options: StatOptions) -> Connector:
     """Return the way to the collector that the command line names."""
     if options.connect:
-        return SocketWay(options.connect)
+        return SocketConnector(options.connect)
     handed_on = {
         "--machine": options.machine, "--interval": f"{options.interval:g}",
         "--cpu": None if options.cpus is None else format_cpulist(options.cpus),
@@ -38,7 +38,7 @@ def way_of(options: StatOptions) -> Way:
         "--sysroot": None if options.sysroot == "/" else options.sysroot,
     }
     words = [word for name, value in handed_on.items() if value is not None for word in (name, value)]
-    return SshWay(options.host, words, remote=options.remote or "turbotui")
+    return SshConnector(options.host, words, remote=options.remote or "turbotui")
 
 
 def watch_remote(options: StatOptions, streams: Streams) -> int:
@@ -52,7 +52,7 @@ def watch_remote(options: StatOptions, streams: Streams) -> int:
         RecordingError: the collector is of a later version.
         StatError: there is no such column.
     """
-    session = RemoteSession(way_of(options), LinuxHost())
+    session = RemoteSession(connector_of(options), LinuxHost())
     try:
         layout = _layout(options, session)
         if options.task is StatTask.LIST:

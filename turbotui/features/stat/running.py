@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from turbotui.features.stat.opening import Opened, open_stat
+from turbotui.features.stat.opening import OpenedSession, open_stat
 from turbotui.features.stat.options import StatOptions, StatTask
 from turbotui.features.stat.printing import FramePrinter
 from turbotui.features.stat.streams import Streams, warn
@@ -55,14 +55,14 @@ def run(options: StatOptions, streams: Streams) -> int:
     return _watch(opened, options, streams)
 
 
-def _print_configuration(opened: Opened, options: StatOptions, streams: Streams) -> None:
+def _print_configuration(opened: OpenedSession, options: StatOptions, streams: Streams) -> None:
     label = opened.layout.label
     if label and not options.quiet:
         streams.notes([f"# {label}: nothing below was {opened.layout.kind.measured}"])
     streams.configuration(opened.session.machine, options)
 
 
-def _where_read(opened: Opened) -> Iterator[str]:
+def _where_read(opened: OpenedSession) -> Iterator[str]:
     """Yield lines with the counters behind each column, and their sources."""
     capabilities = opened.session.capabilities
     for column in opened.layout.columns:
@@ -72,7 +72,7 @@ def _where_read(opened: Opened) -> Iterator[str]:
                 yield f"{column.id}: {name} by {capabilities.provider[name].title}: {signal.origin}"
 
 
-def _dump(opened: Opened, options: StatOptions, streams: Streams) -> int:
+def _dump(opened: OpenedSession, options: StatOptions, streams: Streams) -> int:
     """Read every counter once, and print the raw words."""
     from turbotui.features.stat.dump import dump_lines  # noqa: PLC0415 - most runs print columns
 
@@ -81,7 +81,7 @@ def _dump(opened: Opened, options: StatOptions, streams: Streams) -> int:
     return 0
 
 
-def _run_command(opened: Opened, options: StatOptions, streams: Streams) -> int:
+def _run_command(opened: OpenedSession, options: StatOptions, streams: Streams) -> int:
     """Measure one interval from the command's start to its end, and return its exit status."""
     from turbotui.machine.identity import without_root  # noqa: PLC0415 - most runs have no command
     from turbotui.machine.observing import observe  # noqa: PLC0415 - as above
@@ -108,7 +108,7 @@ def _run(seen: Observation) -> int:
     return abs(seen.commands[0].wait())
 
 
-def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
+def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int:
     """Print until the intervals are over, `q`, or a signal."""
     session = opened.session
     printer = FramePrinter(options, streams, opened.layout)
@@ -134,7 +134,7 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
     return 0
 
 
-def _warn_of_dropped(frame: Frame, opened: Opened) -> None:
+def _warn_of_dropped(frame: Frame, opened: OpenedSession) -> None:
     """Warn once about columns whose counters could not be opened, and why."""
     dropped: dict[str, list[str]] = {}
     for column in opened.layout.columns:

@@ -33,7 +33,8 @@ class Application:
         everything: whole CPUs.
         command: to be run.
         events: in perf's words, separated by commas; "" for the default ones.
-        container: name or id of a container or pod, of which `Watching.add` finds the control group; "" for none.
+        container: name or id of a container or pod, whose control group
+            `WatchedApplications.add` finds; "" for none.
     """
 
     name: str

@@ -32,7 +32,7 @@ _MOST_END_RINGS = 256  # each thread's sets have one a CPU; with more, ends are 
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenSets:
     """The event sets chosen for an application, and the counters that were left out.
 
     Attributes:
@@ -45,13 +45,13 @@ class Chosen:
     numerics: Numerics
     has: tuple[TaskCounter, ...] | Unavailable = ()
 
-    def first_only(self, machine: Machine) -> Chosen:
+    def first_only(self, machine: Machine) -> ChosenSets:
         """The choice with the first set only, which is not multiplexed then."""
         first = self.sets[0]
-        return Chosen((first,), numerics_of(machine, self.has, frozenset(first.names)), self.has)
+        return ChosenSets((first,), numerics_of(machine, self.has, frozenset(first.names)), self.has)
 
 
-def choose_sets(machine: Machine, application: Application, pids: Sequence[int]) -> Chosen:
+def choose_sets(machine: Machine, application: Application, pids: Sequence[int]) -> ChosenSets:
     """Choose the event sets of an application by opening them on this machine.
 
     Sets are multiplexed where FLOPs or bytes are asked for by a word, and over whole CPUs where nothing is: there are
@@ -113,7 +113,7 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
         left += tuple(last)
     sets = (choice, *_further(host, choice, left, cpu, target))
     names = frozenset(name for one in sets for name in one.names)
-    return Chosen(sets, numerics_of(machine, has, names, asked_double=word == DOUBLE), has)
+    return ChosenSets(sets, numerics_of(machine, has, names, asked_double=word == DOUBLE), has)
 
 
 def _with_asked(host: Host, bare: TaskSampling, cpu: int, asked: Sequence[TaskCounter],

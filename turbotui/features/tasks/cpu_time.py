@@ -17,7 +17,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.thread_totals import ThreadTotals
 from turbotui.machine.host import Host
 from turbotui.machine.tasks.processes import cpu_time
-from turbotui.machine.tasks.slices import Ran
+from turbotui.machine.tasks.slices import RunTimes
 from turbotui.machine.tasks.switch_times import SwitchTimes
 
 CPU_TIME: Final = "cpu-time"
@@ -42,7 +42,7 @@ class CpuTime:
         self.place = place
         self._bases: dict[int, int] = {}
         self._unclaimed: dict[int, int] = {}
-        self._ran: Ran | None = None
+        self._ran: RunTimes | None = None
 
     @property
     def until(self) -> int | None:
@@ -58,7 +58,7 @@ class CpuTime:
         entry.base = self._bases.pop(entry.tid, None)
         entry.totals[self.place] += self._unclaimed.pop(entry.tid, 0)
 
-    def cover(self, ran: Ran | None) -> None:
+    def cover(self, ran: RunTimes | None) -> None:
         """Account for the context switches of a time span; call it before the samples of that span."""
         self._ran = ran
 

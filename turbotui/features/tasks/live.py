@@ -15,15 +15,15 @@ from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.timeline import Stretch
-from turbotui.features.tasks.watched_application import Watched
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_application import WatchedApplication
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.machine.tasks.proc_facts import READS, TaskFacts, TaskKey
 
 
-def ancestry_of(watching: Watching, reports: Iterable[Report],
+def ancestry_of(watching: WatchedApplications, reports: Iterable[Report],
                 facts: Mapping[TaskKey, TaskFacts] | None = None) -> Ancestry:
     """The ancestors up to pid 1 of the processes in some reports.
 
@@ -48,7 +48,7 @@ def ancestry_of(watching: Watching, reports: Iterable[Report],
     return Ancestry(parents, names)
 
 
-def facts_of(watching: Watching, processes: Sequence[Report], threads: Sequence[Report],
+def facts_of(watching: WatchedApplications, processes: Sequence[Report], threads: Sequence[Report],
              most: int = READS) -> dict[TaskKey, TaskFacts]:
     """Facts from /proc about the processes and threads of an interval.
 
@@ -170,11 +170,11 @@ class TaskWatcher:
         self._applications = tuple(applications)
         self._publish = publish
         self._children = children or {}
-        self._whole: Callable[[Watching], None] | None = None
+        self._whole: Callable[[WatchedApplications], None] | None = None
         self.opened = threading.Event()
         self._lock = threading.Lock()
         self._state = _State()
-        self._watching: Watching | None = None
+        self._watching: WatchedApplications | None = None
         self._thread = threading.Thread(target=self._run, name="tasks", daemon=True)
 
     def start(self, request: SnapshotRequest) -> None:
@@ -198,7 +198,7 @@ class TaskWatcher:
         if self._thread.ident is not None:
             self._thread.join(wait_seconds)
 
-    def finish(self, told: Callable[[Watching], None], wait_seconds: float = 5.0) -> None:
+    def finish(self, told: Callable[[WatchedApplications], None], wait_seconds: float = 5.0) -> None:
         """Stop counting, and close every descriptor.
 
         Args:
@@ -216,7 +216,7 @@ class TaskWatcher:
     def _run(self) -> None:
         refused: dict[str, str] = {}
         try:
-            watching = Watching(self._machine, live=True)
+            watching = WatchedApplications(self._machine, live=True)
         except TurbotuiError as error:
             self._publish(self._refusal(dict.fromkeys((one.name for one in self._applications), str(error))))
             self.opened.set()
@@ -246,7 +246,7 @@ class TaskWatcher:
                 self._watching = None
             watching.close()
 
-    def _loop(self, watching: Watching, refused: Mapping[str, str]) -> None:
+    def _loop(self, watching: WatchedApplications, refused: Mapping[str, str]) -> None:
         rounds, asked = 0, False
         while True:
             with self._lock:
@@ -262,7 +262,8 @@ class TaskWatcher:
             if due:
                 self._publish(self._take(watching, request, refused))
 
-    def _take(self, watching: Watching, request: SnapshotRequest, refused: Mapping[str, str]) -> TaskSnapshot:
+    def _take(self, watching: WatchedApplications, request: SnapshotRequest, refused: Mapping[str,
+                                                                                              str]) -> TaskSnapshot:
         reports = [watching.report(one, request.by, again=request.again) for one in watching.watched]
         reports += self._refusal(refused).reports
         lanes: list[Lane] = []
@@ -278,7 +279,7 @@ class TaskWatcher:
                                            for one in self._applications if one.name in refused))
 
 
-def _record(watching: Watching, request: SnapshotRequest, reports: Sequence[Report]) -> TaskRecord | None:
+def _record(watching: WatchedApplications, request: SnapshotRequest, reports: Sequence[Report]) -> TaskRecord | None:
     """The record of the interval that has just ended, with all watched applications."""
     wall_ns, started_ns = request.clocks or (0, 0)
     watched = tuple(reports[: len(watching.watched)])
@@ -289,7 +290,7 @@ def _record(watching: Watching, request: SnapshotRequest, reports: Sequence[Repo
                       ancestry=ancestry_of(watching, found[Grouping.PROCESS], seen))
 
 
-def _lanes(one: Watched, request: SnapshotRequest, opened: int) -> list[Lane]:
+def _lanes(one: WatchedApplication, request: SnapshotRequest, opened: int) -> list[Lane]:
     """Lanes of one application; `opened` is when watching began, by the clock of the samples."""
     timeline = one.aggregate.timeline
     end = timeline.end + 1

@@ -11,7 +11,7 @@ from turbotui.features.tasks.recorded_loads import loads_facts, loads_from
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.waits import Waits
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist
-from turbotui.machine.tasks.run_queue import Waited
+from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from, whole
 
@@ -57,12 +57,12 @@ def waits_from(said: JsonValue, count: int) -> list[Waits | None]:
         pusher=pushers[at], sleeping=asleep) for at, asleep in enumerate(sleeping)]
 
 
-def _waited(numbers: Sequence[int | None]) -> Waited | None:
+def _waited(numbers: Sequence[int | None]) -> WaitSums | None:
     known = [one for one in numbers if one is not None]
     if len(known) < len(numbers):
         return None
     queued, times, longest, pushed, held, storage, asleep = known
-    return Waited(queued, times, longest, pushed, held, storage, asleep)
+    return WaitSums(queued, times, longest, pushed, held, storage, asleep)
 
 
 _INCOMPLETE, _ENDED, _GUESSED = 1, 2, 4

@@ -24,7 +24,7 @@ from turbotui.machine.core_metrics import task_metric_definition_of
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.tasks.group_names import GroupName
 from turbotui.machine.tasks.proc_facts import TaskFacts, TaskKey, TaskLooks
-from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
@@ -188,7 +188,7 @@ def _report_from(said: JsonValue, by: Grouping, model: CpuModel) -> Report:
         said["everything"].flag(), said["command"].texts(), said["events"].text())
     choice = None
     if mode is not None and when is not None:
-        choice = TaskSampling(_member(Mode, mode), _member(When, when), 0, ())
+        choice = TaskSampling(_member(Mode, mode), _member(SamplingMoment, when), 0, ())
     names = said["names"].texts()
     rows = rows_from(said["rows"][by.value], names, application.name)
     if names and any(RUN not in row.counts for row in rows):

@@ -21,20 +21,20 @@ from turbotui.features.tasks.timeline import Timeline
 from turbotui.features.tasks.totals_table import ALIVE, ENDED, LOST, OTHERS, TotalsTable
 from turbotui.machine.perf_records import (
     NOBODY,
+    CounterReopened,
     Exited,
     Forked,
     GroupReading,
     LastCounts,
     Lost,
-    Named,
     Record,
-    Reopened,
     Sample,
     Switched,
+    ThreadNamed,
     Throttled,
 )
-from turbotui.machine.tasks.draining import Taken
-from turbotui.machine.tasks.sets import LONGEST_NS, Mode, TaskSampling, When
+from turbotui.machine.tasks.draining import RingRecords
+from turbotui.machine.tasks.sets import LONGEST_NS, Mode, SamplingMoment, TaskSampling
 from turbotui.machine.tasks.tracer import Closing
 
 _TIME: Final = itemgetter(0)
@@ -99,7 +99,7 @@ class SampleAggregator(TotalsTable):
         # a set that rests hears of no switch
         self._slices = Slices() if choice.switch_records and multiplexed is None else None
 
-    def feed(self, taken: Iterable[Taken]) -> None:
+    def feed(self, taken: Iterable[RingRecords]) -> None:
         """Add a batch of records, in time order across rings."""
         rows: list[tuple[int, int, Record]] = [
             (record.time, ring.cpu, record) for ring in taken for record in ring.records
@@ -115,7 +115,7 @@ class SampleAggregator(TotalsTable):
                     self._slices.on((self._roots.get(record.event, record.tid), record.tid), record.time)
             elif type(record) is LastCounts:
                 self._last_counts(cpu, record)
-            elif self._multiplexed is not None and isinstance(record, (Named, Forked, Exited)):
+            elif self._multiplexed is not None and isinstance(record, (ThreadNamed, Forked, Exited)):
                 for one in self._multiplexed.aggregators:  # a set that rests does not hear of it
                     one.book(cpu, record)
             else:
@@ -180,7 +180,7 @@ class SampleAggregator(TotalsTable):
                 self._gaps.add(cpu)
                 if self._slices is not None:
                     self._slices.forget()
-            case Named():
+            case ThreadNamed():
                 self._known[record.tid] = intern(record.name)
                 for entry in self._by_tid.get(record.tid, ()):
                     entry.name = self._known[record.tid]
@@ -200,7 +200,7 @@ class SampleAggregator(TotalsTable):
                 self._forget_names(record.tid)
             case Throttled(on=True):
                 self.throttled += 1
-            case Reopened():
+            case CounterReopened():
                 self._last.pop((-1, -1, cpu), None)
                 self._enabled.pop((cpu, -1), None)
             case _:
@@ -346,7 +346,7 @@ class SampleAggregator(TotalsTable):
         A CPU's counters are everybody's: what was added to their time is the thread's. A thread's own set of one CPU
         is enabled wherever the thread runs, so that the longest time is that of the thread.
         """
-        if self.choice.when is not When.SWITCHES:
+        if self.choice.when is not SamplingMoment.SWITCHES:
             return  # ticks come too seldom for the sum over CPUs to be whole
         key = (cpu, -1) if self.choice.mode is Mode.CPUS else (entry.root, entry.tid)
         more = reading.enabled - self._enabled.get(key, 0)

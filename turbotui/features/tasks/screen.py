@@ -314,18 +314,18 @@ class TasksScreen(WatchingScreen):
         if inputs is None:
             self.notice("There is no task under the cursor")
             return
-        from turbotui.app.command_lines_window import show_acts  # noqa: PLC0415
-        from turbotui.features.tasks.command_lines import act_lines, target_of  # noqa: PLC0415 - only this key needs them
+        from turbotui.app.command_lines_window import show_command_lines  # noqa: PLC0415
+        from turbotui.features.tasks.command_lines import command_lines, target_of  # noqa: PLC0415 - only this key needs them
 
         facts = inputs.facts
         seen = None if isinstance(facts, Unavailable) else facts
         group, kernel = (None, False) if seen is None else (seen.group, seen.stat.kernel)
-        lines = act_lines(target_of(inputs.row, group, kernel=kernel))
+        lines = command_lines(target_of(inputs.row, group, kernel=kernel))
         if not lines:
             self.notice("No command line fits a row of several processes: t changes what rows are")
             return
 
-        show_acts(self, _said(inputs), lines)
+        show_command_lines(self, _said(inputs), lines)
 
     def action_point(self) -> None:
         """Light the CPUs on which the task under the cursor ran, on the map and in the tables of CPUs."""

@@ -24,7 +24,7 @@ from turbotui.features.tasks.totals_table import ALIVE, ENDED
 from turbotui.features.tasks.waits import WAIT
 from turbotui.machine.host import Host
 from turbotui.machine.tasks.proc_facts import TaskLooks
-from turbotui.machine.tasks.sets import Mode, When
+from turbotui.machine.tasks.sets import Mode, SamplingMoment
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import AnyTable, RowTable
 from turbotui.quantities.unavailable import Unavailable
@@ -237,7 +237,7 @@ def _what_is_estimated(table: TaskInterval) -> Iterator[str]:
         yield f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in aggregate.names else 'busy time')}"
     if report.sampling:
         yield report.sampling
-    if aggregate.choice.when is When.SWITCHES:
+    if aggregate.choice.when is SamplingMoment.SWITCHES:
         yield "migrations: samples on another CPU than the sample before"
 
 

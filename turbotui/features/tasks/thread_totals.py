@@ -37,7 +37,7 @@ class Thread(NamedTuple):
 
 
 @dataclass(slots=True)
-class Loads:
+class LoadByCpu:
     """A thread's load by CPU, by which energy is divided; a thread on one CPU needs no table.
 
     Attributes:
@@ -65,16 +65,16 @@ class Loads:
         first = {self.cpu: self.load} if self.cpu >= 0 or self.load else {}
         return first | (self.others or {})
 
-    def plus(self, other: Loads) -> Loads:
+    def plus(self, other: LoadByCpu) -> LoadByCpu:
         """The sum of the loads of two threads; neither is changed."""
         both = self.copy()
         for cpu, load in other.by_cpu().items():
             both.add(cpu, load)
         return both
 
-    def copy(self) -> Loads:
+    def copy(self) -> LoadByCpu:
         """A copy of the loads."""
-        return Loads(self.cpu, self.load, None if self.others is None else dict(self.others))
+        return LoadByCpu(self.cpu, self.load, None if self.others is None else dict(self.others))
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class ThreadTotals:
     samples: int = 0
     last_cpu: int = -1
     places: int = 0
-    loads: Loads | None = None
+    loads: LoadByCpu | None = None
     migrations: int = 0
     ended_ns: int = 0
     enabled: int = 0
@@ -155,7 +155,7 @@ class ThreadTotals:
     def add_load(self, cpu: int, more: int) -> None:
         """Add to the load on a CPU."""
         if self.loads is None:
-            self.loads = Loads(cpu, more)
+            self.loads = LoadByCpu(cpu, more)
         else:
             self.loads.add(cpu, more)
 
@@ -183,7 +183,7 @@ def places_of(mask: int) -> Iterator[int]:
     return (cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1)
 
 
-def added(one: Loads | None, other: Loads | None) -> Loads | None:
+def added(one: LoadByCpu | None, other: LoadByCpu | None) -> LoadByCpu | None:
     """The sum of two loads."""
     return one if other is None else other.copy() if one is None else one.plus(other)
 
@@ -194,7 +194,7 @@ class Mark:
 
     totals: tuple[int, ...]
     migrations: int
-    loads: Loads | None = None
+    loads: LoadByCpu | None = None
 
     def plus(self, other: Mark) -> Mark:
         """The sum of the marks of two entries that have become one."""

@@ -13,7 +13,7 @@ from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals, places_of
 from turbotui.features.tasks.timeline import Timeline
 from turbotui.machine.tasks.sets import TaskSampling
-from turbotui.machine.tasks.slices import Ran
+from turbotui.machine.tasks.slices import RunTimes
 
 ENDED: Final = 4_000
 """Threads that ended and keep a row of their own; older ones are put together by name."""
@@ -107,7 +107,7 @@ class TotalsTable:
         for entry in self._by_tid.get(tid, ()):
             entry.name = entry.name or name
 
-    def spend(self, ran: Ran) -> None:
+    def spend(self, ran: RunTimes) -> None:
         """Book how long threads ran by the times of switches, after the samples of the same time."""
         if self.time is None:
             return

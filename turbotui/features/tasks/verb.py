@@ -27,9 +27,9 @@ from turbotui.features.tasks.task_regions import REGIONS
 from turbotui.features.tasks.task_table import TASKS, TOTALS
 from turbotui.features.tasks.text import StartTotals, TaskInterval, as_text, notes, timeline_lines
 from turbotui.features.tasks.thread_totals import RUN_MEANING
-from turbotui.features.tasks.watched_applications import Watching
+from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.host import HostKind
-from turbotui.machine.launching import Held
+from turbotui.machine.launching import HeldCommand
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.observing import Observation, observe
@@ -148,7 +148,7 @@ class _Watch:
 
     def run(self) -> int:
         commands = {one.name: one.command for one in self._applications if one.command}
-        watching = Watching(self._machine, self._arguments.pages, drawn=self._arguments.timeline)
+        watching = WatchedApplications(self._machine, self._arguments.pages, drawn=self._arguments.timeline)
         watching.watch_waits(self._arguments.waits)
         watching.watch_loads(self._arguments.loads)
         try:
@@ -163,7 +163,8 @@ class _Watch:
         finally:
             watching.close()
 
-    def _run(self, watching: Watching, seen: Observation, held: Mapping[str, Held], pipe: MarkPipe | None) -> int:
+    def _run(self, watching: WatchedApplications, seen: Observation, held: Mapping[str, HeldCommand],
+             pipe: MarkPipe | None) -> int:
         for application in self._applications:
             one = watching.add(application, child=held[application.name].pid if application.command else None)
             if pipe is not None:
@@ -184,12 +185,13 @@ class _Watch:
             if signals:
                 session.stop()
 
-    def _end_by(self, watching: Watching, number: int) -> None:
+    def _end_by(self, watching: WatchedApplications, number: int) -> None:
         """End the watching on SIGINT, SIGTERM or SIGHUP; the last table is still printed."""
         self._signal = number
         watching.waiting.wake()
 
-    def _watch(self, watching: Watching, meter: EnergyMeter, seen: Observation, held: Mapping[str, Held]) -> int:
+    def _watch(self, watching: WatchedApplications, meter: EnergyMeter, seen: Observation,
+               held: Mapping[str, HeldCommand]) -> int:
         def rounds(seconds: float) -> None:
             watching.round(min(seconds, watching.pause))
             note_ends()
@@ -232,7 +234,7 @@ class _Watch:
             return 128 + self._signal
         return next((status for one in seen.commands if (status := one.status) is not None), 0)
 
-    def _show(self, watching: Watching, meter: EnergyMeter, number: int | None) -> None:
+    def _show(self, watching: WatchedApplications, meter: EnergyMeter, number: int | None) -> None:
         energy = meter.take()
         self._spent = self._spent.plus(energy)
         energy = self._spent if number is None else energy

@@ -19,9 +19,9 @@ from turbotui.features.tasks.thread_totals import Thread
 from turbotui.features.tasks.waits import Waits
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.processes import name_of, processes, run_delay, threads_of
-from turbotui.machine.tasks.run_queue import Waited, all_of
+from turbotui.machine.tasks.run_queue import WaitSums, all_of
 from turbotui.machine.tasks.sleeping import sleeps_in
-from turbotui.machine.tasks.wait_set import Waiting
+from turbotui.machine.tasks.wait_set import WaitSet
 from turbotui.machine.tasks.wait_times import WaitTimes
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -48,7 +48,7 @@ class WaitWatch:
         beginning: whether what is watched begins now: then the first interval is whole.
     """
 
-    def __init__(self, host: Host, cpus: Sequence[int], waiting: Waiting, *, beginning: bool) -> None:
+    def __init__(self, host: Host, cpus: Sequence[int], waiting: WaitSet, *, beginning: bool) -> None:
         self._host = host
         self._times: WaitTimes | None = None
         self._why_no_records: Unavailable | None = None
@@ -59,8 +59,8 @@ class WaitWatch:
                 Reason.NOT_PERMITTED, f"switches of whole CPUs: {error}", "run as root, or with CAP_PERFMON")
         self._intervals = SharedIntervals(beginning=beginning)
         self._slept: dict[Thread, str] = {}
-        self._interval: Mapping[int, Waited] = {}
-        self._everything: dict[int, Waited] = {}
+        self._interval: Mapping[int, WaitSums] = {}
+        self._everything: dict[int, WaitSums] = {}
         self._delays: dict[Thread, Delay] = {} if self._complete else self._all_delays()
         self._first: dict[Thread, Delay] = dict(self._delays)
         self._grown: dict[Thread, Delay] = {}
@@ -98,7 +98,7 @@ class WaitWatch:
         self._interval = {} if self._times is None else self._times.take(until_ns)
         for tid, waited in self._interval.items():
             if tid in self._everything or len(self._everything) < _MOST_KEPT:
-                self._everything.setdefault(tid, Waited()).add(waited)
+                self._everything.setdefault(tid, WaitSums()).add(waited)
         self._grown = {}
         self._slept = {}
 
@@ -122,7 +122,7 @@ class WaitWatch:
         return [replace(row, waits=self._waits(each, waited, whole=whole))
                 for row, each in zip(found, mine, strict=True)]
 
-    def _waits(self, threads: Collection[Thread], waited: Mapping[int, Waited], *, whole: bool) -> Waits:
+    def _waits(self, threads: Collection[Thread], waited: Mapping[int, WaitSums], *, whole: bool) -> Waits:
         known = None if self._times is None else all_of(waited[one.tid] for one in threads if one.tid in waited)
         delays = [delay for one in threads if (delay := self._delay(one, whole=whole)) is not None]
         pusher = known.pusher if known is not None else None

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import Final, NamedTuple
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.tasks.run_queue import Waited, all_of
+from turbotui.machine.tasks.run_queue import WaitSums, all_of
 from turbotui.quantities.columns import Value
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -39,7 +39,7 @@ class Waits:
         why_no_delay: why `delay` is None, where it is.
     """
 
-    waited: Waited | None = None
+    waited: WaitSums | None = None
     delay: int | None = None
     slices: int | None = None
     pusher: str = ""
@@ -49,7 +49,7 @@ class Waits:
     why_no_delay: Unavailable = _NO_DELAY
 
     @property
-    def complete(self) -> Waited | None:
+    def complete(self) -> WaitSums | None:
         """The waits where all of them are known."""
         return self.waited if self.why_no_wakeups is None else None
 

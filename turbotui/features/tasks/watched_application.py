@@ -15,7 +15,7 @@ from turbotui.features.tasks.thread_totals import RUN, Mark
 from turbotui.machine.host import Host
 from turbotui.machine.region_pipes import MarkPipe, RegionProcesses
 from turbotui.machine.tasks.sample_reader import SampleReader
-from turbotui.machine.tasks.slices import Ran
+from turbotui.machine.tasks.slices import RunTimes
 
 _SLICE_NS: Final = 100_000_000
 """For which a set counts before the next one does, at most."""
@@ -25,7 +25,7 @@ _FIRST_SLICE_NS: Final = 5_000_000
 
 
 @dataclass(slots=True)
-class Watched:
+class WatchedApplication:
     """One application under watch.
 
     Attributes:
@@ -79,7 +79,7 @@ class Watched:
                                    RegionProcesses(host, pipe))
         self.aggregators[0].regions = self.regions if single else None
 
-    def take(self, now_ns: int, ran: Ran | None) -> None:
+    def take(self, now_ns: int, ran: RunTimes | None) -> None:
         """Book the samples that came, and how long threads ran by the times of switches."""
         for reader, aggregator in zip(self.readers, self.aggregators, strict=True):
             self.book(reader, aggregator, ran)
@@ -93,7 +93,7 @@ class Watched:
             aggregator.forked.clear()
         self.taken_ns = now_ns
 
-    def book(self, reader: SampleReader, aggregator: SampleAggregator, ran: Ran | None) -> None:
+    def book(self, reader: SampleReader, aggregator: SampleAggregator, ran: RunTimes | None) -> None:
         """Book what one sample reader has, and put ended threads together where there are very many."""
         aggregator.go_on()
         if aggregator.time is not None:

@@ -9,7 +9,7 @@ from typing import Final
 from turbotui.errors import MachineError
 from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
 from turbotui.features.tasks.applications import Application
-from turbotui.features.tasks.choosing import Chosen, choose_sets
+from turbotui.features.tasks.choosing import ChosenSets, choose_sets
 from turbotui.features.tasks.cpu_time import SchedStats
 from turbotui.features.tasks.load_watch import LoadWatch
 from turbotui.features.tasks.merging import Lineage, by_group
@@ -20,7 +20,7 @@ from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.timeline import Timeline
 from turbotui.features.tasks.wait_watch import WaitWatch
 from turbotui.features.tasks.waits import SIMULATED
-from turbotui.features.tasks.watched_application import Watched, slice_for
+from turbotui.features.tasks.watched_application import WatchedApplication, slice_for
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
@@ -30,7 +30,7 @@ from turbotui.machine.tasks.processes import cgroup_folder, cpu_time, has_ended,
 from turbotui.machine.tasks.sample_reader import SampleReader, open_sample_reader, refuse_recorded
 from turbotui.machine.tasks.sets import Mode
 from turbotui.machine.tasks.switch_times import SwitchTimes
-from turbotui.machine.tasks.wait_set import Waiting
+from turbotui.machine.tasks.wait_set import WaitSet
 
 _PRESENT: Final = "/sys/devices/system/cpu/present"
 _PAUSE: Final = 0.2  # seconds, where nothing is watched
@@ -38,7 +38,7 @@ LIVE_BIN_NS: Final = 10_000_000
 LIVE_HORIZON_NS: Final = 60_000_000_000
 
 
-class Watching:
+class WatchedApplications:
     """The applications under watch. Lives on one thread; only `waiting.wake` may be called from others.
 
     Args:
@@ -56,8 +56,8 @@ class Watching:
     def __init__(self, machine: Machine, pages: int | None = None, *, live: bool = False,
                  drawn: bool = True) -> None:
         refuse_recorded(machine.host)
-        self.waiting = Waiting()
-        self.watched: list[Watched] = []
+        self.waiting = WaitSet()
+        self.watched: list[WatchedApplication] = []
         self._machine = machine
         self._host: Host = machine.host
         self._cpus = tuple(machine.topology.cpus)
@@ -88,7 +88,7 @@ class Watching:
             self._loads.close()
             self._loads = None
 
-    def _with_loads(self, rows: list[TaskRow], one: Watched, *, whole: bool, again: bool) -> list[TaskRow]:
+    def _with_loads(self, rows: list[TaskRow], one: WatchedApplication, *, whole: bool, again: bool) -> list[TaskRow]:
         """The rows with the sampled loads of their threads, where somebody wants to know."""
         if self._loads is None:
             return rows
@@ -96,7 +96,7 @@ class Watching:
             self._loads.end_interval(id(one))
         return self._loads.rows(rows, one.aggregate.threads(), whole=whole)
 
-    def _with_waits(self, rows: list[TaskRow], one: Watched, *, whole: bool, again: bool) -> list[TaskRow]:
+    def _with_waits(self, rows: list[TaskRow], one: WatchedApplication, *, whole: bool, again: bool) -> list[TaskRow]:
         """The rows with what their tasks waited for, where somebody wants to know."""
         if self._waits is None:
             return [replace(row, waits=SIMULATED) for row in rows] if self._waits_wanted else rows
@@ -104,7 +104,7 @@ class Watching:
             self._waits.end_interval(id(one), one.taken_ns)
         return self._waits.rows(rows, one.aggregate.threads(), whole=whole, again=again)
 
-    def add(self, application: Application, *, child: int | None = None) -> Watched:
+    def add(self, application: Application, *, child: int | None = None) -> WatchedApplication:
         """Open the counters of an application.
 
         Args:
@@ -133,7 +133,8 @@ class Watching:
         self.watched.append(one)
         return one
 
-    def _opened(self, application: Application, chosen: Chosen, pids: tuple[int, ...], *, on_exec: bool) -> Watched:
+    def _opened(self, application: Application, chosen: ChosenSets, pids: tuple[int, ...], *,
+                on_exec: bool) -> WatchedApplication:
         sets = chosen.sets
         # a thread's sets are for CPUs that come online later too; those of whole CPUs are opened when they come
         cpus = self._present() if sets[0].mode is Mode.INHERITED else self._cpus
@@ -149,7 +150,7 @@ class Watching:
         )
         now = self._host.now_ns()
         nothing: Marks = ({},) * len(sets)
-        one = Watched(
+        one = WatchedApplication(
             application,
             readers,
             aggregators,
@@ -204,7 +205,7 @@ class Watching:
             for one in self.watched:
                 self._read_times(one, whole=False)
 
-    def gone(self, one: Watched) -> bool:
+    def gone(self, one: WatchedApplication) -> bool:
         """Whether nothing of the application is left; a process that nobody has waited for yet has ended too."""
         if self._host.kind is not HostKind.REAL:
             return False
@@ -212,7 +213,7 @@ class Watching:
             return not self._host.exists(one.folder)
         return bool(one.pids) and all(has_ended(self._host, pid) for pid in one.pids)
 
-    def report(self, one: Watched, by: Grouping, *, whole: bool = False, again: bool = False) -> Report:
+    def report(self, one: WatchedApplication, by: Grouping, *, whole: bool = False, again: bool = False) -> Report:
         """End the interval, and return its rows.
 
         Args:
@@ -263,7 +264,7 @@ class Watching:
             "" if self._loads is None else self._loads.sentence(),
         )
 
-    def family(self, one: Watched, known: Mapping[int, Stat] | None = None) -> Lineage:
+    def family(self, one: WatchedApplication, known: Mapping[int, Stat] | None = None) -> Lineage:
         """Who made whom of an application's processes, as it is now; of some the state may be known already."""
         return Lineage(self.facts, one.aggregators[0].births, known)
 
@@ -316,7 +317,7 @@ class Watching:
                     if self._switches is not None:
                         self._switches.known(tid, self._host.now_ns())
 
-    def _read_times(self, one: Watched, *, whole: bool) -> None:
+    def _read_times(self, one: WatchedApplication, *, whole: bool) -> None:
         for aggregator in one.aggregators:
             if aggregator.time is not None:
                 children = one.pids if one.application.command and one.used_ns is None else ()
@@ -329,10 +330,10 @@ class Watching:
             return self._cpus
         return tuple(sorted({*found, *self._cpus}))
 
-    def _choose(self, application: Application, pids: Sequence[int]) -> Chosen:
+    def _choose(self, application: Application, pids: Sequence[int]) -> ChosenSets:
         return choose_sets(self._machine, application, pids)
 
-    def _aim(self, one: Watched, reader: SampleReader, *, on_exec: bool) -> str | None:
+    def _aim(self, one: WatchedApplication, reader: SampleReader, *, on_exec: bool) -> str | None:
         """Open the counters of one set; returns the cgroup's folder."""
         application = one.application
         real = self._host.kind is HostKind.REAL
@@ -355,14 +356,14 @@ class Watching:
             reader.add_process(pid, on_exec=on_exec)
         return None
 
-    def _name_nameless(self, one: Watched) -> None:
+    def _name_nameless(self, one: WatchedApplication) -> None:
         """Ask /proc for the names of threads whose birth nobody saw: their CPU had just come, or samples were lost."""
         if self._host.kind is HostKind.REAL:
             for aggregator in one.aggregators:
                 for pid, tid in aggregator.nameless():
                     aggregator.rename(tid, name_of(self._host, pid, tid))
 
-    def _name_all(self, aggregator: SampleAggregator, one: Watched) -> None:
+    def _name_all(self, aggregator: SampleAggregator, one: WatchedApplication) -> None:
         if self._host.kind is not HostKind.REAL:
             return
         for pid in processes(self._host) if one.application.whole_cpus else one.pids:

@@ -28,7 +28,7 @@ _UNSEEN_NS: Final = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class FollowRequest:
     """A request for an analysis of threads, a command, or programs.
 
     Attributes:
@@ -46,7 +46,7 @@ class Moving:
     regions: GivenPipe | None = None
 
 
-def run_moving(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, asked: Moving) -> int:
+def run_followed(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, asked: FollowRequest) -> int:
     """Print the rows, and return the exit status of the command, if there is one.
 
     Raises:
@@ -108,7 +108,7 @@ def _unseen(found: ThreadInterval, seen: Observation) -> tuple[str, ...]:
     return (said,)
 
 
-def _watch(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, asked: Moving) -> None:
+def _watch(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, asked: FollowRequest) -> None:
     host = machine.host
     finder = ProcessThreads(host, asked.pids) if asked.pids else BusyThreads(host)
     threads = ThreadCounters(machine, counters, finder)

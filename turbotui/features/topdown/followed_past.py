@@ -31,7 +31,7 @@ class PastInterval(Generic[I]):
     size: int
 
 
-class MovingPast(Generic[I]):
+class FollowedPast(Generic[I]):
     """The rows of past moments.
 
     Args:

@@ -11,7 +11,7 @@ from textual.message import Message
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.followed_past import MovingPast
+from turbotui.features.topdown.followed_past import FollowedPast
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.tables import table_of
@@ -23,7 +23,7 @@ from turbotui.sampling.frame import Frame
 I = TypeVar("I")  # noqa: E741 - an interval
 
 
-class MovingRowsReady(Message):
+class FollowedRowsReady(Message):
     """Posted when an interval of such rows has been counted, from the thread that counts.
 
     Args:
@@ -39,7 +39,7 @@ class MovingRowsReady(Message):
         self.source = source
 
 
-class MovingRows(ABC, Generic[I]):
+class FollowedRows(ABC, Generic[I]):
     """The rows of one level whose counters follow threads.
 
     Args:
@@ -54,8 +54,8 @@ class MovingRows(ABC, Generic[I]):
 
     level: RowLevel
 
-    def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[MovingRowsReady], object],
-                 past: MovingPast[I]) -> None:
+    def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[FollowedRowsReady], object],
+                 past: FollowedPast[I]) -> None:
         self.watch = watch
         self.counters = counters
         self.post = post
@@ -89,7 +89,7 @@ class MovingRows(ABC, Generic[I]):
     def drill(self, place: CpuSet | None, path: Sequence[Node]) -> None:
         """Count these nodes of a row, and nothing else below level 1."""
 
-    def take(self, message: MovingRowsReady) -> bool:
+    def take(self, message: FollowedRowsReady) -> bool:
         """Take the counts, and tell whether they are from the present source."""
         if message.source is not self.source or message.source is None:
             return False

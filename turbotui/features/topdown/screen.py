@@ -14,7 +14,7 @@ from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
-from turbotui.features.topdown.followed_rows import MovingRows, MovingRowsReady
+from turbotui.features.topdown.followed_rows import FollowedRows, FollowedRowsReady
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.ordering import busiest_first
 from turbotui.features.topdown.places import CpuSet, RowLevel, places
@@ -78,7 +78,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         super().__init__(watch)
         shown = (ShownThreads(watch, self._counters, self.post_message),
                  ShownRegions(watch, self._counters, self.post_message))
-        self._moving: dict[RowLevel, MovingRows[Any]] = {one.level: one for one in shown}
+        self._moving: dict[RowLevel, FollowedRows[Any]] = {one.level: one for one in shown}
         self._tree = SegmentLines(id="tree")
         self._absent = Listing(id="absent")
 
@@ -100,7 +100,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         return self._counters
 
     @property
-    def moving(self) -> MovingRows[Any] | None:
+    def moving(self) -> FollowedRows[Any] | None:
         """The rows with counters of their own, while they are shown."""
         return self._moving.get(self._level)
 
@@ -118,7 +118,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self.watch_state.read_also(self, self._counters.sources(), self._counters.signals())
         self.watch_state.session.end_interval()
 
-    def on_moving_rows_ready(self, message: MovingRowsReady) -> None:
+    def on_followed_rows_ready(self, message: FollowedRowsReady) -> None:
         """Show the counts of threads or regions."""
         moving = self.moving
         if moving is None or not moving.take(message):
@@ -167,7 +167,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._made = of, content
         return content
 
-    def _found(self, moving: MovingRows[Any], frame: Frame | None) -> object:
+    def _found(self, moving: FollowedRows[Any], frame: Frame | None) -> object:
         """Return the counts of threads or regions in the shown moment."""
         try:
             return moving.found(frame)

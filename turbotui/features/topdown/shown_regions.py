@@ -10,8 +10,8 @@ from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
 from turbotui.features.tasks.region_counting import MarkedCommand, RegionCounting
 from turbotui.features.topdown.engine import Drill, TopdownCounters
-from turbotui.features.topdown.followed_past import MovingPast
-from turbotui.features.topdown.followed_rows import MovingRows, MovingRowsReady
+from turbotui.features.topdown.followed_past import FollowedPast
+from turbotui.features.topdown.followed_rows import FollowedRows, FollowedRowsReady
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.recorded_regions import RegionSlotsRecord, region_slots_of
@@ -37,14 +37,15 @@ _BEHIND: Final = 2  # priority: shares of level 1 have 1
 
 
 
-class ShownRegions(MovingRows[RegionInterval]):
-    """The regions of programs, counted since their rows are shown; see `MovingRows`."""
+class ShownRegions(FollowedRows[RegionInterval]):
+    """The regions of programs, counted since their rows are shown; see `FollowedRows`."""
 
     level = RowLevel.REGION
 
-    def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[MovingRowsReady], object]) -> None:
+    def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[FollowedRowsReady], object]) -> None:
         played = watch.session if isinstance(watch.session, PlayedSession) else None
-        super().__init__(watch, counters, post, MovingPast(played, region_slots_of, lambda found: found.first.regions))
+        super().__init__(watch, counters, post, FollowedPast(played, region_slots_of,
+                                                             lambda found: found.first.regions))
         self._slots: RegionSlots | None = None
         self._is_over = False
 
@@ -55,25 +56,25 @@ class ShownRegions(MovingRows[RegionInterval]):
 
     @property
     def why_none(self) -> str:
-        """See `MovingRows.why_none`."""
+        """See `FollowedRows.why_none`."""
         if self.played is not None:
             return ""
         return NO_PROGRAM if self._marks is None else ONLY_CORES if self.counters.only_cores else ""
 
     @property
     def source(self) -> RegionSlots | None:
-        """See `MovingRows.source`."""
+        """See `FollowedRows.source`."""
         return self._slots
 
     def start(self) -> None:
-        """See `MovingRows.start`."""
+        """See `FollowedRows.start`."""
         marks = self._marks
         if self._slots is None and marks is not None and self.played is None:
             self._slots = RegionSlots(self.watch.session.machine)
             self._is_over = not marks.count_also(self._slots)
 
     def stop(self) -> None:
-        """See `MovingRows.stop`."""
+        """See `FollowedRows.stop`."""
         marks = self._marks
         if self._is_over and self.newest is not None:
             return  # counting has ended, and no newer counts will come
@@ -82,7 +83,7 @@ class ShownRegions(MovingRows[RegionInterval]):
         self._slots = self.newest = None
 
     def end_interval(self, frame: Frame) -> None:
-        """See `MovingRows.end_interval`."""
+        """See `FollowedRows.end_interval`."""
         marks, slots, clocks = self._marks, self._slots, (frame.newer.wall_ns, frame.newer.started_ns)
         if marks is None or slots is None:
             return
@@ -91,14 +92,14 @@ class ShownRegions(MovingRows[RegionInterval]):
             recorder, found = self.watch.recorder, slots.interval()
             if recorder is not None and found is not None:
                 recorder.rows(RegionSlotsRecord(*clocks, found))
-            self.post(MovingRowsReady(found, clocks, slots))
+            self.post(FollowedRowsReady(found, clocks, slots))
 
         if not marks.ask(publish):  # the program has ended; its counts stay
             self._is_over = True
             publish()
 
     def drill(self, place: CpuSet | None, path: Sequence[Node]) -> None:
-        """See `MovingRows.drill`."""
+        """See `FollowedRows.drill`."""
         marks, slots = self._marks, self._slots
         if marks is None or slots is None:
             return
@@ -111,24 +112,24 @@ class ShownRegions(MovingRows[RegionInterval]):
             marks.count_also(slots)
 
     def rows(self, found: RegionInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
-        """See `MovingRows.rows`."""
+        """See `FollowedRows.rows`."""
         rows = interval_rows(self.counters.branches, found)
         if opened is None or self._slots is None or any(row.place.key == opened.key for row in rows):
             return rows
         return (*rows, waiting_row(opened, self.counters.branches, _NOT_THERE))
 
     def table(self, rows: Sequence[TopdownRow]) -> RowTable[TopdownRow]:
-        """See `MovingRows.table`."""
+        """See `FollowedRows.table`."""
         table = region_table(self.counters, rows)
         later = [replace(one, priority=max(one.priority, _BEHIND)) for one in table.columns if one.id in _LATER]
         return replace(table, columns=(*[one for one in table.columns if one.id not in _LATER], *later))
 
     def notes(self, found: RegionInterval) -> tuple[str, ...]:
-        """See `MovingRows.notes`."""
+        """See `FollowedRows.notes`."""
         return region_interval_notes(found)
 
     def nothing(self, found: RegionInterval | HostError | None) -> str:
-        """See `MovingRows.nothing`."""
+        """See `FollowedRows.nothing`."""
         del found  # with an interval there is at least the programs' row
         if self.played is not None:
             return as_sentence(NO_REGIONS_RECORDED.sentence())

@@ -9,8 +9,8 @@ from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
 from turbotui.errors import MachineError
 from turbotui.features.topdown.engine import Drill, TopdownCounters
-from turbotui.features.topdown.followed_past import MovingPast
-from turbotui.features.topdown.followed_rows import MovingRows, MovingRowsReady
+from turbotui.features.topdown.followed_past import FollowedPast
+from turbotui.features.topdown.followed_rows import FollowedRows, FollowedRowsReady
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.recorded_threads import ThreadRecord, threads_of
@@ -28,19 +28,19 @@ NO_THREADS_RECORDED: Final = Unavailable(Reason.NOT_READ, "no slots of threads w
                                          "turbotui record --tables threads, or Ctrl+R while this screen shows threads")
 
 
-class ShownThreads(MovingRows[ThreadInterval]):
-    """The busiest threads of the machine; see `MovingRows`."""
+class ShownThreads(FollowedRows[ThreadInterval]):
+    """The busiest threads of the machine; see `FollowedRows`."""
 
     level = RowLevel.THREAD
 
-    def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[MovingRowsReady], object]) -> None:
+    def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[FollowedRowsReady], object]) -> None:
         played = watch.session if isinstance(watch.session, PlayedSession) else None
-        super().__init__(watch, counters, post, MovingPast(played, threads_of, lambda found: found.threads))
+        super().__init__(watch, counters, post, FollowedPast(played, threads_of, lambda found: found.threads))
         self._threads: BusyThreadWatch | None = None
 
     @property
     def why_none(self) -> str:
-        """See `MovingRows.why_none`."""
+        """See `FollowedRows.why_none`."""
         if self.played is not None:
             return ""
         try:
@@ -51,44 +51,44 @@ class ShownThreads(MovingRows[ThreadInterval]):
 
     @property
     def source(self) -> BusyThreadWatch | None:
-        """See `MovingRows.source`."""
+        """See `FollowedRows.source`."""
         return self._threads
 
     def start(self) -> None:
-        """See `MovingRows.start`."""
+        """See `FollowedRows.start`."""
         if self._threads is None and self.played is None:
             def publish(found: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
                 recorder = self.watch.recorder
                 if recorder is not None and clocks is not None and isinstance(found, ThreadInterval):
                     recorder.rows(ThreadRecord(*clocks, found))
-                self.post(MovingRowsReady(found, clocks, threads))
+                self.post(FollowedRowsReady(found, clocks, threads))
 
             self._threads = threads = BusyThreadWatch(self.watch.session.machine, publish)
             threads.start()
 
     def stop(self) -> None:
-        """See `MovingRows.stop`."""
+        """See `FollowedRows.stop`."""
         if self._threads is not None:
             self._threads.stop()
         self._threads = self.newest = None
 
     def end_interval(self, frame: Frame) -> None:
-        """See `MovingRows.end_interval`."""
+        """See `FollowedRows.end_interval`."""
         if self._threads is not None:
             self._threads.request((frame.newer.wall_ns, frame.newer.started_ns))
 
     def drill(self, place: CpuSet | None, path: Sequence[Node]) -> None:
-        """See `MovingRows.drill`."""
+        """See `FollowedRows.drill`."""
         if self._threads is not None:
             self._threads.drill(None if place is None else place.tid, Drill(tuple(node.id for node in path)))
 
     def has_ended(self, opened: CpuSet) -> bool:
-        """See `MovingRows.has_ended`."""
+        """See `FollowedRows.has_ended`."""
         found = self.newest
         return isinstance(found, ThreadInterval) and opened.tid is not None and found.gone == opened.tid
 
     def rows(self, found: ThreadInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
-        """See `MovingRows.rows`."""
+        """See `FollowedRows.rows`."""
         key, branches = None if opened is None else opened.key, self.counters.branches
         shown = [row for row in thread_rows(branches, found) if row.busy or row.place.key == key]
         if opened is not None and self._threads is not None and all(row.place.key != key for row in shown):
@@ -96,11 +96,11 @@ class ShownThreads(MovingRows[ThreadInterval]):
         return shown
 
     def notes(self, found: ThreadInterval) -> tuple[str, ...]:
-        """See `MovingRows.notes`."""
+        """See `FollowedRows.notes`."""
         return interval_notes(found)
 
     def nothing(self, found: ThreadInterval | HostError | None) -> str:
-        """See `MovingRows.nothing`."""
+        """See `FollowedRows.nothing`."""
         if isinstance(found, HostError):
             return f"No threads: {found}"
         if found is None and self.played is not None:

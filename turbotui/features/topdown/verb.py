@@ -23,7 +23,7 @@ from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.sessions import open_host
 from turbotui.errors import MachineError, UsageError
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
-from turbotui.features.topdown.followed import Moving, run_moving
+from turbotui.features.topdown.followed import FollowRequest, run_followed
 from turbotui.features.topdown.places import MOVING, RowLevel
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.recorded_regions import region_slots_of
@@ -112,8 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
         level, notes = RowLevel.MACHINE, (WHOLE_MACHINE,)
     if level in MOVING:
         printer = TopdownPrinter(counters, level, arguments.level, open_output(arguments, intervals))
-        return run_moving(machine, counters, printer,
-                          Moving(command, tuple(arguments.pid), seconds, intervals, regions))
+        return run_followed(machine, counters, printer,
+                            FollowRequest(command, tuple(arguments.pid), seconds, intervals, regions))
     session = Session(machine, (), seconds, LinuxHost(), cpus)
     session.read_also(counters.sources(), counters.signals())
     printer = TopdownPrinter(counters, level, arguments.level, open_output(arguments, intervals), notes)

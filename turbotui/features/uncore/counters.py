@@ -25,7 +25,7 @@ from turbotui.quantities.uncore import ALONE, CLOCKS, DRAM, ELAPSED, L3_UNIT, LI
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.reasons import problem
 from turbotui.sources.perf_group import Times
-from turbotui.sources.uncore import Order, UncoreSource
+from turbotui.sources.uncore import UncoreRequest, UncoreSource
 
 _FEWEST: Final = 4
 """Counters that every uncore PMU has at least: AMD's data fabric has 4 in its first version."""
@@ -193,14 +193,14 @@ class UncoreCounters:
         if known is None or (known.order.bundles, known.order.settings) != (bundles, settings):
             self._made += 1
             self._names.clear()
-            known = self._sources[name] = UncoreSource(Order(units, bundles, settings, self._made))
+            known = self._sources[name] = UncoreSource(UncoreRequest(units, bundles, settings, self._made))
         return known
 
     def signals(self) -> frozenset[SignalId]:
         """Return the signals that shown values need."""
         return frozenset(name for source in self.sources() for name in source.order.signals())
 
-    def order_of(self, unit: UncoreUnit) -> Order | None:
+    def order_of(self, unit: UncoreUnit) -> UncoreRequest | None:
         """Return the request of a unit's PMU; None if nothing is counted."""
         source = self._sources.get(unit.pmu.name)
         return None if source is None else source.order
@@ -270,7 +270,7 @@ class UncoreCounters:
         found = {self._latencies.unit_of(unit.cpu) for unit in row.units}
         return found.pop() if len(found) == 1 else None
 
-    def _behind(self, order: Order, unit: UncoreUnit, metric: Metric) -> _Behind | None:
+    def _behind(self, order: UncoreRequest, unit: UncoreUnit, metric: Metric) -> _Behind | None:
         """Return the signals behind a formula; None if they are not counted."""
         key = (order.number, unit.key, metric.needs)
         if key not in self._names:

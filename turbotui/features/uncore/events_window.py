@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from turbotui.app.named_events import find_named_events
-from turbotui.app.row_picker import Choosing, RowPicker
+from turbotui.app.row_picker import ChoosableColumns, RowPicker
 from turbotui.errors import UsageError
 from turbotui.features.uncore.kinds import UncoreUnits
 from turbotui.machine.host import Host
@@ -32,7 +32,7 @@ _FEWEST = 2  # least characters of a search there
 _WIDE = 40
 
 
-class Typing(Choosing, Protocol):
+class TypedEventsTable(ChoosableColumns, Protocol):
     """A table whose columns the user chooses or types."""
 
     def add_typed(self, text: str) -> None:
@@ -58,7 +58,7 @@ class EventPicker(RowPicker):
     hint = "Space show/hide · Enter adds terms · Esc close"
     placeholder = "search, or terms: event=0x1,umask=0x2"
 
-    def __init__(self, choosing: Typing, current: str, units: UncoreUnits, host: Host | None = None) -> None:
+    def __init__(self, choosing: TypedEventsTable, current: str, units: UncoreUnits, host: Host | None = None) -> None:
         super().__init__(choosing, current)
         self.heading = f"columns of {units.kind.title}"
         self._typing = choosing

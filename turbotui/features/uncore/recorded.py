@@ -15,7 +15,7 @@ from turbotui.quantities.uncore import Metric
 from turbotui.recording.recorded_source import definitions_of
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
-from turbotui.sources.uncore import Order, UncoreSource
+from turbotui.sources.uncore import UncoreRequest, UncoreSource
 
 
 class RecordedCounters(UncoreCounters):
@@ -33,7 +33,7 @@ class RecordedCounters(UncoreCounters):
         super().__init__(machine)
         counted = [one for one in definitions if isinstance(one, CountedUnits)]
         self._units = {unit.key: unit for units in self.kinds for unit in units.units}
-        self._orders: dict[str, Order] = {}
+        self._orders: dict[str, UncoreRequest] = {}
         self._followed: Capabilities | None = None
         known = {unit.pmu.name: units for units in self.kinds for unit in units.units}
         bundles: dict[str, list[frozenset[str]]] = {}
@@ -74,10 +74,10 @@ class RecordedCounters(UncoreCounters):
     def _take(self, counted: CountedUnits) -> None:
         units = tuple(self._units[key] for key in counted.units if key in self._units)
         if units and units[0].pmu.name == counted.pmu:
-            self._orders[counted.pmu] = Order(units, counted.bundles, counted.settings, counted.number)
+            self._orders[counted.pmu] = UncoreRequest(units, counted.bundles, counted.settings, counted.number)
             self._settings[counted.pmu] = dict(counted.settings)
 
-    def order_of(self, unit: UncoreUnit) -> Order | None:
+    def order_of(self, unit: UncoreUnit) -> UncoreRequest | None:
         """See `UncoreCounters.order_of`."""
         return self._orders.get(unit.pmu.name)
 

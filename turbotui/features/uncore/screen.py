@@ -33,7 +33,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.row_content import RowView
-from turbotui.widgets.segment_lines import Hot, SegmentLines
+from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 from turbotui.widgets.table_messages import Moved
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
@@ -173,7 +173,7 @@ class UncoreScreen(RowTableScreen[Row]):
         for at, (units, line) in enumerate(zip(self._counters.kinds, self._captions, strict=True)):
             room = self.size.width - 1  # without the scroll bar
             caption = caption_of(units, self._contents.of(units, self.watch_state.frame), room)
-            line.show([caption], (Hot(0, 0, self.size.width, f"fold_table({at})"),))
+            line.show([caption], (ClickableSegment(0, 0, self.size.width, f"fold_table({at})"),))
         self._show_charts()
         self.show_mark()
         self.show_status()
@@ -305,7 +305,7 @@ class UncoreScreen(RowTableScreen[Row]):
         return (*numbers, *(column for column in content.whole.columns if column.decimals < 0))
 
     def section(self, column: Column[Any]) -> str:
-        """See `Choosing.section`."""
+        """See `ChoosableColumns.section`."""
         units = self._units
         if units is None or not isinstance(column, Metric):
             return "of the rows"

@@ -29,7 +29,7 @@ _NO_FRAME: Final = Reading(why=Unavailable(Reason.NOT_READ, "waiting for the fir
 
 
 @dataclass(frozen=True, slots=True)
-class Fullest:
+class FullestUnit:
     """The unit of a table that is nearest to its peak, and its share of the peak."""
 
     said: str
@@ -111,7 +111,7 @@ class UncoreTable(RowTable[Row]):
         columns: Sequence[Column[Any]] = self.columns
         return [column for column in columns if isinstance(column, Metric)]
 
-    def fullest(self) -> Fullest | None:
+    def fullest(self) -> FullestUnit | None:
         """Return the unit nearest to its peak; None if no column of this kind has a peak."""
         loads = [column for column in self._metrics if column.scale is PERCENT]
         found = [(value, row, column) for column in loads for row in self.own_rows(column)
@@ -120,7 +120,7 @@ class UncoreTable(RowTable[Row]):
             return None
         value, row, column = max(found, key=lambda one: one[0])
         which = f"{row.label} {column.heading[0].removesuffix('used').removesuffix('of peak')}".strip()
-        return Fullest(f"{which} {value:.1f} %", value / 100)
+        return FullestUnit(f"{which} {value:.1f} %", value / 100)
 
     def reasons(self) -> tuple[str, ...]:
         """Return a sentence for each reason of unknown values."""

@@ -23,7 +23,7 @@ _TIME: Final = attrgetter("time")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class RingRecords:
     """Records of one ring, in the order of their writing; `cpu` is the ring's, -1 for a thread's own."""
 
     cpu: int
@@ -61,7 +61,7 @@ class Draining:
             self._left -= used
         return self._records[-1].time if self._left else None
 
-    def until(self, time: int | None) -> Taken | None:
+    def until(self, time: int | None) -> RingRecords | None:
         """Return the decoded records up to a time; None if there are none."""
         if not self._records:
             return None
@@ -70,10 +70,10 @@ class Draining:
         else:
             place = bisect_right(self._records, time, key=_TIME)
             found, self._records = self._records[:place], self._records[place:]
-        return Taken(self._cpu, tuple(found)) if found else None
+        return RingRecords(self._cpu, tuple(found)) if found else None
 
 
-def in_order(rings: Sequence[Draining]) -> Iterator[list[Taken]]:
+def in_order(rings: Sequence[Draining]) -> Iterator[list[RingRecords]]:
     """Yield the rings' present records in batches.
 
     No record is older than those of earlier batches, except in rings that the kernel itself fills out of order.

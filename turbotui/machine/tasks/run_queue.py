@@ -18,7 +18,7 @@ IDLE: Final = 0
 _PUSHERS: Final = 32  # most threads that are kept as those that took a thread's CPU
 
 
-class Left(Enum):
+class LeaveReason(Enum):
     """Why a thread left its CPU, by the records."""
 
     PUSHED = "it could have run on"
@@ -29,7 +29,7 @@ class Left(Enum):
 
 
 @dataclass(slots=True)
-class Waited:
+class WaitSums:
     """Waits of one or several threads in a span of time, in ns.
 
     Attributes:
@@ -52,7 +52,7 @@ class Waited:
     asleep: int = 0
     pushers: dict[int, int] = field(default_factory=dict)
 
-    def add(self, other: Waited) -> None:
+    def add(self, other: WaitSums) -> None:
         """Add the waits of another thread, or of another span."""
         self.queued += other.queued
         self.times += other.times
@@ -80,7 +80,7 @@ class _State:
 
     __slots__ = ("booked", "held", "left", "since")
 
-    def __init__(self, left: Left, time: int, *, held: bool = False) -> None:
+    def __init__(self, left: LeaveReason, time: int, *, held: bool = False) -> None:
         self.left = left
         self.since = time
         self.booked = time
@@ -96,16 +96,16 @@ class RunQueue:
 
     def __init__(self) -> None:
         self._off: dict[int, _State] = {}
-        self._waited: dict[int, Waited] = {}
+        self._waited: dict[int, WaitSums] = {}
 
-    def switched(self, time: int, before: int, after: int, left: Left) -> None:
+    def switched(self, time: int, before: int, after: int, left: LeaveReason) -> None:
         """Handle a switch of a CPU from one thread to another."""
         if before != IDLE:
-            if left is Left.ENDED:
+            if left is LeaveReason.ENDED:
                 self._off.pop(before, None)
             else:
-                self._off[before] = _State(left, time, held=left is Left.PUSHED and after == IDLE)
-                if left is Left.PUSHED:
+                self._off[before] = _State(left, time, held=left is LeaveReason.PUSHED and after == IDLE)
+                if left is LeaveReason.PUSHED:
                     waited = self._of(before)
                     waited.pushed += 1
                     waited.blame(after)
@@ -119,56 +119,56 @@ class RunQueue:
             return
         waited = self._of(tid)
         self._book(waited, state, time)
-        if state.left is Left.PUSHED:
+        if state.left is LeaveReason.PUSHED:
             waited.times += 1
 
     def woken(self, time: int, tid: int) -> None:
         """Handle a thread that becomes runnable."""
         state = self._off.get(tid)
         if state is not None:
-            if state.left is Left.PUSHED:
+            if state.left is LeaveReason.PUSHED:
                 return  # the thread was in the queue already
             self._book(self._of(tid), state, time)
-        self._off[tid] = _State(Left.PUSHED, time)
+        self._off[tid] = _State(LeaveReason.PUSHED, time)
 
     def lost(self) -> None:
         """Handle missing records: each thread's wait is unknown until its next record."""
         self._off.clear()
 
-    def take(self, now: int) -> Mapping[int, Waited]:
+    def take(self, now: int) -> Mapping[int, WaitSums]:
         """Return the waits since the last call by thread, including continuing ones."""
         for tid, state in self._off.items():
-            if state.left is not Left.AWAY:
+            if state.left is not LeaveReason.AWAY:
                 self._book(self._of(tid), state, now)
         found, self._waited = self._waited, {}
         return found
 
-    def _of(self, tid: int) -> Waited:
+    def _of(self, tid: int) -> WaitSums:
         waited = self._waited.get(tid)
         if waited is None:
-            waited = self._waited[tid] = Waited()
+            waited = self._waited[tid] = WaitSums()
         return waited
 
     @staticmethod
-    def _book(waited: Waited, state: _State, until: int) -> None:
+    def _book(waited: WaitSums, state: _State, until: int) -> None:
         spent = until - state.booked
         if spent <= 0:
             return
         state.booked = until
-        if state.left is Left.PUSHED:
+        if state.left is LeaveReason.PUSHED:
             waited.queued += spent
             waited.longest = max(waited.longest, until - state.since)
             if state.held:
                 waited.held += spent
-        elif state.left is Left.STORAGE:
+        elif state.left is LeaveReason.STORAGE:
             waited.storage += spent
-        elif state.left is Left.ASLEEP:
+        elif state.left is LeaveReason.ASLEEP:
             waited.asleep += spent
 
 
-def all_of(parts: Iterable[Waited]) -> Waited:
+def all_of(parts: Iterable[WaitSums]) -> WaitSums:
     """Add up the waits of several threads."""
-    total = Waited()
+    total = WaitSums()
     for one in parts:
         total.add(one)
     return total

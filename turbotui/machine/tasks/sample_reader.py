@@ -7,10 +7,10 @@ from typing import Protocol, runtime_checkable
 
 from turbotui.errors import MachineError
 from turbotui.machine.host import ForwardedHost, Host, HostKind
-from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.draining import RingRecords
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.machine.tasks.tracer import Closing, TaskTracer
-from turbotui.machine.tasks.wait_set import Waiting
+from turbotui.machine.tasks.wait_set import WaitSet
 
 
 class SampleReader(Protocol):
@@ -53,7 +53,7 @@ class SampleReader(Protocol):
     def find_threads(self, pids: Iterable[int]) -> frozenset[int]:
         """Find new threads if counters are not inherited, and return ended processes."""
 
-    def take(self) -> Iterator[list[Taken]]:
+    def take(self) -> Iterator[list[RingRecords]]:
         """Yield the records since the last call, in batches in order of time; the caller must consume all."""
 
     def rest(self) -> None:
@@ -81,7 +81,7 @@ class TaskHost(Protocol):
 
 
 def open_sample_reader(
-    host: Host, choice: TaskSampling, cpus: tuple[int, ...], waiting: Waiting, pages: int | None = None
+    host: Host, choice: TaskSampling, cpus: tuple[int, ...], waiting: WaitSet, pages: int | None = None
 ) -> SampleReader:
     """Open a sample reader that traces nothing yet.
 

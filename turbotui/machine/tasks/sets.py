@@ -63,7 +63,7 @@ class Mode(Enum):
     CPUS = "C: whole CPUs, every switch on them; a count belongs to the thread that is switched out"
 
 
-class When(Enum):
+class SamplingMoment(Enum):
     """When samples are taken; the value is the text for users."""
 
     SWITCHES = "at each switch-out and at least every 50 ms of run time"
@@ -114,7 +114,7 @@ class TaskSampling:
     """
 
     mode: Mode
-    when: When
+    when: SamplingMoment
     read_format: int
     counters: tuple[TaskCounter, ...]
     kinds: Mapping[int, int] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class TaskSampling:
         If there are samples at each switch, such records only double the bytes, so they are taken only if the time
         between a thread's last sample and its end would be lost otherwise.
         """
-        return self.when is not When.SWITCHES or (self.mode is Mode.INHERITED and not self.last)
+        return self.when is not SamplingMoment.SWITCHES or (self.mode is Mode.INHERITED and not self.last)
 
     @property
     def width(self) -> int:
@@ -154,7 +154,7 @@ class TaskSampling:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all values of a reading, in order."""
-        first = ("switches", "run") if self.when is When.SWITCHES else ("run",)
+        first = ("switches", "run") if self.when is SamplingMoment.SWITCHES else ("run",)
         return (*first, *(one.name for one in self.counters))
 
 
@@ -212,7 +212,7 @@ def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cg
     on any CPU, and a ring must have one writer at a time, so that event has a ring of its own, whose writers the kernel
     serialises by a lock of the event (child_mutex in perf_event_exit_event(), kernel/events/core.c).
     """
-    ticks = choice.when is not When.SWITCHES
+    ticks = choice.when is not SamplingMoment.SWITCHES
     common = (_INHERIT if choice.mode is Mode.INHERITED else 0) | (_EXCLUDE_KERNEL | _EXCLUDE_HV if choice.user_only
                                                                    else 0)
     leads = _DISABLED | _SAMPLE_ID_ALL | _COMM | _TASK | (_ENABLE_ON_EXEC if on_exec else 0)
@@ -221,11 +221,11 @@ def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cg
     clock = PerfAttr(_SOFTWARE, _TASK_CLOCK, flags=common | _SAMPLE_ID_ALL, read_format=choice.read_format,
                      sample_period=period, sample_type=int(SAMPLE_TYPE))
     match choice.when:
-        case When.ENDS:
+        case SamplingMoment.ENDS:
             found = [replace(clock, flags=common | leads, sample_period=0, sample_type=_TRAILER)]
-        case When.TICKS:
+        case SamplingMoment.TICKS:
             found = [replace(clock, flags=common | leads)]
-        case When.SWITCHES:
+        case SamplingMoment.SWITCHES:
             found = [replace(clock, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), clock]
     found += [replace(one.attr, flags=one.attr.flags | common, read_format=choice.read_format)
               for one in choice.on_cpu(cpu)]
@@ -258,7 +258,7 @@ def open_set(host: Host, choice: TaskSampling, target: int, cpu: int, *, on_exec
         HostError: as perf_event_open(2); nothing stays open.
     """
     opened = open_group(host, attributes(choice, cpu, on_exec=on_exec, cgroup=cgroup), target, cpu)
-    samplers = 2 if choice.when is When.SWITCHES else 1
+    samplers = 2 if choice.when is SamplingMoment.SWITCHES else 1
     return CounterSet(-1 if cgroup else target, cpu, tuple(opened), tuple(opened[:samplers]),
                       opened[-1] if choice.last else -1)
 
@@ -282,7 +282,7 @@ def choose(host: Host, cpu: int, wanted: Sequence[TaskCounter], *, whole_cpus: b
     Raises:
         HostError: no mode works; the error of the last mode, which needs the fewest rights.
     """
-    switches, ticks, ends = When.SWITCHES, When.TICKS, When.ENDS
+    switches, ticks, ends = SamplingMoment.SWITCHES, SamplingMoment.TICKS, SamplingMoment.ENDS
     if whole_cpus:
         ways = [(Mode.CPUS, switches, False)]
     elif command:
@@ -365,7 +365,7 @@ def with_required(
         HostError: the counters cannot be added to the others; E2BIG and EINVAL if they do not fit into one group,
             EOPNOTSUPP where the kernel has no counts of single threads.
     """
-    if required and choice.when is When.ENDS:
+    if required and choice.when is SamplingMoment.ENDS:
         raise HostError(errno.EOPNOTSUPP, "events of single threads")
     whole = replace(choice, counters=(*choice.counters, *required))
     error = _refusal(host, whole, cpu, target)

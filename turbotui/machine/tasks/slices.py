@@ -42,7 +42,7 @@ Span = tuple[int, int]
 
 
 @dataclass(slots=True)
-class KnownUntil:
+class KnownTimes:
     """Times up to which the CPU time of threads is known from another source, so that slices leave it out.
 
     Attributes:
@@ -113,9 +113,9 @@ class CpuSlices:
         self._current: int | None = None  # the thread on the CPU; None before the first switch
         self._left: int | None = None  # the thread that left the CPU in the last record
         self._ran: dict[int, int] = {}
-        self._known_until = KnownUntil()
+        self._known_until = KnownTimes()
 
-    def read(self, data: bytes, known: KnownUntil) -> dict[int, int]:
+    def read(self, data: bytes, known: KnownTimes) -> dict[int, int]:
         """Return the ns that each thread ran in the slices that end in a block of whole records.
 
         Args:
@@ -207,7 +207,7 @@ class CpuSlices:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RunTimes:
     """CPU time of threads by the switches of all CPUs since the last call.
 
     Attributes:

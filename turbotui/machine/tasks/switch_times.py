@@ -17,8 +17,8 @@ from turbotui.machine.perf_abi import ENABLE, control
 from turbotui.machine.perf_ring import SET_OUTPUT, Ring
 from turbotui.machine.tasks.memory import pages_for
 from turbotui.machine.tasks.sets import timed
-from turbotui.machine.tasks.slices import SAMPLE_TYPE, CpuSlices, IdleExitTimes, KnownUntil, Ran, Span, added
-from turbotui.machine.tasks.wait_set import Waiting
+from turbotui.machine.tasks.slices import SAMPLE_TYPE, CpuSlices, IdleExitTimes, KnownTimes, RunTimes, Span, added
+from turbotui.machine.tasks.wait_set import WaitSet
 
 _SHARE: Final = 8  # by this factor, the rings of samples are larger
 _TICK_NS: Final = 50_000_000  # ns between two records of a CPU that does not switch
@@ -36,7 +36,7 @@ _CLOCK: Final = PerfAttr(_SOFTWARE, _CPU_CLOCK, flags=_DISABLED | _SAMPLE_ID_ALL
 class _Cpu:
     """The events of one CPU, and their ring."""
 
-    def __init__(self, host: Host, cpu: int, pages: int, waiting: Waiting, idle_exits: IdleExitTimes) -> None:
+    def __init__(self, host: Host, cpu: int, pages: int, waiting: WaitSet, idle_exits: IdleExitTimes) -> None:
         self._host = host
         self._waiting = waiting
         self._descriptors = [host.perf_event_open(timed(_SWITCH), -1, cpu, -1)]
@@ -74,12 +74,12 @@ class SwitchTimes:
         HostError: EACCES if the user may not watch whole CPUs, EMFILE, EPERM beyond the memory that may be locked.
     """
 
-    def __init__(self, host: Host, cpus: Sequence[int], waiting: Waiting) -> None:
+    def __init__(self, host: Host, cpus: Sequence[int], waiting: WaitSet) -> None:
         self._host = host
         self._waiting = waiting
         self._pages = max(1, pages_for(len(cpus)) // _SHARE)
         self._cpus: dict[int, _Cpu] = {}
-        self._known_until = KnownUntil()
+        self._known_until = KnownTimes()
         self._idle_exits = IdleExitTimes()
         self._damaged = 0
         self._looked_ns = host.now_ns()
@@ -99,7 +99,7 @@ class SwitchTimes:
         """Note that another source knows the thread's CPU time up to now, so that `take` returns only later time."""
         self._known_until.known(tid, now)
 
-    def take(self) -> Ran:
+    def take(self) -> RunTimes:
         """Empty the rings, and return the CPU time of threads since the last call."""
         now = self._host.now_ns()
         parts = []
@@ -115,7 +115,7 @@ class SwitchTimes:
         if now - self._looked_ns >= _LOOK_NS:
             self._looked_ns = now
             cpus &= self._replug(now)
-        return Ran(added(parts), unknown, cpus, now, guessed)
+        return RunTimes(added(parts), unknown, cpus, now, guessed)
 
     def _replug(self, now: int) -> frozenset[int]:
         """Close CPUs that went offline, open CPUs that came online, and return those that were online all the time."""

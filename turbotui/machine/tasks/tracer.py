@@ -12,14 +12,14 @@ from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.perf_blocks import Decoder
-from turbotui.machine.perf_records import GroupReading, Reopened, parse_reading
+from turbotui.machine.perf_records import CounterReopened, GroupReading, parse_reading
 from turbotui.machine.perf_ring import WHOLE_GROUP, Ring, event_id
 from turbotui.machine.tasks.clock_throttle import POLL_NS, ClockThrottle
-from turbotui.machine.tasks.draining import Draining, Taken, in_order
+from turbotui.machine.tasks.draining import Draining, RingRecords, in_order
 from turbotui.machine.tasks.memory import affordable, pages_for, pages_of_ends
 from turbotui.machine.tasks.processes import threads_of
-from turbotui.machine.tasks.sets import CounterSet, Mode, TaskSampling, When, open_set
-from turbotui.machine.tasks.wait_set import Waiting
+from turbotui.machine.tasks.sets import CounterSet, Mode, SamplingMoment, TaskSampling, open_set
+from turbotui.machine.tasks.wait_set import WaitSet
 
 _PAGES_THREAD: Final = 16  # many threads share the memory that may be locked
 _SEARCH: Final = 0.05  # seconds between two polls for new threads in /proc (mode A)
@@ -50,7 +50,7 @@ class TaskTracer:
     """
 
     def __init__(self, host: Host, choice: TaskSampling, cpus: Sequence[int], pages: int | None = None,
-                 waiting: Waiting | None = None) -> None:
+                 waiting: WaitSet | None = None) -> None:
         self._host = host
         self._cpus = tuple(cpus)
         self._pages = pages or (_PAGES_THREAD if choice.mode is Mode.THREADS else
@@ -66,7 +66,7 @@ class TaskTracer:
         self._active_cpus: set[int] = set()  # CPUs whose rings had records since the last reading of the online CPUs
         self._replug_ns = 0
         self._throttles: dict[int, ClockThrottle] = {}  # by the descriptor of the ring; of sets that trace threads
-        self._waiting = Waiting() if waiting is None else waiting
+        self._waiting = WaitSet() if waiting is None else waiting
         self._own_waiting = self._waiting if waiting is None else None
         self._known: set[int] = set()
         self._closed: list[Closing] = []
@@ -163,7 +163,7 @@ class TaskTracer:
         """Have `wait` end when this descriptor becomes readable too."""
         self._waiting.add(descriptor)
 
-    def take(self) -> Iterator[list[Taken]]:
+    def take(self) -> Iterator[list[RingRecords]]:
         """Empty the rings, and return records since the last call, in batches with one entry per ring.
 
         The content of the rings of last counts is determined first, so that the records before them, of the thread's
@@ -185,7 +185,7 @@ class TaskTracer:
         if self.choice.mode is Mode.CPUS and now >= self._replug_ns:
             yield self._replug(now)
 
-    def _replug(self, now: int) -> list[Taken]:
+    def _replug(self, now: int) -> list[RingRecords]:
         """Open the counters of CPUs that came online, and close those of CPUs that went offline.
 
         When a CPU goes offline, the kernel removes its events for good (perf_event_exit_cpu()), and splits their group.
@@ -199,7 +199,7 @@ class TaskTracer:
                 self._add_cpu(cpu)
             except HostError:  # ENODEV: offline again
                 continue
-            news.append(Taken(cpu, (Reopened(0),)))
+            news.append(RingRecords(cpu, (CounterReopened(0),)))
         gone = [one for one in self._sets if one.cpu not in online
                 or (one.cpu not in self._active_cpus and one.cpu in have and self._is_cut(one))]
         for one in gone:
@@ -367,7 +367,7 @@ class TaskTracer:
     def _map(self, one: CounterSet) -> None:
         self._rings[one.leader] = self._mapped(one.leader, self._pages)
         self._ring_cpu[one.leader] = one.cpu
-        if self.choice.mode is not Mode.CPUS and self.choice.when is When.SWITCHES:
+        if self.choice.mode is not Mode.CPUS and self.choice.when is SamplingMoment.SWITCHES:
             self._throttles[one.leader] = ClockThrottle(self._host.now_ns())
 
 

@@ -7,7 +7,7 @@ import os
 import select
 
 
-class Waiting:
+class WaitSet:
     """Descriptors that end a wait."""
 
     def __init__(self) -> None:

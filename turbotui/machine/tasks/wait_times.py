@@ -24,9 +24,9 @@ from turbotui.machine.perf_abi import ENABLE, control
 from turbotui.machine.perf_records import HEADER, PREEMPTED, SWITCH_OUT, WORD, RecordType, SampleType
 from turbotui.machine.perf_ring import SET_OUTPUT, Ring
 from turbotui.machine.tasks.memory import pages_for
-from turbotui.machine.tasks.run_queue import Left, RunQueue, Waited
+from turbotui.machine.tasks.run_queue import LeaveReason, RunQueue, WaitSums
 from turbotui.machine.tasks.sets import timed
-from turbotui.machine.tasks.wait_set import Waiting
+from turbotui.machine.tasks.wait_set import WaitSet
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 TRACED: Final = SampleType.TID | SampleType.TIME | SampleType(1 << 10)  # PERF_SAMPLE_RAW
@@ -45,7 +45,7 @@ _TIME: Final = itemgetter(0)
 _ASLEEP, _STORAGE, _OTHERS, _ENDED = 0x1, 0x2, 0xCC, 0x30
 
 
-Event: TypeAlias = tuple[int, int, int, Left]
+Event: TypeAlias = tuple[int, int, int, LeaveReason]
 """Time in ns, the thread that left (or `WOKEN` or `RUNS`), the thread that came, and the reason of leaving."""
 WOKEN: Final = -1
 RUNS: Final = -2
@@ -83,15 +83,15 @@ def layout(number: int, text: str, names: tuple[str, ...]) -> PointLayout:
     return PointLayout(number, struct.Struct(parts))
 
 
-def left_by(state: int) -> Left:
+def left_by(state: int) -> LeaveReason:
     """Return why a thread left its CPU, from prev_state of sched_switch."""
     if state & _STORAGE:
-        return Left.STORAGE
+        return LeaveReason.STORAGE
     if state & _ASLEEP:
-        return Left.ASLEEP
+        return LeaveReason.ASLEEP
     if state & _ENDED:
-        return Left.ENDED
-    return Left.ASLEEP if state & _OTHERS else Left.PUSHED
+        return LeaveReason.ENDED
+    return LeaveReason.ASLEEP if state & _OTHERS else LeaveReason.PUSHED
 
 
 class WaitReader(Protocol):
@@ -113,7 +113,7 @@ class TracepointReader:
         self._number = switch.number
         self._switch = switch.fields.unpack_from
         self._wakes: Mapping[int, struct.Struct] = {one.number: one.fields for one in wakes}
-        self._left: dict[int, Left] = {}
+        self._left: dict[int, LeaveReason] = {}
 
     def event(self, kind: int, misc: int, data: bytes, at: int) -> Event | None:
         """See `WaitReader.event`."""
@@ -131,7 +131,7 @@ class TracepointReader:
         if wake is None:
             return None
         time, tid = wake.unpack_from(data, at)
-        return time, WOKEN, tid, Left.PUSHED
+        return time, WOKEN, tid, LeaveReason.PUSHED
 
 
 class SwitchReader:
@@ -144,8 +144,8 @@ class SwitchReader:
             return None
         _process, other, _own_process, tid, time = _SWITCH.unpack_from(data, at)
         if misc & SWITCH_OUT:
-            return time, tid, other, Left.PUSHED if misc & PREEMPTED else Left.AWAY
-        return time, RUNS, tid, Left.PUSHED  # the previous record may be missing if it was the idle task's
+            return time, tid, other, LeaveReason.PUSHED if misc & PREEMPTED else LeaveReason.AWAY
+        return time, RUNS, tid, LeaveReason.PUSHED  # the previous record may be missing if it was the idle task's
 
 
 class WaitRecords:
@@ -246,7 +246,7 @@ class WaitTimes:
         HostError: EACCES if the user may not watch whole CPUs, EMFILE, EPERM beyond the memory that may be locked.
     """
 
-    def __init__(self, host: Host, cpus: Sequence[int], waiting: Waiting) -> None:
+    def __init__(self, host: Host, cpus: Sequence[int], waiting: WaitSet) -> None:
         self._host = host
         self._waiting = waiting
         self._rings: list[Ring] = []
@@ -274,7 +274,7 @@ class WaitTimes:
         """Add the records since the last call, up to a time that has passed."""
         self._records.take((ring.take() for ring in self._rings), until)
 
-    def take(self, until: int) -> Mapping[int, Waited]:
+    def take(self, until: int) -> Mapping[int, WaitSums]:
         """Return the waits of each thread since the last call, up to a time that has passed.
 
         Events while the rings are emptied belong to the next span, so waits in progress are not added beyond `until`: a

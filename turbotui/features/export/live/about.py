@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from turbotui import __version__
 from turbotui.features.doctor.model import diagnose
-from turbotui.features.export.live.exposition import Exposed
+from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import CPU, LevelPlaces, cpu_places
 from turbotui.features.score import baselines
 from turbotui.features.score.model import Baseline, differences
@@ -29,10 +29,10 @@ def marks_of(kind: HostKind) -> Mapping[str, str]:
     return {} if kind is HostKind.REAL else {kind.value.lower(): "true"}
 
 
-def machine_info(machine: Machine) -> Exposed:
+def machine_info(machine: Machine) -> ExposedMetric:
     """Make the info metric of the machine."""
     host, model = machine.host, machine.model
-    return Exposed("turbotui_machine", "info", "The machine, and the version of turbotui that reads it", [({
+    return ExposedMetric("turbotui_machine", "info", "The machine, and the version of turbotui that reads it", [({
         "model": model.name, "vendor": model.vendor, "kernel": _kernel(host), "arch": model.architecture,
         "host": host.name, "kind": host.kind.value, "version": __version__}, 1.0)])
 
@@ -44,17 +44,18 @@ def _kernel(host: Host) -> str:
         return ""
 
 
-def counts(places: LevelPlaces) -> Iterator[Exposed]:
+def counts(places: LevelPlaces) -> Iterator[ExposedMetric]:
     """Return the numbers of CPUs and packages, and each CPU's position if levels include CPUs."""
     for level in places.levels:
         if level is not CPU:
             number, labels = places.cpus(level), places.labels(level)
-            yield Exposed(f"turbotui_{level.word}_cpus", "gauge", "Online CPUs that are measured", [
+            yield ExposedMetric(f"turbotui_{level.word}_cpus", "gauge", "Online CPUs that are measured", [
                 (level.named(label), float(number.get(key, 0))) for key, label in labels.items()], level)
     packages = len(places.topology.rows(Scope.PACKAGE))
-    yield Exposed("turbotui_machine_packages", "gauge", "Packages with a measured CPU", [({}, float(packages))])
+    yield ExposedMetric("turbotui_machine_packages", "gauge", "Packages with a measured CPU", [({}, float(packages))])
     if CPU in places.levels:
-        yield Exposed("turbotui_cpu", "info", "Where it is", [(one, 1.0) for one in cpu_places(places.topology)], CPU)
+        yield ExposedMetric("turbotui_cpu", "info", "Where it is", [(one, 1.0) for one in cpu_places(places.topology)],
+                            CPU)
 
 
 def source_reasons(machine: Machine, capabilities: Capabilities, signals: frozenset[SignalId]) -> Mapping[str, str]:
@@ -83,7 +84,7 @@ def source_reasons(machine: Machine, capabilities: Capabilities, signals: frozen
     return found
 
 
-def sources_up(reasons: Mapping[str, str], frame: Frame | None) -> Iterator[Exposed]:
+def sources_up(reasons: Mapping[str, str], frame: Frame | None) -> Iterator[ExposedMetric]:
     """Return a metric that tells whether each source is up, and one with the reasons.
 
     With the reason as a label, the first metric would begin a new series whenever the words change.
@@ -94,10 +95,11 @@ def sources_up(reasons: Mapping[str, str], frame: Frame | None) -> Iterator[Expo
     """
     failed = {} if frame is None else _failures(frame)
     now = {source: failed.get(source) or known for source, known in reasons.items()}
-    yield Exposed("turbotui_source_up", "gauge", "Whether a source gives what is exported of it (turbotui doctor)",
-                  [({"source": source}, 0.0 if reason else 1.0) for source, reason in now.items()])
-    yield Exposed("turbotui_source_reason", "info", "Why a source does not give what is exported of it",
-                  [({"source": source, "reason": reason}, 1.0) for source, reason in now.items() if reason])
+    yield ExposedMetric("turbotui_source_up", "gauge",
+                        "Whether a source gives what is exported of it (turbotui doctor)",
+                        [({"source": source}, 0.0 if reason else 1.0) for source, reason in now.items()])
+    yield ExposedMetric("turbotui_source_reason", "info", "Why a source does not give what is exported of it",
+                        [({"source": source, "reason": reason}, 1.0) for source, reason in now.items() if reason])
 
 
 def _failures(frame: Frame) -> dict[str, str]:
@@ -115,14 +117,15 @@ def fitting_baselines(known: Mapping[str, Baseline], machine: Machine) -> Sequen
     return [one for one in known.values() if one.simulated == said and not differences(one, configuration)]
 
 
-def baseline_ratios(known: Sequence[Baseline]) -> Exposed:
+def baseline_ratios(known: Sequence[Baseline]) -> ExposedMetric:
     """Return the lowest performance ratios at the time of each baseline."""
-    return Exposed("turbotui_machine_baseline_performance_ratio", "gauge", "Lowest APERF/MPERF of a busy CPU while a "
+    return ExposedMetric("turbotui_machine_baseline_performance_ratio", "gauge",
+                         "Lowest APERF/MPERF of a busy CPU while a "
                   "benchmark's baseline was measured (turbotui score)",
                   [({"benchmark": one.name}, one.ratio) for one in known])
 
 
-def collector(frame: Frame | None, cost: OwnCost, seconds: float) -> Iterator[Exposed]:
+def collector(frame: Frame | None, cost: OwnCost, seconds: float) -> Iterator[ExposedMetric]:
     """Return the time of the newest snapshot, and the collector's cost.
 
     Args:
@@ -131,19 +134,21 @@ def collector(frame: Frame | None, cost: OwnCost, seconds: float) -> Iterator[Ex
         seconds: the time that the totals cover.
     """
     used = resource.getrusage(resource.RUSAGE_SELF)
-    yield Exposed("turbotui_sampled_seconds", "counter", "Time that counters are of: divide their rates by its rate",
+    yield ExposedMetric("turbotui_sampled_seconds", "counter",
+                        "Time that counters are of: divide their rates by its rate",
                  [({}, seconds)])
-    yield Exposed("turbotui_collector_cpu_seconds", "counter", "CPU time of the collector (getrusage(2))",
+    yield ExposedMetric("turbotui_collector_cpu_seconds", "counter", "CPU time of the collector (getrusage(2))",
                  [({}, used.ru_utime + used.ru_stime)])
     if cost.rss_bytes is not None:
-        yield Exposed("turbotui_collector_resident_bytes", "gauge", "Memory of the collector (proc(5), statm)",
+        yield ExposedMetric("turbotui_collector_resident_bytes", "gauge", "Memory of the collector (proc(5), statm)",
                      [({}, float(cost.rss_bytes))])
     if frame is not None:
         newer = frame.newer
-        yield Exposed("turbotui_snapshot_timestamp_seconds", "gauge", "When the newest snapshot was taken",
+        yield ExposedMetric("turbotui_snapshot_timestamp_seconds", "gauge", "When the newest snapshot was taken",
                      [({}, newer.wall_ns / 1e9)])
-        yield Exposed("turbotui_collector_late_answers", "counter", "Answers of CPUs that came after their interval",
+        yield ExposedMetric("turbotui_collector_late_answers", "counter",
+                            "Answers of CPUs that came after their interval",
                      [({}, float(newer.late_total))])
         if frame.seconds is not None:
-            yield Exposed("turbotui_snapshot_interval_seconds", "gauge", "Length of the last interval",
+            yield ExposedMetric("turbotui_snapshot_interval_seconds", "gauge", "Length of the last interval",
                          [({}, frame.seconds)])

@@ -16,7 +16,7 @@ _LEFT_OUT: Final = "turbotui_export_left_out"
 
 
 @dataclass(frozen=True, slots=True)
-class Exposed:
+class ExposedMetric:
     """A metric with its samples.
 
     Attributes:
@@ -50,7 +50,7 @@ class LeftOutPart:
     level: MetricLevel
     spreads_alone: bool = False
 
-    def has(self, metric: Exposed) -> bool:
+    def has(self, metric: ExposedMetric) -> bool:
         """Tell whether a metric belongs to the part."""
         return metric.level is self.level and (metric.spread or not self.spreads_alone)
 
@@ -66,8 +66,8 @@ LEFT_OUT_FIRST: Final = (
 """The order in which parts are left out to stay within the limits; the machine's level never is."""
 
 
-def within(metrics: Sequence[Exposed], asked: Iterable[MetricLevel], common: int, *, series: int = MOST_SERIES,
-           size: int = MOST_BYTES, others: Mapping[str, int] | None = None) -> Sequence[Exposed]:
+def within(metrics: Sequence[ExposedMetric], asked: Iterable[MetricLevel], common: int, *, series: int = MOST_SERIES,
+           size: int = MOST_BYTES, others: Mapping[str, int] | None = None) -> Sequence[ExposedMetric]:
     """Leave out the parts that exceed the limits, and add a metric that tells what was left out.
 
     Args:
@@ -92,12 +92,13 @@ def within(metrics: Sequence[Exposed], asked: Iterable[MetricLevel], common: int
             gone.append(({"part": part.word}, float(sum(len(one.samples) for one in dropped))))
             kept = [one for one in kept if not part.has(one)]
     if gone:
-        kept.append(Exposed(_LEFT_OUT, "gauge", "Series, groups, tasks left out to keep a scrape small (--series, "
-                            "--size, --most)", gone))
+        kept.append(ExposedMetric(_LEFT_OUT, "gauge",
+                                  "Series, groups, tasks left out to keep a scrape small (--series, "
+                                  "--size, --most)", gone))
     return kept
 
 
-def with_labels(metrics: Iterable[Exposed], labels: Mapping[str, str]) -> Iterator[Exposed]:
+def with_labels(metrics: Iterable[ExposedMetric], labels: Mapping[str, str]) -> Iterator[ExposedMetric]:
     """Add labels to every sample, such as simulated="true"."""
     for one in metrics:
         samples = [({**own, **labels}, value) for own, value in one.samples] if labels else one.samples

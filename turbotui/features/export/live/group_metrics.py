@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from turbotui.features.export.live.exposition import Exposed
+from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import MetricLevel
 from turbotui.features.groups.totals import METRICS, MONITORED, GroupMetric, GroupTotal, GroupTotalsReader
 from turbotui.machine.host import Host
@@ -31,7 +31,7 @@ class GroupMetrics:
     def __init__(self, host: Host, within: str, most: int) -> None:
         self._reader = GroupTotalsReader(host, within, most)
 
-    def read(self) -> tuple[Sequence[Exposed], Mapping[str, int]]:
+    def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
         """Return the present metrics, and how many groups were left out."""
         found = self._reader.read()
         plain = [one for one in found.groups if not one.is_monitored]
@@ -40,9 +40,10 @@ class GroupMetrics:
             "groups": found.left_out}
 
 
-def _metrics(metrics: Sequence[GroupMetric], groups: Sequence[GroupTotal], level: MetricLevel) -> Iterator[Exposed]:
+def _metrics(metrics: Sequence[GroupMetric], groups: Sequence[GroupTotal],
+             level: MetricLevel) -> Iterator[ExposedMetric]:
     for one in metrics:
         samples = [({level.word: group.group.path}, float(group.values[one.stem])) for group in groups
                    if one.stem in group.values]
-        yield Exposed(f"turbotui_{level.word}_{one.stem}", "counter" if one.counter else "gauge",
-                      f"{one.text} ({one.document})", samples, level)
+        yield ExposedMetric(f"turbotui_{level.word}_{one.stem}", "counter" if one.counter else "gauge",
+                            f"{one.text} ({one.document})", samples, level)

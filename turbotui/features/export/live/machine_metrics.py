@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.features.export.live import about
-from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES, Exposed, with_labels, within
+from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES, ExposedMetric, with_labels, within
 from turbotui.features.export.live.families import (
     COUNTERS,
     GAUGES,
@@ -155,22 +155,23 @@ class MeterMetrics:
                 if rise is not None:
                     self._joules[meter.column] = self._joules.get(meter.column, 0.0) + rise
 
-    def metrics(self, frame: Frame | None) -> Iterator[Exposed]:
+    def metrics(self, frame: Frame | None) -> Iterator[ExposedMetric]:
         """Return the present metrics.
 
         Args:
             frame: the newest frame; None before the first one.
         """
-        yield Exposed("turbotui_meter", "info", "A meter of power beside the processor: place is platform for all that "
-                      "the machine takes, part for a part of it", [
+        yield ExposedMetric("turbotui_meter", "info",
+                            "A meter of power beside the processor: place is platform for all that "
+                            "the machine takes, part for a part of it", [
                           ({"meter": one.column, "kind": one.kind.words, "label": one.label,
                             "place": one.kind.place.value}, 1.0) for one in self._meters])
-        yield Exposed("turbotui_meter_energy_joules", "counter", "Energy of a meter that counts it", [
+        yield ExposedMetric("turbotui_meter_energy_joules", "counter", "Energy of a meter that counts it", [
             ({"meter": name}, joules) for name, joules in self._joules.items()])
         if frame is not None:
             inputs = frame.inputs(SYSTEM_ROW)
             watts = {one.column: inputs.value(one.signal(_POWER)) for one in self._meters if _quantity(one) == _POWER}
-            yield Exposed("turbotui_meter_watts", "gauge", "Power of a meter that counts no energy", [
+            yield ExposedMetric("turbotui_meter_watts", "gauge", "Power of a meter that counts no energy", [
                 ({"meter": name}, value) for name, value in watts.items() if value is not None])
 
 
@@ -185,7 +186,7 @@ _PREFIX: Final = "turbotui_"
 
 
 def column_metrics(frame: Frame, columns: Sequence[CounterColumn], level: MetricLevel,
-                   places: LevelPlaces) -> Iterator[Exposed]:
+                   places: LevelPlaces) -> Iterator[ExposedMetric]:
     """Return gauges of columns for each instance of a level, except for columns of coarser levels and texts.
 
     Args:
@@ -203,17 +204,18 @@ def column_metrics(frame: Frame, columns: Sequence[CounterColumn], level: Metric
         samples = [(level.named(labels[row]), value * factor) for row, value in cells if isinstance(value, int | float)]
         name = names[column.id].removeprefix(_PREFIX)
         document = f" ({column.document})" if column.document else ""
-        yield Exposed(f"{_PREFIX}{level.word}_column_{name}", "gauge", f"{column.help}{document}", samples, COLUMN)
+        yield ExposedMetric(f"{_PREFIX}{level.word}_column_{name}", "gauge", f"{column.help}{document}", samples,
+                            COLUMN)
 
 
-class AskedPart(Protocol):
+class RequestedPart(Protocol):
     """A requested part of the export beside the machine's levels."""
 
     @property
     def levels(self) -> Sequence[MetricLevel]:
         """The levels of the part's metrics."""
 
-    def read(self) -> tuple[Sequence[Exposed], Mapping[str, int]]:
+    def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
         """Return the present metrics, and the numbers of things left out, by their kind."""
 
 
@@ -234,7 +236,7 @@ class ExportRequest:
     size: int = MOST_BYTES
     baselines: Sequence[Baseline] = ()
     columns: Sequence[CounterColumn] = ()
-    parts: Sequence[AskedPart] = ()
+    parts: Sequence[RequestedPart] = ()
 
 
 _EXPORTED = frozenset({name for one in COUNTERS for name in one.signals} | {one.signal for one in GAUGES})
@@ -294,7 +296,7 @@ class MachineMetrics:
         self._totals.feed(frame, self._places_of(frame.topology), self._counters)
         self._meters.feed(frame)
 
-    def metrics(self, frame: Frame | None, cost: OwnCost) -> Sequence[Exposed]:
+    def metrics(self, frame: Frame | None, cost: OwnCost) -> Sequence[ExposedMetric]:
         """Return the metrics of a scrape, within the limits.
 
         Args:
@@ -320,7 +322,7 @@ class MachineMetrics:
             self._places = LevelPlaces(topology, self._levels)
         return self._places
 
-    def _all(self, frame: Frame | None, cost: OwnCost) -> Iterator[Exposed]:
+    def _all(self, frame: Frame | None, cost: OwnCost) -> Iterator[ExposedMetric]:
         places = self._places_of(self._machine.topology if frame is None else frame.topology)
         yield self._info
         yield from about.counts(places)
@@ -338,14 +340,14 @@ class MachineMetrics:
                 if level in (MACHINE, PACKAGE, *self._asked):
                     yield from column_metrics(frame, self._request.columns, level, places)
 
-    def _counter(self, family: CounterFamily, level: MetricLevel, places: LevelPlaces) -> Exposed:
+    def _counter(self, family: CounterFamily, level: MetricLevel, places: LevelPlaces) -> ExposedMetric:
         labels, totals = places.labels(level), self._totals.of(family, level)
         signal = self._capabilities.signals.get(family.signals[0])
         document = "" if signal is None else signal.document
         samples = [(level.named(label), totals[key]) for key, label in labels.items() if key in totals]
-        return Exposed(metric_name(level, family.stem), "counter", _help(family.text, document), samples, level)
+        return ExposedMetric(metric_name(level, family.stem), "counter", _help(family.text, document), samples, level)
 
-    def _gauges_of(self, frame: Frame, level: MetricLevel, places: LevelPlaces) -> Iterator[Exposed]:
+    def _gauges_of(self, frame: Frame, level: MetricLevel, places: LevelPlaces) -> Iterator[ExposedMetric]:
         for family in self._gauges:
             if family.level is level and family.signal in frame.capabilities.signals:
                 yield self._gauge(frame, family, places)
@@ -357,27 +359,28 @@ class MachineMetrics:
                 samples = [({**level.named(labels[key]), "stat": stat}, value)
                            for key, values in found.items() if key in labels for stat, value in values.items()]
                 document = "proc(5)" if column is None else column.document
-                yield Exposed(metric_name(level, one.stem), "gauge", _help(one.text, document), samples, level,
+                yield ExposedMetric(metric_name(level, one.stem), "gauge", _help(one.text, document), samples, level,
                              spread=True)
         if level is MACHINE:
             yield from self._lowest_ratio(frame)
 
-    def _gauge(self, frame: Frame, family: GaugeFamily, places: LevelPlaces) -> Exposed:
+    def _gauge(self, frame: Frame, family: GaugeFamily, places: LevelPlaces) -> ExposedMetric:
         signal = self._capabilities.signals[family.signal]
         labels = places.labels(family.level)
         owners = places.owners(family.level, signal.scope)
         samples = [(family.level.named(labels[key]), value)
                    for key, value in zip(owners, frame.levels(family.signal), strict=True)
                    if key is not None and value is not None]
-        return Exposed(metric_name(family.level, family.stem), "gauge", _help(family.text, signal.document), samples,
+        return ExposedMetric(metric_name(family.level, family.stem), "gauge", _help(family.text, signal.document),
+                             samples,
                       family.level)
 
-    def _lowest_ratio(self, frame: Frame) -> Iterator[Exposed]:
+    def _lowest_ratio(self, frame: Frame) -> Iterator[ExposedMetric]:
         for name in self._lowest():
             column = self._catalog.by_id[name]
             value = frame.cell(column, SYSTEM_ROW)
             if isinstance(value, int | float):
-                yield Exposed("turbotui_machine_lowest_performance_ratio", "gauge", _help(
+                yield ExposedMetric("turbotui_machine_lowest_performance_ratio", "gauge", _help(
                     "APERF/MPERF of the slowest CPU that was busy for half of the last interval", column.document),
                     [({}, float(value))], MACHINE)
 

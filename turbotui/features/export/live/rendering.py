@@ -11,7 +11,7 @@ from prometheus_client.metrics_core import Metric as ClientFamily
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
-from turbotui.features.export.live.exposition import Exposed
+from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.untrusted import in_cell
 
 PLAIN: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -23,7 +23,7 @@ _ENDINGS: Final = {"counter": "_total", "info": "_info", "gauge": ""}
 class _Collected(Collector):
     """Metrics as a collector of prometheus-client."""
 
-    def __init__(self, metrics: Iterable[Exposed]) -> None:
+    def __init__(self, metrics: Iterable[ExposedMetric]) -> None:
         self._metrics = metrics
 
     def collect(self) -> Iterator[ClientFamily]:
@@ -48,7 +48,7 @@ class RenderedScrape:
         metrics: the metrics in order.
     """
 
-    def __init__(self, metrics: Sequence[Exposed]) -> None:
+    def __init__(self, metrics: Sequence[ExposedMetric]) -> None:
         self._metrics = metrics
         self._made: dict[tuple[str, bool], bytes] = {}
 

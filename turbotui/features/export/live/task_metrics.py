@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.export.live.exposition import Exposed
+from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import MetricLevel
 from turbotui.machine.cgroups import find_groups, for_cpu_time, hierarchies
 from turbotui.machine.host import Host, HostError
@@ -49,7 +49,7 @@ class TaskMetrics:
         self._within = f"/{within.strip('/')}"
         self._most = most
 
-    def read(self) -> tuple[Sequence[Exposed], Mapping[str, int]]:
+    def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
         """Return the present metrics, and how many processes were left out."""
         found = list(self._processes())
         chosen = heapq.nlargest(self._most, found, key=lambda one: (one.stat.ran, -one.pid))
@@ -77,14 +77,14 @@ class TaskMetrics:
         except HostError:  # the process has ended, or the group is gone
             return ""
 
-    def _metrics(self, chosen: Sequence[_Process]) -> Sequence[Exposed]:
-        def family(stem: str, kind: str, text: str, values: Mapping[int, float]) -> Exposed:
-            return Exposed(f"turbotui_task_{stem}", kind, text,
-                           [({"task": str(pid)}, value) for pid, value in values.items()], TASK)
+    def _metrics(self, chosen: Sequence[_Process]) -> Sequence[ExposedMetric]:
+        def family(stem: str, kind: str, text: str, values: Mapping[int, float]) -> ExposedMetric:
+            return ExposedMetric(f"turbotui_task_{stem}", kind, text,
+                                 [({"task": str(pid)}, value) for pid, value in values.items()], TASK)
 
         names = [({"task": str(one.pid), "name": one.stat.name, "group": one.group}, 1.0) for one in chosen]
         return (
-            Exposed("turbotui_task", "info", f"Name and group of a process ({_DOCUMENT})", names, TASK),
+            ExposedMetric("turbotui_task", "info", f"Name and group of a process ({_DOCUMENT})", names, TASK),
             family("cpu_seconds", "counter", f"CPU time of a process ({_DOCUMENT})",
                    {one.pid: one.stat.ran / TICKS for one in chosen}),
             family("run_delay_seconds", "counter", "Time that its first thread waited for a CPU (kernel "

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turbotui.features.export.live.exporter import Exporter
-    from turbotui.features.export.live.machine_metrics import AskedPart
+    from turbotui.features.export.live.machine_metrics import RequestedPart
     from turbotui.machine.host import Host
     from turbotui.machine.machine import Machine
     from turbotui.quantities.columns import CounterColumn
@@ -126,7 +126,7 @@ def _columns(session: Session, text: str) -> Sequence[CounterColumn]:
     return [column for column in found if set(column.needs) <= known]
 
 
-def _parts(arguments: argparse.Namespace, host: Host) -> Sequence[AskedPart]:
+def _parts(arguments: argparse.Namespace, host: Host) -> Sequence[RequestedPart]:
     from turbotui.features.export.live.group_metrics import GroupMetrics  # noqa: PLC0415 - seldom asked for
     from turbotui.features.export.live.task_metrics import TaskMetrics  # noqa: PLC0415 - as above
 
