@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol, Self
+from typing import ClassVar, Final, Self, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.recording.framing import DamagedError, Record, RecordKind
@@ -24,29 +26,31 @@ REGIONS_STREAM: Final = 5
 REGION_SLOTS_STREAM: Final = 6
 """The stream of regions of a top-down analysis."""
 
+T = TypeVar("T", bound="IntervalRows")
 _HEAD: Final = struct.Struct("<qq")  # wall clock and monotonic clock of the tick that ended the interval
 
 
-class IntervalRows(Protocol):
-    """The rows of a feature's table over one interval."""
+@dataclass(frozen=True, slots=True)
+class IntervalRows(ABC):
+    """The rows of a feature's table over one interval.
 
-    @property
-    def stream(self) -> int:
-        """The number of the table's stream."""
+    Attributes:
+        stream: the number of the table's stream.
+        wall_ns, started_ns: the wall clock (ns since 1970) and the monotonic clock of the tick that ended the interval.
+    """
 
-    @property
-    def wall_ns(self) -> int:
-        """The wall clock of the tick that ended the interval, in ns since 1970."""
+    stream: ClassVar[int]
 
-    @property
-    def started_ns(self) -> int:
-        """The monotonic clock of that tick, in ns."""
+    wall_ns: int
+    started_ns: int
 
+    @abstractmethod
     def facts(self) -> Mapping[str, object]:
         """Convert the rows to JSON."""
 
     def plus(self, later: Self) -> Self:
-        """Join this interval with the next one."""
+        """Join this interval with the next one; by default the later rows have all of the earlier ones in them."""
+        return later
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +98,19 @@ FindRows = Callable[[int, int, int], Sequence[RecordedRows]]
 def rows_of_interval(rows: FindRows, stream: int, frame: Frame) -> Sequence[RecordedRows]:
     """Return the recorded rows of a stream in a frame's interval; none for the first frame, without an interval."""
     return () if frame.older is None else rows(stream, frame.older.wall_ns, frame.newer.wall_ns)
+
+
+def joined_rows(rows: FindRows, frame: Frame, kind: type[T], read: Callable[[JsonValue, int], T]) -> T | None:
+    """Return the rows of a frame's interval, which may be several recorded ones; None if none were recorded.
+
+    Args:
+        rows: `Journal.rows`, or a function like it.
+        frame: a frame of the same recording.
+        kind: of the rows.
+        read: restores rows from their JSON document and the wall clock at their end.
+
+    Raises:
+        DamagedError: the records hold other rows.
+    """
+    found = [read(one.said, one.wall_ns) for one in rows_of_interval(rows, kind.stream, frame)]
+    return functools.reduce(kind.plus, found) if found else None

@@ -54,6 +54,11 @@ class Frame(Interval):
         return self.newer.seq
 
     @property
+    def clocks(self) -> tuple[int, int]:
+        """Wall clock and monotonic clock of the tick that ended the interval, in ns."""
+        return self.newer.wall_ns, self.newer.started_ns
+
+    @property
     def seconds(self) -> float | None:
         """Length of the interval from tick to tick; None on the first tick."""
         return None if self.older is None else (self.newer.started_ns - self.older.started_ns) / 1e9

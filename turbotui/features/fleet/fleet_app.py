@@ -78,7 +78,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
         super()._taken(frame)
         recorder, reading = self.watched.recorder, self._fleet.reading(frame)
         if recorder is not None and reading is not None:
-            recorder.rows(FleetRecord(frame.newer.wall_ns, frame.newer.started_ns, reading))
+            recorder.rows(FleetRecord(*frame.clocks, reading))
 
     def on_node_chosen(self, message: NodeChosen) -> None:
         """Leave for a node's own dashboard."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Self, TypeVar
+from typing import Final, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.features.fleet.columns import AGE
@@ -12,7 +12,7 @@ from turbotui.features.fleet.engine import FleetQuestion, judged_by
 from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue
-from turbotui.recording.rows import FLEET_STREAM, RecordedRows
+from turbotui.recording.rows import FLEET_STREAM, IntervalRows, RecordedRows
 from turbotui.sampling.frame import Frame
 
 T = TypeVar("T")
@@ -22,22 +22,16 @@ _NO_COST: Final = FleetCost(0, 0, 0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class FleetRecord:
-    """A reading of a fleet; see `recording.rows.IntervalRows`.
+class FleetRecord(IntervalRows):
+    """A reading of a fleet.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick that ended the interval.
         reading: all nodes.
     """
 
-    wall_ns: int
-    started_ns: int
-    reading: FleetReading
+    stream = FLEET_STREAM
 
-    @property
-    def stream(self) -> int:
-        """See `IntervalRows.stream`."""
-        return FLEET_STREAM
+    reading: FleetReading
 
     def facts(self) -> Mapping[str, object]:
         """See `IntervalRows.facts`."""
@@ -48,10 +42,6 @@ class FleetRecord:
             "gone": [node.gone for node in nodes], "labels": _lists([node.labels for node in nodes]),
             "values": _lists([node.values for node in nodes]),
         }
-
-    def plus(self, later: Self) -> Self:
-        """See `IntervalRows.plus`: the later reading, because rates have a window of their own."""
-        return later
 
 
 def _lists(rows: Sequence[Mapping[str, T]]) -> Mapping[str, Sequence[T | None]]:

@@ -50,7 +50,7 @@ class BackgroundGroups:
     def tick(self, frame: Frame) -> None:
         """See `BackgroundTable.tick`."""
         if self._watcher is not None:
-            clocks = frame.newer.wall_ns, frame.newer.started_ns
+            clocks = frame.clocks
             self._watcher.ask(GroupRequest(self._wanted, resctrl=False, clocks=clocks))
 
     def why_none(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Self, TypeVar
@@ -16,7 +15,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_from
-from turbotui.recording.rows import GROUPS_STREAM, FindRows, rows_of_interval
+from turbotui.recording.rows import GROUPS_STREAM, FindRows, IntervalRows, joined_rows
 from turbotui.sampling.energy import energy_of
 from turbotui.sampling.frame import Frame
 
@@ -27,28 +26,22 @@ _MOST_ROWS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRecord:
-    """The groups of one interval; see `recording.rows.IntervalRows`.
+class GroupRecord(IntervalRows):
+    """The groups of one interval.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick that ended the interval.
         seconds: the interval's length.
         rows: control groups and resctrl groups, without rows of domains.
         complete: whether all groups of the machine were read.
         counted: the events that were counted for control groups.
     """
 
-    wall_ns: int
-    started_ns: int
+    stream = GROUPS_STREAM
+
     seconds: float
     rows: tuple[GroupRow, ...]
     complete: bool = True
     counted: tuple[CountedEvents, ...] = ()
-
-    @property
-    def stream(self) -> int:
-        """See `IntervalRows.stream`."""
-        return GROUPS_STREAM
 
     def facts(self) -> Mapping[str, object]:
         """See `IntervalRows.facts`."""
@@ -146,18 +139,8 @@ def _at(said: JsonValue, choices: Sequence[T]) -> T:
 
 
 def groups_of(rows: FindRows, frame: Frame) -> GroupRecord | None:
-    """Return the groups of a frame's interval, adding up recorded intervals; None if none were recorded.
-
-    Args:
-        rows: `Journal.rows`, or a function like it.
-        frame: a frame of the same recording.
-
-    Raises:
-        DamagedError: the records hold no groups.
-    """
-    found = [group_record(one.said, one.wall_ns)
-             for one in rows_of_interval(rows, GROUPS_STREAM, frame)]
-    return functools.reduce(GroupRecord.plus, found) if found else None
+    """Return the groups of a frame's interval, adding up recorded intervals; see `joined_rows`."""
+    return joined_rows(rows, frame, GroupRecord, group_record)
 
 
 def record_of(wall_ns: int, started_ns: int, seconds: float, rows: Iterable[GroupRow], *,

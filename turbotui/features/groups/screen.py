@@ -192,7 +192,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
     def _ask(self, *, early: bool = True) -> None:
         frame = self._frame or self.watch_state.frame
         if self._watcher is not None and frame is not None:
-            clocks = frame.newer.wall_ns, frame.newer.started_ns
+            clocks = frame.clocks
             everything = self.watch_state.recorder is not None
             wanted = QUANTITIES if everything else needed(self._table.view.columns)
             plans = tuple(plan for plan in self._additions.plans if any(

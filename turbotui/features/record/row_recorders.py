@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Container, Iterator
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import ClassVar, Final
 
 from turbotui.errors import MachineError
 from turbotui.features.groups.counting import GroupEvents
@@ -29,6 +29,7 @@ from turbotui.machine.region_pipes import RegionPipe
 from turbotui.machine.tasks.sample_reader import refuse_recorded
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorder import FrameRecorder
+from turbotui.recording.rows import IntervalRows
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 
@@ -39,28 +40,47 @@ _NOTHING_MARKED: Final = "the command marked none (TURBOTUI_REGIONS)"
 _PATIENCE: Final = 5.0  # seconds to wait for the rows of an interval
 
 
-class RowRecorder(Protocol):
+class RowRecorder:
     """Records the rows of a table, interval by interval.
+
+    Args:
+        recorder: gets the rows of each interval, on any thread.
 
     Attributes:
         what: the word for the rows, for people.
         failure: why they are not recorded; "" while they are.
     """
 
-    what: str
-    failure: str
+    what: ClassVar[str]
+
+    def __init__(self, recorder: FrameRecorder) -> None:
+        self.failure = ""
+        self._recorder = recorder
+        self._taken = threading.Semaphore(0)
+        self._asked = False
 
     def start(self) -> None:
-        """Begin to count."""
+        """Begin to count; rows that are read at ticks need nothing before the first one."""
 
     def end_interval(self, frame: Frame) -> None:
         """End the interval of the rows at a frame's tick."""
+        raise NotImplementedError
 
     def stop(self) -> None:
-        """Record the last interval, and close every counter and file."""
+        """Record the last interval, and close every counter and file that is open."""
+
+    def _record(self, rows: IntervalRows) -> None:
+        with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
+            self._recorder.rows(rows)
+
+    def _wait(self, *, running: bool = True) -> None:
+        """Wait until the requested interval was recorded, if one was requested and its counters are open."""
+        if self._asked and running:
+            self._taken.acquire(timeout=_PATIENCE)
+        self._asked = False
 
 
-class TaskRecorder:
+class TaskRecorder(RowRecorder):
     """Watches every task, and records the counts at the end of each interval.
 
     Args:
@@ -68,21 +88,15 @@ class TaskRecorder:
         recorder: gets the tasks of each interval, on the watcher's thread.
         waits: whether to record waits, too.
         loads: whether to sample and record loads, too.
-
-    Attributes:
-        what, failure: see `RowRecorder`.
     """
 
     what = "tasks"
 
     def __init__(self, machine: Machine, recorder: FrameRecorder, *, waits: bool = False,
                  loads: bool = False) -> None:
-        self.failure = ""
-        self._recorder = recorder
+        super().__init__(recorder)
         self._request = SnapshotRequest(waits=waits, loads=loads)
         self._watcher = TaskWatcher(machine, EVERYTHING, self._take)
-        self._taken = threading.Semaphore(0)
-        self._asked = False
 
     def start(self) -> None:
         """Open the counters."""
@@ -90,53 +104,41 @@ class TaskRecorder:
 
     def end_interval(self, frame: Frame) -> None:
         """End the tasks' interval at a frame's tick, after the previous one was recorded."""
-        self._wait()
+        self._wait(running=self._watcher.running)
         if not self.failure and self._watcher.running:
             self._asked = True
-            self._watcher.snapshot(replace(self._request, clocks=(frame.newer.wall_ns, frame.newer.started_ns)))
+            self._watcher.snapshot(replace(self._request, clocks=frame.clocks))
 
     def stop(self) -> None:
         """Close the counters; the last interval is recorded."""
-        self._wait()
+        self._wait(running=self._watcher.running)
         self._watcher.stop()
-
-    def _wait(self) -> None:
-        if self._asked and self._watcher.running:
-            self._taken.acquire(timeout=_PATIENCE)
-        self._asked = False
 
     def _take(self, snapshot: TaskSnapshot) -> None:
         errors = [report.error for report in snapshot.reports if report.error]
         if errors and len(errors) == len(snapshot.reports):
             self.failure = errors[0]
         if snapshot.record is not None:
-            with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
-                self._recorder.rows(snapshot.record)
+            self._record(snapshot.record)
             self._taken.release()
 
 
-class GroupRecorder:
+class GroupRecorder(RowRecorder):
     """Reads and records all control groups and resctrl groups at the end of each interval.
 
     Args:
         session: the machine's session, whose added events are counted for groups, too.
         recorder: gets the groups.
-
-    Attributes:
-        what, failure: see `RowRecorder`.
     """
 
     what = "groups"
 
     def __init__(self, session: Session, recorder: FrameRecorder) -> None:
-        self._recorder = recorder
+        super().__init__(recorder)
         plans = [event_plan(session.machine, session.capabilities, one) for one in session.events]
         events = GroupEvents(session.machine, plans) if plans else None
         self._reader = GroupsReader(session.machine.host, events=events)
         self.failure = "" if self._reader.why_none is None else self._reader.why_none.sentence()
-
-    def start(self) -> None:
-        """Do nothing, because the first interval begins with the first tick."""
 
     def end_interval(self, frame: Frame) -> None:
         """End the groups' interval at a frame's tick, and record it."""
@@ -144,35 +146,28 @@ class GroupRecorder:
             return
         interval = self._reader.read()
         if interval is not None:
-            with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
-                self._recorder.rows(record_of(frame.newer.wall_ns, frame.newer.started_ns, interval.seconds,
-                                              (*interval.rows, *interval.resctrl), complete=interval.complete,
-                                              counted=interval.counted))
+            self._record(record_of(*frame.clocks, interval.seconds, (*interval.rows, *interval.resctrl),
+                                   complete=interval.complete, counted=interval.counted))
 
     def stop(self) -> None:
         """Close every file."""
         self._reader.close()
 
 
-class TopdownThreadRecorder:
+class TopdownThreadRecorder(RowRecorder):
     """Counts the busiest threads for a top-down analysis, and records them at the end of each interval.
 
     Args:
         machine: the machine of the threads.
         recorder: gets the threads of each interval, on the watch's thread.
-
-    Attributes:
-        what, failure: see `RowRecorder`.
     """
 
     what = "threads of a top-down analysis"
 
     def __init__(self, machine: Machine, recorder: FrameRecorder) -> None:
-        self.failure = ""
-        self._recorder = recorder
+        super().__init__(recorder)
         self._watch = BusyThreadWatch(machine, self._take)
-        self._taken = threading.Semaphore(0)
-        self._asked = self._started = False
+        self._started = False
         counters = self._watch.counters
         try:
             refuse_recorded(machine.host)
@@ -193,7 +188,7 @@ class TopdownThreadRecorder:
         self._wait()
         if not self.failure:
             self._asked = True
-            self._watch.request((frame.newer.wall_ns, frame.newer.started_ns))
+            self._watch.request(frame.clocks)
 
     def stop(self) -> None:
         """Close the counters; the last interval is recorded."""
@@ -203,23 +198,17 @@ class TopdownThreadRecorder:
             self._watch.wait()
         self._started = False
 
-    def _wait(self) -> None:
-        if self._asked:
-            self._taken.acquire(timeout=_PATIENCE)
-        self._asked = False
-
     def _take(self, found: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
         if isinstance(found, HostError):
             self.failure = str(found)
         elif not found.threads and found.refused:
             self.failure = "; ".join(why.sentence() for why in found.refused)
         if clocks is not None and isinstance(found, ThreadInterval):
-            with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
-                self._recorder.rows(ThreadRecord(*clocks, found))
+            self._record(ThreadRecord(*clocks, found))
         self._taken.release()
 
 
-class RegionRecorder:
+class RegionRecorder(RowRecorder):
     """Counts the regions that a command marks, and records them at the end of each interval.
 
     Args:
@@ -231,7 +220,6 @@ class RegionRecorder:
             the same marks.
 
     Attributes:
-        what, failure: see `RowRecorder`.
         counting: reads the marks.
     """
 
@@ -239,8 +227,7 @@ class RegionRecorder:
 
     def __init__(self, machine: Machine, recorder: FrameRecorder, pipe: RegionPipe, pid: int, *,
                  records: bool = True) -> None:
-        self.failure = ""
-        self._recorder = recorder
+        super().__init__(recorder)
         self._records = records
         self.counting = RegionCounting(machine, pipe, None if records else ())
         self._pid = pid
@@ -257,33 +244,29 @@ class RegionRecorder:
         totals = self.counting.totals()
         self.failure = "" if totals.regions else _NOTHING_MARKED
         if totals.regions:
-            with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
-                self._recorder.rows(RegionRecord(frame.newer.wall_ns, frame.newer.started_ns, totals))
+            self._record(RegionRecord(*frame.clocks, totals))
 
     def stop(self) -> None:
         """Close the counters."""
         self.counting.stop()
 
 
-class RegionSlotsRecorder:
+class RegionSlotsRecorder(RowRecorder):
     """Has the slots of regions counted for a top-down analysis, and recorded at the end of each interval.
 
     Args:
         recorder: is given them.
         counting: reads the marks of the regions.
         slots: counts at these marks.
-
-    Attributes:
-        what, failure: see `RowRecorder`.
     """
 
     what = "slots of regions"
 
     def __init__(self, recorder: FrameRecorder, counting: RegionCounting, slots: RegionSlots) -> None:
+        super().__init__(recorder)
         counters = slots.counters
         why = counters.why_none
         self.failure = why.sentence() if why is not None else ONLY_CORES if counters.only_cores else ""
-        self._recorder = recorder
         self._counting = counting
         self._slots = slots
         self._is_counting = False
@@ -303,15 +286,11 @@ class RegionSlotsRecorder:
             found = self._slots.interval()
             self.failure = "" if found is not None else _NOTHING_MARKED
             if found is not None:
-                with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
-                    self._recorder.rows(RegionSlotsRecord(frame.newer.wall_ns, frame.newer.started_ns, found))
+                self._record(RegionSlotsRecord(*frame.clocks, found))
             taken.set()
 
         if self._counting.ask(take):
             taken.wait(_PATIENCE)
-
-    def stop(self) -> None:
-        """Do nothing: the counters are closed with those of the regions."""
 
 
 def region_recorders(tables: Container[str], machine: Machine, recorder: FrameRecorder, pipe: RegionPipe,

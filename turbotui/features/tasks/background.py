@@ -63,7 +63,7 @@ class BackgroundTasks:
     def tick(self, frame: Frame) -> None:
         """See `BackgroundTable.tick`."""
         if self._watcher is not None:
-            clocks = frame.newer.wall_ns, frame.newer.started_ns
+            clocks = frame.clocks
             self._watcher.snapshot(SnapshotRequest(Grouping.PROCESS, clocks=clocks, waits=self._waits,
                                                    loads=self._loads))
 

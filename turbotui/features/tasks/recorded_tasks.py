@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
@@ -29,7 +28,7 @@ from turbotui.quantities.precision import Precision
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
-from turbotui.recording.rows import TASKS_STREAM, FindRows, rows_of_interval
+from turbotui.recording.rows import TASKS_STREAM, FindRows, IntervalRows, joined_rows
 from turbotui.sampling.frame import Frame
 
 E = TypeVar("E", bound=Enum)
@@ -45,19 +44,18 @@ _MOST_ROWS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class TaskRecord:
-    """The tasks of one interval; see `recording.rows.IntervalRows`.
+class TaskRecord(IntervalRows):
+    """The tasks of one interval.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick that ended it.
         reports: of each application, by what its rows stand for.
         left_out: how many rows were not kept, likewise in the order of the applications.
         facts_seen: what /proc said of tasks when it ended, of the busiest ones; None where nobody asked.
         ancestry: who made whom.
     """
 
-    wall_ns: int
-    started_ns: int
+    stream = TASKS_STREAM
+
     reports: Mapping[Grouping, tuple[Report, ...]]
     left_out: Mapping[Grouping, tuple[int, ...]] = field(default_factory=dict)
     facts_seen: Mapping[TaskKey, TaskFacts] | None = None
@@ -67,11 +65,6 @@ class TaskRecord:
     def looks(self) -> TaskLooks:
         """Facts about the tasks beside their counts."""
         return TaskLooks(None, seen=self.facts_seen or {}, unseen=NOT_RECORDED)
-
-    @property
-    def stream(self) -> int:
-        """See `IntervalRows.stream`."""
-        return TASKS_STREAM
 
     def facts(self) -> Mapping[str, object]:
         """See `IntervalRows.facts`."""
@@ -136,12 +129,8 @@ def tasks_of(rows: FindRows, frame: Frame, model: CpuModel,
         DamagedError: what is there are no tasks.
     """
     source = Grouping.PROCESS if by is Grouping.UNIT else by
-    found = [task_record(one.said, one.wall_ns, model, (source,))
-             for one in rows_of_interval(rows, TASKS_STREAM, frame)]
-    if not found:
-        return None
-    record = functools.reduce(TaskRecord.plus, found)
-    return record if by is source else _by_unit(record)
+    record = joined_rows(rows, frame, TaskRecord, lambda said, wall_ns: task_record(said, wall_ns, model, (source,)))
+    return record if record is None or by is source else _by_unit(record)
 
 
 def _by_unit(record: TaskRecord) -> TaskRecord:

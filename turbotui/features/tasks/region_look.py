@@ -49,10 +49,10 @@ class RegionLook:
         counting = None if self._command is None else self._command.regions
         if counting is None:
             return
-        newer, totals = frame.newer, counting.totals()
-        self._kept.keep(PastRegions(newer.wall_ns, frame.seq, totals))
+        totals = counting.totals()
+        self._kept.keep(PastRegions(frame.newer.wall_ns, frame.seq, totals))
         if self._watch.recorder is not None and totals.regions:
-            self._watch.recorder.rows(RegionRecord(newer.wall_ns, newer.started_ns, totals))
+            self._watch.recorder.rows(RegionRecord(*frame.clocks, totals))
 
     def of(self, frame: Frame | None) -> RegionTotals | None:
         """The regions at the end of a frame; None if unknown.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Self
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.task_regions import TaskRegion, region_table
@@ -15,7 +14,7 @@ from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
-from turbotui.recording.rows import REGIONS_STREAM, FindRows, rows_of_interval
+from turbotui.recording.rows import REGIONS_STREAM, FindRows, IntervalRows, rows_of_interval
 from turbotui.sampling.frame import Frame
 
 
@@ -115,26 +114,16 @@ def _counts(one: CountedRegion) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class RegionRecord:
-    """The regions at the end of an interval; see `recording.rows.IntervalRows`. They are totals since the first mark.
+class RegionRecord(IntervalRows):
+    """The regions at the end of an interval. They are totals since the first mark.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick that ended it.
         totals: of the regions.
     """
 
-    wall_ns: int
-    started_ns: int
+    stream = REGIONS_STREAM
+
     totals: RegionTotals = field(default_factory=RegionTotals)
-
-    @property
-    def stream(self) -> int:
-        """See `IntervalRows.stream`."""
-        return REGIONS_STREAM
-
-    def plus(self, later: Self) -> Self:
-        """See `IntervalRows.plus`: later totals have the earlier ones in them."""
-        return later
 
     def facts(self) -> Mapping[str, object]:
         """See `IntervalRows.facts`."""

@@ -154,7 +154,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         if self.watcher is not None:
             clocks = None
             if self.watch_state.recorder is not None and self._frame is not None and not again:
-                clocks = self._frame.newer.wall_ns, self._frame.newer.started_ns
+                clocks = self._frame.clocks
             self.watcher.snapshot(replace(self._request(), again=again, clocks=clocks))
 
     def _request(self) -> SnapshotRequest:

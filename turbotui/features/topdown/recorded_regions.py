@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
 
 from turbotui.dataclass import dataclass
 from turbotui.features.topdown.recorded_counts import group_facts, groups_from
@@ -11,31 +10,21 @@ from turbotui.features.topdown.region_slots import RegionCount, RegionInterval, 
 from turbotui.machine.regions import RegionExtent
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue
-from turbotui.recording.rows import REGION_SLOTS_STREAM, FindRows, rows_of_interval
+from turbotui.recording.rows import REGION_SLOTS_STREAM, FindRows, IntervalRows, rows_of_interval
 from turbotui.sampling.frame import Frame
 
 
 @dataclass(frozen=True, slots=True)
-class RegionSlotsRecord:
-    """The slots of regions at the end of an interval; see `recording.rows.IntervalRows`.
+class RegionSlotsRecord(IntervalRows):
+    """The slots of regions at the end of an interval.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick that ended the interval.
         interval: the counts until then.
     """
 
-    wall_ns: int
-    started_ns: int
+    stream = REGION_SLOTS_STREAM
+
     interval: RegionInterval
-
-    @property
-    def stream(self) -> int:
-        """See `IntervalRows.stream`."""
-        return REGION_SLOTS_STREAM
-
-    def plus(self, later: Self) -> Self:
-        """See `IntervalRows.plus`: the later sums include the earlier ones."""
-        return later
 
     def facts(self) -> Mapping[str, object]:
         """See `IntervalRows.facts`."""

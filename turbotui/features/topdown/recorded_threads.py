@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Self
@@ -15,27 +14,21 @@ from turbotui.features.topdown.thread_search import CountedThread
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
-from turbotui.recording.rows import TOPDOWN_STREAM, FindRows, rows_of_interval
+from turbotui.recording.rows import TOPDOWN_STREAM, FindRows, IntervalRows, joined_rows
 from turbotui.sampling.frame import Frame
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadRecord:
-    """The counted threads of one interval; see `recording.rows.IntervalRows`.
+class ThreadRecord(IntervalRows):
+    """The counted threads of one interval.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick that ended the interval.
         interval: the threads.
     """
 
-    wall_ns: int
-    started_ns: int
-    interval: ThreadInterval
+    stream = TOPDOWN_STREAM
 
-    @property
-    def stream(self) -> int:
-        """See `IntervalRows.stream`."""
-        return TOPDOWN_STREAM
+    interval: ThreadInterval
 
     def facts(self) -> Mapping[str, object]:
         """See `IntervalRows.facts`."""
@@ -124,15 +117,6 @@ def _pair(said: JsonValue) -> tuple[JsonValue, JsonValue]:
 
 
 def threads_of(rows: FindRows, frame: Frame) -> ThreadInterval | None:
-    """Return the threads of a frame's interval, adding up recorded intervals; None if none were recorded.
-
-    Args:
-        rows: `Journal.rows`, or a function like it.
-        frame: a frame of the same recording.
-
-    Raises:
-        DamagedError: the records hold no threads.
-    """
-    found = [thread_record(one.said, one.wall_ns)
-             for one in rows_of_interval(rows, TOPDOWN_STREAM, frame)]
-    return functools.reduce(ThreadRecord.plus, found).interval if found else None
+    """Return the threads of a frame's interval, adding up recorded intervals; see `joined_rows`."""
+    record = joined_rows(rows, frame, ThreadRecord, thread_record)
+    return None if record is None else record.interval

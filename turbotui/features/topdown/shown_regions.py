@@ -84,7 +84,7 @@ class ShownRegions(FollowedRows[RegionInterval]):
 
     def end_interval(self, frame: Frame) -> None:
         """See `FollowedRows.end_interval`."""
-        marks, slots, clocks = self._marks, self._slots, (frame.newer.wall_ns, frame.newer.started_ns)
+        marks, slots, clocks = self._marks, self._slots, frame.clocks
         if marks is None or slots is None:
             return
 

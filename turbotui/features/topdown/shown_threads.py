@@ -75,7 +75,7 @@ class ShownThreads(FollowedRows[ThreadInterval]):
     def end_interval(self, frame: Frame) -> None:
         """See `FollowedRows.end_interval`."""
         if self._threads is not None:
-            self._threads.request((frame.newer.wall_ns, frame.newer.started_ns))
+            self._threads.request(frame.clocks)
 
     def drill(self, place: CpuSet | None, path: Sequence[Node]) -> None:
         """See `FollowedRows.drill`."""
