@@ -21,7 +21,7 @@ from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.live_past import LivePast
 from turbotui.app.past import PastFrames, TimeCursor
 from turbotui.app.player import Player
-from turbotui.app.running import settle
+from turbotui.app.running import freeze_objects
 from turbotui.app.screen_table import SCREENS
 from turbotui.cli import main as turbotui
 from turbotui.features.replay.journal_past import JournalPast
@@ -61,13 +61,13 @@ async def steps(journal: Journal, past: PastFrames, screen: str, count: int, by:
     """Step so many times on one screen: back from the end, or on from the beginning."""
     cursor = TimeCursor(past, live=False)
     cursor.go_to(0 if by > 0 else len(past.times) - 1)
-    app = TurbotuiApp(RecordedSession(journal, 1.0), player=Player(cursor, 1.0), screen=screen, on_shown=settle)
+    app = TurbotuiApp(RecordedSession(journal, 1.0), player=Player(cursor, 1.0), screen=screen, on_shown=freeze_objects)
     times: list[float] = []
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         app.action_past_step(by)
         await pilot.pause()
-        settle()
+        freeze_objects()
         for _ in range(count):
             began = time.thread_time()
             app.action_past_step(by)

@@ -15,7 +15,7 @@ from turbotui.quantities.filters import parse_filter
 from turbotui.quantities.presentation import Limits, Presentation
 from turbotui.quantities.scope import Scope
 from turbotui.widgets.cells import StyleRole, alarm, cell_text, said
-from turbotui.widgets.comparison import difference_said, difference_text
+from turbotui.widgets.comparison import difference_in_words, difference_text
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.row_list import passes
 from turbotui.widgets.summary import Gauge, gauge_line
@@ -44,7 +44,7 @@ class TestUnits:
     def test_a_difference_has_no_offset(self) -> None:
         column = column_of("CoreTmp", FAHRENHEIT)
         assert difference_text(column, 10.0, 5).strip() == "+18"
-        assert difference_said(column, 60.0, 50.0) == "+18 °F (from 122 °F to 140 °F)"
+        assert difference_in_words(column, 60.0, 50.0) == "+18 °F (from 122 °F to 140 °F)"
 
     def test_degrees_fahrenheit_have_room_for_one_digit_more(self) -> None:
         assert column_of("CoreTmp", FAHRENHEIT).width == FakeSession().catalog.by_id["CoreTmp"].width + 1

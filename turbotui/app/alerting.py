@@ -126,7 +126,7 @@ class Alerting:
         lines = [self.log_line(frame, alert) for alert in (*ended, *begun) if alert.rule.request.log]
         if lines:
             self._log("".join(lines))
-        marks = tuple(PastEvent(alert.begun_ns, f"alert {alert.rule.request.when}: {_rows_said(alert)}")
+        marks = tuple(PastEvent(alert.begun_ns, f"alert {alert.rule.request.when}: {_rows_in_words(alert)}")
                       for alert in begun)
         return marks, any(alert.rule.request.bell for alert in begun)
 
@@ -247,12 +247,12 @@ def sentence(frame: Frame, alert: Alert) -> str:
         value += f" on {alert.extreme_name}"
     until = alert.ended_ns or frame.newer.wall_ns
     lasted = f"{'ended after' if alert.ended_ns else 'for'} {max(0.0, (until - alert.since_ns) / 1e9):,.0f} s"
-    rows = _rows_said(alert) if alert.ended_ns is None else f"{alert.most} rows" if alert.most > 1 else (
+    rows = _rows_in_words(alert) if alert.ended_ns is None else f"{alert.most} rows" if alert.most > 1 else (
         alert.extreme_name)
     return ", ".join(part for part in (f"{rule.request.when}: {rows}", value, lasted) if part)
 
 
-def _rows_said(alert: Alert) -> str:
+def _rows_in_words(alert: Alert) -> str:
     named, more = ", ".join(alert.names), len(alert.rows) - len(alert.names)
     return f"{named} and {more} more" if more > 0 else named
 

@@ -43,7 +43,7 @@ class Failure:
     def sentence(self) -> str:
         """The failure as a sentence: what failed, why, and where the report is."""
         told = f"the report is {self.report}" if self.report else "no report could be written"
-        return f"{self.where} failed: {_said(self.error)}; {told}, please send it"
+        return f"{self.where} failed: {_in_words(self.error)}; {told}, please send it"
 
 
 class Failures:
@@ -106,7 +106,7 @@ def write_report(error: BaseException, where: str, environment: Mapping[str, str
     home = os.path.expanduser("~")
     text = (f"turbotui {__version__}, Python {platform.python_version()}, Textual {version('textual')}, "
             f"Linux {platform.release()} {platform.machine()}\n{now:%Y-%m-%d %H:%M:%S}Z: {where} failed\n"
-            f"{calls[-_LONGEST:]}{_said(error)}\n")
+            f"{calls[-_LONGEST:]}{_in_words(error)}\n")
     replace_file(path, visible(text.replace(home, "~") if home != "/" else text))
     with as_invoking_user(environment):  # a link in the user's folder must not lead root to other files
         reports = sorted(name for name in os.listdir(folder) if name.endswith("Z.txt"))
@@ -116,6 +116,6 @@ def write_report(error: BaseException, where: str, environment: Mapping[str, str
     return path
 
 
-def _said(error: BaseException) -> str:
+def _in_words(error: BaseException) -> str:
     text = one_line(str(error))
     return f"{type(error).__name__}: {text if len(text) <= _WORDS else text[:_WORDS] + '…'}"

@@ -53,11 +53,11 @@ def past_events(found: Iterable[Event | Gap]) -> Sequence[PastEvent]:
     """Events of the past as lines safe for a terminal, oldest first."""
     from turbotui.recording.stream_writer import Event  # noqa: PLC0415 - as above
 
-    events = [PastEvent(one.wall_ns, one_line(one.text if isinstance(one, Event) else _said(one))) for one in found]
+    events = [PastEvent(one.wall_ns, one_line(one.text if isinstance(one, Event) else _in_words(one))) for one in found]
     return sorted(events, key=lambda event: event.time_ns)
 
 
-def _said(gap: Gap) -> str:
+def _in_words(gap: Gap) -> str:
     """A gap in words."""
     seconds, frames = age(abs(gap.seconds)), f"{gap.frames:,} interval{'s' * (gap.frames != 1)}"
     return {

@@ -15,7 +15,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import said
-from turbotui.widgets.comparison import difference_said
+from turbotui.widgets.comparison import difference_in_words
 from turbotui.widgets.content import Content
 from turbotui.widgets.explanation import explanation, past_lines
 from turbotui.widgets.frame_rows import FrameContent
@@ -68,7 +68,7 @@ class OneCell(ABC):
         if content is not None and not column.identity:
             past = past_lines(column, self.ring, self.top or None, content.seq)
             if mark is not None:
-                words = difference_said(column, content.value(column, self.row), mark.value(column, self.row))
+                words = difference_in_words(column, content.value(column, self.row), mark.value(column, self.row))
                 past.append(f"  compared with #{mark.seq}: {words}")
         return explanation(content, column, self.row, past, width)
 
@@ -127,7 +127,7 @@ class OneCell(ABC):
         raise NotImplementedError(f"no cell of {column.id} is beside that of {self.column.id}")
 
 
-def cell_said(frame: Frame, column: CounterColumn, row: RowId) -> str:
+def cell_in_words(frame: Frame, column: CounterColumn, row: RowId) -> str:
     """A cell of a frame in words: column, row, and value with unit or reason."""
     value = frame.cell(column, row)
     why = frame.why(column, row) if value is None else None

@@ -6,7 +6,7 @@ import os
 import sys
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.running import collect, run_app, settle
+from turbotui.app.running import collect_garbage, freeze_objects, run_app
 from turbotui.app.settings import read_settings
 from turbotui.machine.linux import LinuxHost
 from turbotui.remote.links import Connector
@@ -33,7 +33,7 @@ def show_remote(way: Connector, abilities: Abilities, *, theme: str | None = Non
     """
     session = RemoteSession(way, LinuxHost())
     app = TurbotuiApp(session, abilities=abilities, theme=theme, screen=screen,
-                      settings=read_settings(os.environ), on_shown=settle, on_rest=collect)
+                      settings=read_settings(os.environ), on_shown=freeze_objects, on_rest=collect_garbage)
     status = run_app(app, lambda: session.stop(1.0), lambda: session.failure)
     for sentence in session.missing:
         print(f"turbotui: {sentence}", file=sys.stderr)

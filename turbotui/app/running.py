@@ -32,7 +32,7 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
     Raises:
         InternalError: a fault of turbotui.
     """
-    settle()
+    freeze_objects()
     with _signals(app):
         try:
             if left():
@@ -62,7 +62,7 @@ def _tell(failures: Failures, ending: Failure | None) -> None:
                 traceback.print_exception(failure.error)
 
 
-def settle() -> None:
+def freeze_objects() -> None:
     """Freeze objects that live for ever (modules, catalog, topology, widgets), so that no collection walks them again.
 
     Call it at the start only, because cycles among frozen objects are never freed: at every change of screens it kept
@@ -74,7 +74,7 @@ def settle() -> None:
     gc.freeze()
 
 
-def collect() -> None:
+def collect_garbage() -> None:
     """Free the remains of closed windows: up to a megabyte of cycles each (widgets and their styles)."""
     gc.collect()
 

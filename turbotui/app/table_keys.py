@@ -22,7 +22,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
 from turbotui.widgets.cells import StyleRole, said
-from turbotui.widgets.comparison import difference_said, mark_line
+from turbotui.widgets.comparison import difference_in_words, mark_line
 from turbotui.widgets.content import F
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_messages import FoldClicked, Moved, TitleClicked
@@ -104,7 +104,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         column, row = cell
         if row in self._table.view.sums:
             return f"{column.id} · sum of {len(self._table.view.tags)} tagged · {column.help}"
-        words = self._cell_said(column, row)
+        words = self._cell_in_words(column, row)
         return words if content.value(column, row) is None else f"{words} · {column.hint}"
 
     @property
@@ -114,7 +114,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
             return ""
         return self.readout() or "This key has nothing to act on here: the lines above say why"
 
-    def _cell_said(self, column: C, row: K) -> str:
+    def _cell_in_words(self, column: C, row: K) -> str:
         """Column, row, and value with its unit, or why there is none."""
         content, view = self._table.content, self._table.view
         if content is None:
@@ -125,7 +125,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
             why = content.why(column, row)
             return f"{column.id} · {name} · {why.sentence() if why else 'unknown'}"
         mark = None if row in view.sums else view.mark
-        words = said(column, value) if mark is None else difference_said(column, value, mark.value(column, row))
+        words = said(column, value) if mark is None else difference_in_words(column, value, mark.value(column, row))
         return f"{column.id} · {name} · {words}"
 
     def flags(self) -> list[str]:
@@ -242,7 +242,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
 
     def copied(self) -> str:
         """See `WatchScreen.copied`."""
-        return "" if self._table.selected is None else self._cell_said(*self._table.selected)
+        return "" if self._table.selected is None else self._cell_in_words(*self._table.selected)
 
     def action_copy_rows(self) -> None:
         """Copy the tagged rows, or the current one, to the clipboard as comma-separated values."""

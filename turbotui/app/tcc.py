@@ -46,7 +46,7 @@ def tcc_flag(session: WatchedSession) -> str:
     degrees = session.machine.tcc
     if degrees is None:
         return ""
-    return f"SLOWS DOWN AT {_said(session, degrees)} (TCC) {'BY HAND' if _counts_down(session) else 'NOT USED'}"
+    return f"SLOWS DOWN AT {_in_words(session, degrees)} (TCC) {'BY HAND' if _counts_down(session) else 'NOT USED'}"
 
 
 def _set_tcc(session: WatchedSession, text: str) -> str:
@@ -61,7 +61,7 @@ def _set_tcc(session: WatchedSession, text: str) -> str:
         return "Temperatures count down from the target that the machine tells"
     if not _counts_down(session):
         return "No temperature here counts down from a target: sensors tell degrees themselves; yours is not used"
-    return f"Temperatures count down from {_said(session, degrees)}, as you told"
+    return f"Temperatures count down from {_in_words(session, degrees)}, as you told"
 
 
 def _shown(session: WatchedSession) -> ShownAs | None:
@@ -74,7 +74,7 @@ def _unit(shown: ShownAs | None) -> str:
     return Unit.CELSIUS.value if shown is None else shown.unit
 
 
-def _said(session: WatchedSession, celsius: int) -> str:
+def _in_words(session: WatchedSession, celsius: int) -> str:
     shown = _shown(session)
     return f"{celsius if shown is None else shown.of(celsius):.0f} {_unit(shown)}"
 

@@ -58,7 +58,7 @@ class GroupLook:
             most = max(shares.values(), default=0.0)
             if most >= _LEAST:
                 name = max((one for one in shares if shares[one] >= _AS_MUCH * most), key=lambda one: one.count("/"))
-                found[resource] = PressedGroup(_said(name), min(100.0, shares[name]))
+                found[resource] = PressedGroup(_in_words(name), min(100.0, shares[name]))
         return found
 
     def _shares(self, line: str) -> Mapping[str, float]:
@@ -82,10 +82,10 @@ class GroupLook:
             return None
         before, now = self._before[name].cpu.throttled_ns, self._now[name].cpu.throttled_ns
         stood = None if before is None or now is None or not self._seconds else (now - before) * 1e-9 / self._seconds
-        return ThrottledGroup(_said(name), percent, self._now[name].cpu.quota, stood)
+        return ThrottledGroup(_in_words(name), percent, self._now[name].cpu.quota, stood)
 
 
-def _said(path: str) -> str:
+def _in_words(path: str) -> str:
     """A group's name for people: that of a container, pod or job, otherwise the path."""
     known = group_name((path,))
     named = known is not None and known.path == path and known.kind not in (UNIT, CGROUP)

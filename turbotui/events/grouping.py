@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from turbotui.events.encoded import FLAGS, EncodedEvent
 from turbotui.events.errors import GroupError
-from turbotui.events.leaders import led
+from turbotui.events.leaders import leader_first
 from turbotui.events.names import BREAKPOINT, SOFTWARE, TRACEPOINT
 from turbotui.events.syntax import WrittenGroup
 
@@ -50,7 +50,7 @@ def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], fi
     for index in range(len(pmus)):
         own = [events[index] for events in hardware]
         joined = [replace(event, cpus=own[0].cpus) for event in free]
-        found += _numbered([event for event in led([*own, *joined]) if event.string], first + index)
+        found += _numbered([event for event in leader_first([*own, *joined]) if event.string], first + index)
     return found
 
 

@@ -31,7 +31,7 @@ def required_leader(pmu: Pmu | None, attr: PerfAttr) -> PerfAttr | None:
     return PerfAttr(attr.type, SLOTS, flags=attr.flags)
 
 
-def led(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
+def leader_first(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
     """Order the events of one group as the kernel requires: the leader that a member needs comes first.
 
     A leader that was added here has an empty string: the leader is opened, and no column shows its count.

@@ -11,7 +11,7 @@ from turbotui.events.devices import Devices
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.engines import LibpfmEngine, OwnEngine
 from turbotui.events.errors import TracepointError
-from turbotui.events.leaders import led
+from turbotui.events.leaders import leader_first
 from turbotui.events.libpfm.errors import PfmError
 from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
 from turbotui.machine.host import Host, HostError
@@ -162,7 +162,7 @@ def try_open(host: Host, event: EncodedEvent, facts: Circumstances, cpus: tuple[
     if not usable:
         return Unavailable(Reason.OFFLINE, f"{event.string}: no CPU of its PMU {event.pmu} is online")
     try:
-        close_all(host, open_group(host, [one.attr for one in led((event,))], -1, usable[0]))
+        close_all(host, open_group(host, [one.attr for one in leader_first((event,))], -1, usable[0]))
     except HostError as error:
         return explain_perf(error, f"perf {event.string}", facts, event.attr.type)
     return None

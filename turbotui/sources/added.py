@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.errors import GroupError, UnknownPmuError
-from turbotui.events.leaders import led
+from turbotui.events.leaders import leader_first
 from turbotui.events.perf_encoder import PerfEncoder
 from turbotui.machine.calibration import crystal_hz, read_msr
 from turbotui.machine.cpulist import format_cpulist
@@ -322,7 +322,7 @@ class AddedEvent(PerfSource):
                     refusals.append(Unavailable(Reason.OFFLINE, f"{self._place}: none of its CPUs is measured"))
             offers = tuple(
                 Offer(GroupEvent(signal if one is each else f"{signal}.leader", one.attr, str(self._place)), on)
-                for one in led((each,))
+                for one in leader_first((each,))
             )
             usable, refused = try_offers(machine, offers[:1], facts)
             refusals += refused.values()

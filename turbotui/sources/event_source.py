@@ -12,7 +12,7 @@ from functools import cached_property
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import FLAGS, EncodedEvent
 from turbotui.events.errors import TracepointError, UnknownPmuError, UnknownTermError
-from turbotui.events.leaders import led
+from turbotui.events.leaders import leader_first
 from turbotui.events.libpfm.errors import LibpfmAbsentError, PfmError
 from turbotui.events.names import SOFTWARE
 from turbotui.events.uncore.corrections import corrected
@@ -193,7 +193,7 @@ class EventSource(PerCpuSource):
         names = {id(event): self.request.signal(text) for text, event in bundle.members}
         return tuple(
             GroupEvent(names.get(id(event), f"{self.id} leader"), counting(event), event.fstr)
-            for event in led([members[text] for text in texts])
+            for event in leader_first([members[text] for text in texts])
         )
 
     def _try(

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
-from turbotui.events.leaders import led
+from turbotui.events.leaders import leader_first
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
@@ -161,7 +161,7 @@ class _Arranger:
         return {cpu for spy in wanted for cpu in cpus_of(spy.on, self._machine.topology)}
 
     def _try(self, cpu: int, event: EncodedEvent) -> Unavailable | None:
-        error = self._refusal(cpu, led((event,)))
+        error = self._refusal(cpu, leader_first((event,)))
         return None if error is None else explain_perf(error, f"perf {event.name}", self._facts, event.attr.type)
 
     def _fit(self, cpu: int, reference: EncodedEvent | None, events: Sequence[EncodedEvent], *,
@@ -201,5 +201,5 @@ def _by_pmu(events: Sequence[EncodedEvent]) -> SpySet:
     groups: dict[str | int, list[EncodedEvent]] = {}
     for event in events:
         groups.setdefault(event.pmu or event.attr.type, []).append(event)
-    return tuple(led(group) for group in groups.values())
+    return tuple(leader_first(group) for group in groups.values())
 

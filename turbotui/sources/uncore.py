@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.perf_encoder import PerfEncoder
-from turbotui.events.uncore.corrections import right_scale
+from turbotui.events.uncore.corrections import corrected_scale
 from turbotui.events.uncore.discovery import UncoreUnit, mask_now, reader_of
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
@@ -133,7 +133,7 @@ class UncoreSource(PerCpuSource):
             try:
                 (encoded,) = encoder.encode(written)
                 self._encoded[event] = encoded
-                self._scales[event] = right_scale(self.order.pmu, encoded.unit, encoded.scale, machine.model)
+                self._scales[event] = corrected_scale(self.order.pmu, encoded.unit, encoded.scale, machine.model)
             except EventError as error:
                 refused[event] = Unavailable(Reason.FAILED, f"perf {written}: {str(error).rstrip('.')}")
         return refused

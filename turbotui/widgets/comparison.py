@@ -40,7 +40,7 @@ def difference_text(column: Column[Any], value: Value, width: int) -> str:
     return f"{'-' if value < 0 else '+'}{text}".rjust(width)
 
 
-def difference_said(column: Column[Any], now: Value, then: Value) -> str:
+def difference_in_words(column: Column[Any], now: Value, then: Value) -> str:
     """A difference for use in a sentence: "+12.30 % (from 85.00 % to 97.30 %)"."""
     value = difference(column, now, then)
     words = f"(from {said(column, then)} to {said(column, now)})"

@@ -123,7 +123,7 @@ class GraphPainter:
         marks, times = axis_lines(picture.span, across, events, picture.at, now=picture.ends_now)
         found.append([(" " * (left - 1), StyleRole.DIM), ("└", StyleRole.RULE), *marks])
         found.append([(" " * left, StyleRole.DIM), *times])
-        found.append(_said(picture, len(picture.panels) - len(panels), width))
+        found.append(_in_words(picture, len(picture.panels) - len(panels), width))
         return found
 
     def _extents(self, at: int, panel: CurvePanel, span: TimeSpan) -> list[Extent | None]:
@@ -260,7 +260,7 @@ def _wrapped(words: Sequence[Sequence[TextSegment]], width: int) -> list[list[Te
     return lines
 
 
-def _said(picture: GraphPicture, left_out: int, width: int) -> list[TextSegment]:
+def _in_words(picture: GraphPicture, left_out: int, width: int) -> list[TextSegment]:
     """The moment of the cursor in words, and what the picture lacks."""
     ago = (picture.now - picture.at) / NS
     words = [(f" {time_of_day(picture.at)}", StyleRole.SUMMARY)]

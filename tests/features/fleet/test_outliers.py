@@ -9,7 +9,7 @@ from fleetbed import NORMAL, nodes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.features.fleet.check import CheckLimits, failing, unsure
+from turbotui.features.fleet.check import CheckLimits, failing, why_unsure
 from turbotui.features.fleet.model import FleetNode
 from turbotui.features.fleet.outliers import duration, judged
 
@@ -52,7 +52,7 @@ def test_two_of_a_model_cannot_tell_which_is_odd() -> None:
     found = _judged(nodes(2, n1={"Bzy_MHz": 2000.0}))
     assert not any(node.findings for node in found)
     assert "nobody can say" in found[0].peers
-    assert unsure(found, CheckLimits(slower=5.0)).startswith("none of 2 nodes could be compared")
+    assert why_unsure(found, CheckLimits(slower=5.0)).startswith("none of 2 nodes could be compared")
 
 
 def test_models_are_compared_among_themselves() -> None:

@@ -19,7 +19,7 @@ from turbotui.features.overview.lines import CellPlace, nearest
 from turbotui.features.overview.meters import plan_meters
 from turbotui.features.overview.painter import parts
 from turbotui.features.overview.standouts import settled
-from turbotui.features.overview.top_tasks import look, look_and
+from turbotui.features.overview.top_tasks import look, make_poll
 from turbotui.features.overview.verdict import OverviewVerdict
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.process_stats import ProcessStat, ProcessStats
@@ -248,11 +248,11 @@ class TestTasks:
                 pass
             return 5
 
-        first, other = look_and(host, stats, None, beside)()
+        first, other = make_poll(host, stats, None, beside)()
         assert other == 5
         assert first.next == first.at + 3_000_000_000  # a second look soon: the first one names nobody
         clock.advance(4.0)
-        second, _ = look_and(host, stats, first, beside)()
+        second, _ = make_poll(host, stats, first, beside)()
         assert second.next >= second.at + 15_000_000_000
 
     def test_a_machine_without_processes_gives_an_empty_look(self) -> None:
@@ -267,7 +267,7 @@ class TestTasks:
                 raise HostError(2, path)
 
         host: Host = Bare()  # type: ignore[assignment]  # no more of a host is asked for
-        found, other = look_and(host, ProcessStats(host), None, lambda found, _: len(found))()
+        found, other = make_poll(host, ProcessStats(host), None, lambda found, _: len(found))()
         assert (found.tasks, found.count, other) == ((), 0, 0)
 
 

@@ -21,12 +21,12 @@ from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.launching import HeldCommand
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.tasks.last_counts import last_counts_come
+from turbotui.machine.tasks.last_counts import reports_last_counts
 from turbotui.machine.tasks.sets import Mode, SamplingMoment
 
 NOBODY = 65534
 CPU = min(os.sched_getaffinity(0))
-reported = pytest.mark.skipif(not last_counts_come(LinuxHost(), CPU),
+reported = pytest.mark.skipif(not reports_last_counts(LinuxHost(), CPU),
                               reason="this kernel does not report the counts of threads that end")
 pytestmark = [
     pytest.mark.real,

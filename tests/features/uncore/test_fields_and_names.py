@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from uncoretree import EIGHT, INTEL_INFO, machine
 
-from turbotui.events.uncore.fields import fields_of, read_value, settings_said
+from turbotui.events.uncore.fields import fields_of, read_value, settings_in_words
 from turbotui.events.uncore.pci_names import PciDevice, names_of, parse_ids
 from turbotui.features.uncore.kinds import can_count
 from turbotui.machine.linux import LinuxHost
@@ -77,9 +77,10 @@ def test_any_text_is_a_value_or_one_error(name: str, text: str) -> None:
 
 
 def test_values_said() -> None:
-    assert settings_said(PCIE, {"src_rp_mask": 0b101, "dst_rem": 1}) == "src_rp_mask 0x5 = root port 0, 2, dst_rem on"
-    assert settings_said(PCIE, {"src_bdf": 0x2709}) == "src_bdf 0x2709 = 27:01.1"
-    assert settings_said(PCIE, {}) == ""
+    assert settings_in_words(PCIE, {"src_rp_mask": 0b101,
+                                    "dst_rem": 1}) == "src_rp_mask 0x5 = root port 0, 2, dst_rem on"
+    assert settings_in_words(PCIE, {"src_bdf": 0x2709}) == "src_bdf 0x2709 = 27:01.1"
+    assert settings_in_words(PCIE, {}) == ""
 
 
 IDS = """#

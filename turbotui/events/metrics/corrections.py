@@ -13,7 +13,7 @@ ENERGY: Final = ("Its table takes a count of RAPL for 61 or 15.6 uJ, the registe
                  "or 65,536 times for 15.6 uJ.")
 
 
-def right_expression(text: str) -> str:
+def corrected_expression(text: str) -> str:
     """Return the corrected expression.
 
     Intel's tables multiply the kernel's counts of energy by the unit of the register behind them: 61 uJ, 15.6 uJ of
@@ -24,4 +24,4 @@ def right_expression(text: str) -> str:
 
 def note_of(text: str) -> str:
     """Return a remark on the expression for readers of the metric, or ""."""
-    return ENERGY if right_expression(text) != text else ""
+    return ENERGY if corrected_expression(text) != text else ""

@@ -12,7 +12,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.events.kinds_of_core import X86_KIND, is_kind
-from turbotui.events.metrics.corrections import right_expression
+from turbotui.events.metrics.corrections import corrected_expression
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.metrics.folding import Folded, MetricConstants, fold
 from turbotui.events.metrics.syntax import parse_metric
@@ -107,7 +107,7 @@ class _Walk:
 
     def folded(self, metric: VendorMetric, text: str) -> Folded:
         try:
-            found = fold(parse_metric(right_expression(text), self.runtime), self.machine)
+            found = fold(parse_metric(corrected_expression(text), self.runtime), self.machine)
         except MetricError as error:
             raise MetricError(f"The metric {metric.name} cannot be had: {error}") from error
         events = {name: self.machine.named(name) for name in found.names if not self._metrics(name)}

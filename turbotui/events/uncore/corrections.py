@@ -28,7 +28,7 @@ def is_meaningless(pmu: Pmu, event: str) -> bool:
     return pmu.name.startswith(_PORTS) and event.startswith(_OUTGOING) and _DATA not in pmu.events
 
 
-def right_scale(pmu: str, unit: str, scale: float, model: CpuModel) -> float:
+def corrected_scale(pmu: str, unit: str, scale: float, model: CpuModel) -> float:
     """Return the right scale of a PMU's event if the kernel's is known to be wrong, else the kernel's."""
     stale = pmu.startswith(_PORTS) and unit == "MiB" and abs(scale / _FOUR - 1) < _CLOSE
     return _THIRTY_TWO if stale and model.family == _FAMILY and model.model != _SKYLAKE else scale
@@ -36,5 +36,5 @@ def right_scale(pmu: str, unit: str, scale: float, model: CpuModel) -> float:
 
 def corrected(event: EncodedEvent, model: CpuModel) -> EncodedEvent:
     """Return an event with its right scale."""
-    right = right_scale(event.pmu, event.unit, event.scale, model)
+    right = corrected_scale(event.pmu, event.unit, event.scale, model)
     return event if right == event.scale else replace(event, scale=right)

@@ -107,7 +107,7 @@ def fields_of(pmu: Pmu) -> tuple[Field, ...]:
     return tuple(Field(pmu.formats[name], _MEANINGS.get(name, _OTHER)) for name in names)
 
 
-def settings_said(pmu: Pmu, settings: Mapping[str, int]) -> str:
+def settings_in_words(pmu: Pmu, settings: Mapping[str, int]) -> str:
     """Describe on one line the filters that are not at their defaults; "" if there are none."""
     fields = {field.name: field for field in fields_of(pmu)}
     return ", ".join(f"{name} {fields[name].said(value)}" for name, value in settings.items())

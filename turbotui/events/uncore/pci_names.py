@@ -43,10 +43,10 @@ def names_of(host: Host, addresses: Iterable[str]) -> Mapping[str, str]:
     devices = read_devices(host, addresses)
     text = next((text for path in _LISTS if (text := text_of(host, path))), "")
     names = parse_ids(text, devices)
-    return {device.address: f"{device.address} {_said(device, names)}" for device in devices}
+    return {device.address: f"{device.address} {_in_words(device, names)}" for device in devices}
 
 
-def _said(device: PciDevice, names: Mapping[tuple[str, ...], str]) -> str:
+def _in_words(device: PciDevice, names: Mapping[tuple[str, ...], str]) -> str:
     vendor = names.get((device.vendor,))
     if vendor is None:
         return f"{device.vendor}:{device.device}"

@@ -11,7 +11,7 @@ from turbotui.app import scales
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.graph import Explain, Graph
-from turbotui.app.one_cell import FrameCell, cell_said
+from turbotui.app.one_cell import FrameCell, cell_in_words
 from turbotui.app.searching import SearchScreen, next_match
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
@@ -132,8 +132,8 @@ class MapScreen(SearchScreen):
     def copied(self) -> str:
         """See `WatchScreen.copied`: the value behind the CPU's colour."""
         frame, cpu = self.watch_state.frame, self._map.cpu
-        return "" if frame is None or cpu is None or self._column is None else cell_said(frame, self._column,
-                                                                                         cpu_row(cpu))
+        return "" if frame is None or cpu is None or self._column is None else cell_in_words(frame, self._column,
+                                                                                             cpu_row(cpu))
 
     def on_heat_map_moved(self) -> None:
         """Read out the CPU under the cursor."""

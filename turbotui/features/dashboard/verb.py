@@ -167,7 +167,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
     app = dashboard.TurbotuiApp(session, columns, abilities=abilities, theme=arguments.theme, screen=arguments.screen,
                                 profile=None if profile is None else (arguments.profile, profile), settings=settings,
                                 tour=_offers_tour(arguments, settings),
-                                on_shown=running.settle, on_rest=running.collect)
+                                on_shown=running.freeze_objects, on_rest=running.collect_garbage)
     app.open_recorder = _open_recorder
     app.set_beside(beside)
     marked = None

@@ -76,22 +76,23 @@ def checked(limit: Limit, comparisons: Sequence[ComparedColumn]) -> LimitResult:
     """
     rows = [one for one in comparisons if one.column.id == limit.column]
     if not rows:
-        return LimitResult(limit, None, "not checked", _said(limit, "NOT CHECKED", f"{limit.column} was not recorded"))
+        return LimitResult(limit, None, "not checked", _in_words(limit, "NOT CHECKED",
+                                                                 f"{limit.column} was not recorded"))
     worst = max(rows, key=lambda one: (_exceeds(limit, one) and one.differs, _worse(limit, one)))
     if _exceeds(limit, worst) and worst.differs:
-        return LimitResult(limit, worst, "broken", _said(limit, "BROKEN", _moved(worst)))
+        return LimitResult(limit, worst, "broken", _in_words(limit, "BROKEN", _moved(worst)))
     if _exceeds(limit, worst) and worst.p is not None and not worst.could_differ:
-        return LimitResult(limit, worst, "not checked", _said(
+        return LimitResult(limit, worst, "not checked", _in_words(
             limit, "NOT CHECKED", f"{_moved(worst)}, and so few values cannot tell that from chance"))
     unknown = next((one for one in rows if one.p is None), None)
     if unknown is not None:
         why = "" if unknown.why is None else f": {unknown.why.detail}"
-        return LimitResult(limit, unknown, "not checked", _said(limit, "NOT CHECKED", f"{_moved(unknown)}{why}"))
+        return LimitResult(limit, unknown, "not checked", _in_words(limit, "NOT CHECKED", f"{_moved(unknown)}{why}"))
     chance = f", which may be chance (p {worst.p:.2g})" if worst.p is not None and _exceeds(limit, worst) else ""
-    return LimitResult(limit, worst, "kept", _said(limit, "kept", f"{_moved(worst)}{chance}"))
+    return LimitResult(limit, worst, "kept", _in_words(limit, "kept", f"{_moved(worst)}{chance}"))
 
 
-def _said(limit: Limit, verdict: str, why: str) -> str:
+def _in_words(limit: Limit, verdict: str, why: str) -> str:
     return f'--limit "{limit.text}" {verdict}: {why}'
 
 

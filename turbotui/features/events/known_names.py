@@ -96,7 +96,7 @@ class KnownName:
     notes: tuple[str, ...]
 
 
-def know(host: Host, text: str, force: str | None = None) -> KnownName:
+def look_up_name(host: Host, text: str, force: str | None = None) -> KnownName:
     """Ask every source for a name.
 
     Args:

@@ -72,11 +72,11 @@ def list_events(arguments: argparse.Namespace, host: Host) -> int:
         return 0
     print_lines(f"# {line}" for line in (envelope.label, *notes) if line)
     for offer in offers():  # one by one, because opening thousands takes a while
-        print_lines(_offer_said(offer))
+        print_lines(_offer_in_words(offer))
     return 0
 
 
-def _offer_said(offer: OfferedEvent) -> Iterator[str]:
+def _offer_in_words(offer: OfferedEvent) -> Iterator[str]:
     event = offer.event
     mark = "?" if not offer.tried else "✓" if offer.refused is None else "✗"
     unit = f" [{event.unit}]" if event.unit else ""

@@ -155,14 +155,14 @@ def _text(envelope: Envelope, source: str, metrics: tuple[ListedMetric, ...],
     yield f"# {len(metrics)} metrics of {source}; this machine knows the events of {there}"
     yield from (f"# {note}" for note in envelope.notes)
     for one in metrics:
-        yield from _metric_said(one)
+        yield from _metric_in_words(one)
     if groups:
         yield "groups, for --add metric:GROUP:"
     for group in groups:
         yield f"  {group.name} ({len(group.metrics)}){f': {group.words}' if group.words else ''}"
 
 
-def _metric_said(one: ListedMetric) -> Iterator[str]:
+def _metric_in_words(one: ListedMetric) -> Iterator[str]:
     metric = one.metric
     unit = f" [{metric.scale_unit}]" if metric.scale_unit else ""
     yield f"{'✗' if one.refused else '✓'} {metric.name}{unit}  {metric.brief or metric.description}"

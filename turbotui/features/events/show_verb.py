@@ -8,7 +8,7 @@ from typing import Final
 
 from turbotui.commands.formats import print_tables
 from turbotui.events.metrics.uses import MetricUse
-from turbotui.features.events.known_names import KnownEvent, KnownName, UnitMask, know
+from turbotui.features.events.known_names import KnownEvent, KnownName, UnitMask, look_up_name
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import Host
 from turbotui.quantities.columns import Column, Value
@@ -94,7 +94,7 @@ def show_event(arguments: argparse.Namespace, host: Host) -> int:
     Raises:
         UsageError: no source knows the name.
     """
-    known = know(host, arguments.name, arguments.force_pmu)
+    known = look_up_name(host, arguments.name, arguments.force_pmu)
     envelope = envelope_now(host, notes=known.notes)
     tables = (RowTable("known_events", "event", EVENT_COLUMNS, known.events, _judged),
               RowTable("unit_masks", "event", MASK_COLUMNS, known.masks),
@@ -106,15 +106,15 @@ def show_event(arguments: argparse.Namespace, host: Host) -> int:
 def _text(envelope: Envelope, known: KnownName) -> Iterator[str]:
     yield from (f"# {line}" for line in (envelope.label, *known.notes) if line)
     for event in known.events:
-        yield from _event_said(event)
+        yield from _event_in_words(event)
     if known.masks:
         yield "events of the same code:"
         yield from (f"  umask={one.value:#x}  {one.name}  {one.brief}" for one in known.masks)
     if known.metrics:
-        yield from _metrics_said(known.metrics)
+        yield from _metrics_in_words(known.metrics)
 
 
-def _event_said(one: KnownEvent) -> Iterator[str]:
+def _event_in_words(one: KnownEvent) -> Iterator[str]:
     yield f"{one.name}  [{one.engine}: {one.source}]"
     yield from (f"  {words}" for words in dict.fromkeys((one.brief, one.description)) if words)
     yield f"  PMU {one.pmu}" + (f", on CPUs {_cpus(one)}" if one.counters else "")
@@ -141,7 +141,7 @@ def _event_said(one: KnownEvent) -> Iterator[str]:
         yield f"  not here: {one.reason}"
 
 
-def _metrics_said(uses: Sequence[MetricUse]) -> Iterator[str]:
+def _metrics_in_words(uses: Sequence[MetricUse]) -> Iterator[str]:
     yield "metrics that it is counted for:"
     direct = [one for one in uses if not one.through]
     for one in direct:

@@ -100,10 +100,11 @@ def _encode(arguments: argparse.Namespace, host: Host) -> int:
     envelope = envelope_now(host)
     if kind is OsKind.NONE:
         codes = code_table(engine.codes(arguments.string))
-        print_tables(arguments, envelope, (codes,), lambda: _text(envelope, map(_codes_said, codes.rows)))
+        print_tables(arguments, envelope, (codes,), lambda: _text(envelope, map(_codes_in_words, codes.rows)))
     else:
         encodings = encoding_table(engine.encode(arguments.string))
-        print_tables(arguments, envelope, (encodings,), lambda: _text(envelope, map(_encoding_said, encodings.rows)))
+        print_tables(arguments, envelope, (encodings,), lambda: _text(envelope, map(_encoding_in_words,
+                                                                                    encodings.rows)))
     return 0
 
 
@@ -113,13 +114,13 @@ def _text(envelope: Envelope, paragraphs: Iterable[str]) -> Iterator[str]:
     yield from paragraphs
 
 
-def _codes_said(row: Codes) -> str:
+def _codes_in_words(row: Codes) -> str:
     event = row.event
     codes = " ".join(f"{code:#x}" for code in event.codes)
     return f"{event.string}\n  {event.fstr}\n  codes {codes}  [{event.engine}, {event.pmu}]"
 
 
-def _encoding_said(row: EncodingRow) -> str:
+def _encoding_in_words(row: EncodingRow) -> str:
     """Return the members of perf_event_attr as text: the encoding always, the others if they are not zero."""
     event = row.event
     members = " ".join(f"{name}={value:#x}" for name, value in row.attr.items())

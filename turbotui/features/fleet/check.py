@@ -86,7 +86,7 @@ def _counts(node: FleetNode, finding: Oddity, limits: CheckLimits) -> bool:
     return node.age is None or node.age >= limits.stale * 60.0
 
 
-def unsure(nodes: Iterable[FleetNode], limits: CheckLimits) -> str:
+def why_unsure(nodes: Iterable[FleetNode], limits: CheckLimits) -> str:
     """Return why a check without findings has no sure answer; "" if it has one."""
     able = [node for node in nodes if not node.gone]
     if not able:

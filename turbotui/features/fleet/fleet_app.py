@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.player import Player
-from turbotui.app.running import collect, run_app, settle
+from turbotui.app.running import collect_garbage, freeze_objects, run_app
 from turbotui.app.settings import read_settings
 from turbotui.errors import UsageError
 from turbotui.feature import ScreenSpec
@@ -60,7 +60,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
         settings = replace(settings, alerts=(), screen="", columns=(), units={}, thresholds={},
                            problems=(*settings.problems, *problems))
         super().__init__(session, abilities=abilities or Abilities(), theme=theme, screen=_ONE.id, settings=settings,
-                         player=player, on_shown=settle, on_rest=collect)
+                         player=player, on_shown=freeze_objects, on_rest=collect_garbage)
         self.actions = tuple(
             replace(action, label="open", rank=0, help=_OPEN) if action.id == "open" else action
             for action in self.actions if action.id not in _OF_MACHINES)

@@ -124,12 +124,12 @@ def judged(nodes: Iterable[FleetNode], alike: Callable[[FleetNode], str], rules:
     found: list[FleetNode] = []
     for model, members in models.items():
         peers, living = _all_peers(members, model, rules), sum(not one.gone for one in members)
-        found += [replace(one, findings=_findings(one, peers, rules, limits), peers=_said(model, living, one))
+        found += [replace(one, findings=_findings(one, peers, rules, limits), peers=_in_words(model, living, one))
                   for one in members]
     return sorted(found, key=lambda node: (-node.odd, node.name))
 
 
-def _said(model: str, living: int, node: FleetNode) -> str:
+def _in_words(model: str, living: int, node: FleetNode) -> str:
     """Describe what a node is compared with, or why it is not."""
     if node.gone:
         return "a node without samples is compared with none"

@@ -195,7 +195,7 @@ class Server:
             with connection.getresponse() as response:
                 data, sent = _content(response, deadline, self.name)
         except (OSError, http.client.HTTPException, zlib.error) as error:
-            raise ServerError(f"{self.name} {_said(error, self._access.timeout)}") from error
+            raise ServerError(f"{self.name} {_in_words(error, self._access.timeout)}") from error
         finally:
             connection.close()
         if 300 <= response.status < 400:
@@ -258,7 +258,7 @@ def _length(response: http.client.HTTPResponse, name: str) -> int | None:
     return length
 
 
-def _said(error: Exception, timeout: float) -> str:
+def _in_words(error: Exception, timeout: float) -> str:
     """Describe a failure of the connection, as the end of a sentence."""
     if isinstance(error, TimeoutError):
         return f"did not answer within {timeout:g} s: it is overloaded, or something on the way drops packets"

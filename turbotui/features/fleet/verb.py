@@ -22,7 +22,7 @@ from turbotui.commands.row_choice import RowChoice, row_choice
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.commands.sessions import parse_interval
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.features.fleet.check import CheckLimits, failing, unsure
+from turbotui.features.fleet.check import CheckLimits, failing, why_unsure
 from turbotui.features.fleet.columns import COLUMNS, NODE
 from turbotui.features.fleet.engine import FleetQuestion, FleetReader
 from turbotui.features.fleet.grouping import BY_LABEL, by_label, group_table
@@ -197,7 +197,7 @@ def _readings(reader: FleetReader, seconds: float, many: int) -> Iterator[FleetR
 def _check(arguments: argparse.Namespace, reading: FleetReading, limits: CheckLimits) -> int:
     """Print the nodes that a check finds, and return the exit status."""
     found = failing(reading.nodes, limits)
-    why = unsure(reading.nodes, limits) or next(iter(reading.notes), "")
+    why = why_unsure(reading.nodes, limits) or next(iter(reading.notes), "")
     status = FOUND if found else UNSURE if why else 0
     word = {FOUND: "found", UNSURE: "unsure", 0: "fine"}[status]
     envelope = replace(_envelope(reading), facts={

@@ -16,7 +16,7 @@ from turbotui.events.uncore.root_ports import read_root_ports
 from turbotui.features.doctor.model import Diagnosis, diagnose
 from turbotui.features.doctor.tables import signal_table, source_table
 from turbotui.features.gather.scrubbing import ANYBODY, Scrubbed, Scrubber, scrub
-from turbotui.features.gather.secrets import find_secrets, spared
+from turbotui.features.gather.secrets import find_secrets, harmless_names
 from turbotui.features.info.model import configuration
 from turbotui.machine.caches import read_caches
 from turbotui.machine.core_metrics import core_types_of
@@ -178,7 +178,7 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
     for name, data in documents.items():
         if name != JOURNAL and scrubber.holds_secrets(name, data):  # the journal is already packed
             raise InternalError(f"{name} would hold a name or number that is to be scrubbed; nothing was written")
-    words = spared(host)
+    words = harmless_names(host)
     notes = (f"{', '.join(words)}: a name here and a word of the kernel's files, so it stays",) if words else ()
     return GatheredArchive(packed, scrubbed, {name: len(data) for name, data in documents.items()}, notes)
 

@@ -73,7 +73,7 @@ def find_secrets(host: Host, environment: Mapping[str, str]) -> tuple[Secret, ..
     return tuple(sorted(once.values(), key=lambda secret: (-len(secret.text), secret.text)))
 
 
-def spared(host: Host) -> tuple[str, ...]:
+def harmless_names(host: Host) -> tuple[str, ...]:
     """Return names of the machine and its users that are also words of the kernel's files, and so stay."""
     names = (secret.text for secret in (*_host_names(host), *_people(host)))
     return tuple(sorted({name for name in names if name.lower() in KERNELS}))

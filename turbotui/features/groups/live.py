@@ -13,7 +13,7 @@ from turbotui.features.groups.files import Quantity
 from turbotui.features.groups.model import GroupMoment, GroupRow, rows_between
 from turbotui.features.groups.reader import CgroupReader
 from turbotui.features.groups.resctrl_reader import ResctrlReader, resctrl_rows
-from turbotui.features.groups.resctrl_table import said_of
+from turbotui.features.groups.resctrl_table import monitored_in_words
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -143,7 +143,7 @@ class GroupWatcher:
             if older is None or seconds > 0:
                 groups_before, monitored_before = (None, None) if older is None else older
                 groups = () if monitored is None else resctrl_rows(monitored_before, monitored)
-                said = "" if monitored is None else said_of(monitors.info, len(monitored.samples))
+                said = "" if monitored is None else monitored_in_words(monitors.info, len(monitored.samples))
                 self._publish(GroupSnapshot(
                     request, rows_between(groups_before, newer), seconds, newer.complete, reader.why_none, groups, said,
                     none if request.resctrl else None, tuple(plan.counted for plan in request.plans), events.said,

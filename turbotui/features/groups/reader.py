@@ -245,7 +245,7 @@ def _kept(before: _Place | None, path: str, directories: Mapping[str, str]) -> _
     if before is not None and before.directories == directories:
         return before
     name = group_name((path,))
-    group = Group(CGROUP, path, path if name is None else _said(name.text, path, name.path))
+    group = Group(CGROUP, path, path if name is None else _in_words(name.text, path, name.path))
     paths = {file.id: f"{directories[file.controller]}/{file.name}" for file in FILES if file.controller in directories}
     return _Place(group, directories, frozenset(directories), paths)
 
@@ -256,7 +256,7 @@ def _rested(last: GroupSample, at_ns: int) -> GroupSample:
                        last.still or StillRow())
 
 
-def _said(text: str, path: str, named: str) -> str:
+def _in_words(text: str, path: str, named: str) -> str:
     """Return a group's name for people: the last part of its path if only an outer group has a known name."""
     return text if named == path and text != path else path.rpartition("/")[2] or path
 

@@ -173,7 +173,7 @@ def has_many_domains(rows: Iterable[GroupRow]) -> bool:
     return any(len(row.domains) > _MANY_DOMAINS for row in rows)
 
 
-def said_of(info: ResctrlInfo, groups: int) -> str:
+def monitored_in_words(info: ResctrlInfo, groups: int) -> str:
     """Say how many of the possible groups are monitored, and which events."""
     room = f"{groups} of {info.rmids}" if info.rmids is not None else str(groups)
     events = "; ".join(f"{resource}: {', '.join(names)}" for resource, names in info.events.items())

@@ -26,11 +26,11 @@ def _words(row: GroupRow) -> str:
     return f"{row.group.path} {row.group.name} {row.group.domain}"
 
 
-def _said(row: GroupRow) -> str:
+def _in_words(row: GroupRow) -> str:
     return row.group.name
 
 
-NAMING: Final = Naming[GroupRow](lambda row: row.group.key, _words, _said)
+NAMING: Final = Naming[GroupRow](lambda row: row.group.key, _words, _in_words)
 
 
 class GroupContent(RowContent[GroupRow]):

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable
 from functools import partial
 
-from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, able
+from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, enabled_word
 from turbotui.machine.host import HostError
 from turbotui.machine.platform_features import PackageState
 from turbotui.machine.reading import read_bytes
@@ -32,10 +32,11 @@ def _power_ctl(facts: MachineFacts) -> Iterable[HeaderLine]:
     word = facts.register(_POWER_CTL) if features.has_nhm_msrs else None
     if word is None:
         return
-    yield HeaderLine(f"cpu{facts.cpu}: MSR_IA32_POWER_CTL: 0x{word:08x} (C1E auto-promotion: {able(word >> 1 & 1)})",
+    promotion = enabled_word(word >> 1 & 1)
+    yield HeaderLine(f"cpu{facts.cpu}: MSR_IA32_POWER_CTL: 0x{word:08x} (C1E auto-promotion: {promotion})",
                      "MSR 0x1fc")
     if features.has_cst_prewake:
-        yield HeaderLine(f"C-state Pre-wake: {able(not word >> 30 & 1)}", "MSR 0x1fc")
+        yield HeaderLine(f"C-state Pre-wake: {enabled_word(not word >> 30 & 1)}", "MSR 0x1fc")
 
 
 def _package_limit(facts: MachineFacts) -> Iterable[HeaderLine]:

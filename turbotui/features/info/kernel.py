@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, either
+from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, negated_unless
 from turbotui.machine.platform_features import LimitReasons
 from turbotui.untrusted import one_line
 
@@ -69,7 +69,8 @@ def _hwp(facts: MachineFacts) -> Iterable[HeaderLine]:
         enabled = facts.register(0x770, cpu)
         if enabled is None:
             continue
-        yield HeaderLine(f"cpu{cpu}: MSR_PM_ENABLE: 0x{enabled:08x} ({either(enabled & 1, 'HWP')})", "MSR 0x770")
+        yield HeaderLine(f"cpu{cpu}: MSR_PM_ENABLE: 0x{enabled:08x} ({negated_unless(enabled & 1, 'HWP')})",
+                         "MSR 0x770")
         if enabled & 1:
             yield from _hwp_details(facts, cpu)
 
@@ -85,7 +86,7 @@ def _hwp_details(facts: MachineFacts, cpu: int) -> Iterator[HeaderLine]:
             f"{'EN' if word & 1 else 'Dis'}_Guaranteed_Perf_Change, {'EN' if word >> 1 & 1 else 'Dis'}_Excursion_Min"),
             cpu)
     yield from facts.line(0x777, "MSR_HWP_STATUS", lambda word: (
-        f"{either(word & 1, 'Guaranteed_Perf_Change')}, {either(word >> 2 & 1, 'Excursion_Min')}"), cpu)
+        f"{negated_unless(word & 1, 'Guaranteed_Perf_Change')}, {negated_unless(word >> 2 & 1, 'Excursion_Min')}"), cpu)
 
 
 def _request(word: int) -> str:

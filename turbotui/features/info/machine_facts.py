@@ -150,11 +150,11 @@ class MachineFacts:
         return SILVERMONT_MHZ[chosen] if chosen < len(SILVERMONT_MHZ) else SILVERMONT_MHZ[3]
 
 
-def either(condition: int | bool, word: str, prefix: str = "No-") -> str:
+def negated_unless(condition: int | bool, word: str, prefix: str = "No-") -> str:
     """Return a word, with the prefix if the condition does not hold."""
     return word if condition else prefix + word
 
 
-def able(condition: int | bool) -> str:
+def enabled_word(condition: int | bool) -> str:
     """Return ENabled or DISabled, as turbostat writes them."""
     return "ENabled" if condition else "DISabled"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from turbotui.dataclass import dataclass
-from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, able
+from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, enabled_word
 from turbotui.machine.platform_features import RaplRegister
 from turbotui.quantities.meters import KINDS
 from turbotui.sources import SOURCES
@@ -180,8 +180,8 @@ def _locked(bit: int) -> str:
 
 def _limit(cpu: int, title: str, field: int, units: Units, mark: str = "") -> str:
     """One limit from its 32 bits: power 14:0, enable 15, clamp 16, window 23:17."""
-    return (f"cpu{cpu}: {title}: {able(field >> 15 & 1)} ({(field & 0x7FFF) * units.watt:0.3f} Watts, "
-            f"{limit_seconds(field >> 17 & 0x7F, units.second):f}{mark} sec, clamp {able(field >> 16 & 1)})")
+    return (f"cpu{cpu}: {title}: {enabled_word(field >> 15 & 1)} ({(field & 0x7FFF) * units.watt:0.3f} Watts, "
+            f"{limit_seconds(field >> 17 & 0x7F, units.second):f}{mark} sec, clamp {enabled_word(field >> 16 & 1)})")
 
 
 def _package(facts: MachineFacts, cpu: int, units: Units) -> Iterator[HeaderLine]:

@@ -9,7 +9,7 @@ import re
 import struct
 from collections.abc import Iterable
 
-from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, either
+from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, negated_unless
 from turbotui.untrusted import decoded, one_line
 
 _CPUINFO = "/proc/cpuinfo"
@@ -75,9 +75,10 @@ def _words(facts: MachineFacts, number: int, words: Iterable[tuple[str, str]],
     """Return words, with "No-" before features that the leaf (else the flags) lacks, and the source."""
     leaf = facts.leaf(number)
     if leaf is None:
-        return [either(facts.flag(flag), word) for word, flag in words], f"flags of {_CPUINFO}"
+        return [negated_unless(facts.flag(flag), word) for word, flag in words], f"flags of {_CPUINFO}"
     pairs = zip(words, bits, strict=True)
-    return [either(getattr(leaf, name) >> bit & 1, word) for (word, _flag), (name, bit) in pairs], f"CPUID {number}"
+    return [negated_unless(getattr(leaf, name) >> bit & 1, word) for (word, _flag), (name,
+                                                                                     bit) in pairs], f"CPUID {number}"
 
 
 def _basic(facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -108,27 +109,28 @@ def _power(facts: MachineFacts) -> Iterable[HeaderLine]:
 def _misc_enable(facts: MachineFacts) -> Iterable[HeaderLine]:
     if facts.intel:
         yield from facts.line(_MISC_ENABLE, "MSR_IA32_MISC_ENABLE", lambda word: " ".join((
-            either(word >> 3 & 1, "TCC"), either(word >> 16 & 1, "EIST"), either(word >> 18 & 1, "MWAIT"),
-            either(not word >> 9 & 1, "PREFETCH"), either(not word >> 38 & 1, "TURBO"))))
+            negated_unless(word >> 3 & 1, "TCC"), negated_unless(word >> 16 & 1, "EIST"),
+            negated_unless(word >> 18 & 1, "MWAIT"),
+            negated_unless(not word >> 9 & 1, "PREFETCH"), negated_unless(not word >> 38 & 1, "TURBO"))))
 
 
 def _extensions(facts: MachineFacts) -> Iterable[HeaderLine]:
     leaf = facts.leaf(7)
     if leaf is not None:
-        words = f"{either(leaf.ebx >> 2 & 1, 'SGX')} {either(leaf.edx >> 15 & 1, 'Hybrid')}"
+        words = f"{negated_unless(leaf.ebx >> 2 & 1, 'SGX')} {negated_unless(leaf.edx >> 15 & 1, 'Hybrid')}"
         yield HeaderLine(f"CPUID(7): {words}", "CPUID 7")
     elif facts.intel:
         kinds = facts.machine.topology.kinds  # /proc/cpuinfo has no flag for it
-        hybrid = f" {either(kinds.several, 'Hybrid')}" if kinds.by else ""
+        hybrid = f" {negated_unless(kinds.several, 'Hybrid')}" if kinds.by else ""
         origin = f"flags of {_CPUINFO}, {kinds.by}" if kinds.by else f"flags of {_CPUINFO}"
-        yield HeaderLine(f"CPUID(7): {either(facts.flag('sgx'), 'SGX')}{hybrid}", origin)
+        yield HeaderLine(f"CPUID(7): {negated_unless(facts.flag('sgx'), 'SGX')}{hybrid}", origin)
 
 
 def _feature_control(facts: MachineFacts) -> Iterable[HeaderLine]:
     leaf = facts.leaf(7)
     if facts.flag("sgx") if leaf is None else leaf.ebx >> 2 & 1:
         yield from facts.line(_FEATURE_CONTROL, "MSR_IA32_FEATURE_CONTROL", lambda word: (
-            f"{either(word & 1, 'Locked', 'UN-')} {'SGX' if word >> 18 & 1 else ''}"))
+            f"{negated_unless(word & 1, 'Locked', 'UN-')} {'SGX' if word >> 18 & 1 else ''}"))
 
 
 def _prefetch(facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -136,7 +138,7 @@ def _prefetch(facts: MachineFacts) -> Iterable[HeaderLine]:
     if facts.machine.platform.features.has_misc_feature_control:
         names = ("L2-Prefetch", "L2-Prefetch-pair", "L1-Prefetch", "L1-IP-Prefetch")
         yield from facts.line(_PREFETCH_CONTROL, "MSR_MISC_FEATURE_CONTROL", lambda word: " ".join(
-            either(not word >> bit & 1, name) for bit, name in enumerate(names)))
+            negated_unless(not word >> bit & 1, name) for bit, name in enumerate(names)))
 
 
 FACTS = (_vendor, _identity, _extended, _basic, _hypervisor, _platform, _power, _misc_enable, _extensions,

@@ -20,7 +20,7 @@ def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
         sources: the number of all sources.
         width: characters of the line.
     """
-    said = list(_said(facts))
+    said = list(_in_words(facts))
     told = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",
                                       f"{mute} of {sources} sources missing: 9")
     for right in told:
@@ -36,7 +36,7 @@ def _fits(said: Sequence[str], right: str, width: int) -> bool:
     return len(" · ".join(said)) + len(right) + (_GAP if said and right else 0) + 2 <= width
 
 
-def _said(facts: MachineStatus) -> Iterator[str]:
+def _in_words(facts: MachineStatus) -> Iterator[str]:
     if facts.load is not None:
         yield "load " + " ".join(f"{one:.2f}" if one < 10 else f"{one:.1f}" for one in facts.load)
     if facts.memory is not None:

@@ -17,7 +17,7 @@ from turbotui.features.overview.cpu_numbers import cpu_numbers
 from turbotui.features.overview.lines import CellPlace, OverviewLines, TextPlace, nearest, places_of, texts_of
 from turbotui.features.overview.note_line import note_line
 from turbotui.features.overview.painter import OverviewInputs, OverviewPainter
-from turbotui.features.overview.top_tasks import MachineStatus, ProcessLook, look_and
+from turbotui.features.overview.top_tasks import MachineStatus, ProcessLook, make_poll
 from turbotui.features.overview.verdict import Judge, OverviewVerdict
 from turbotui.machine.host import HostKind
 from turbotui.machine.tasks.process_stats import ProcessStats
@@ -104,7 +104,7 @@ class OverviewScreen(SearchScreen):
     async def _look_again(self) -> None:
         host = self.watch_state.session.machine.host
         try:
-            self._look, seen = await asyncio.to_thread(look_and(host, self._stats, self._look, self._judge.look))
+            self._look, seen = await asyncio.to_thread(make_poll(host, self._stats, self._look, self._judge.look))
             self._judge.take(seen)
         finally:
             self._looking = None
@@ -173,12 +173,12 @@ class OverviewScreen(SearchScreen):
 
     def copied(self) -> str:
         """See `WatchScreen.copied`: the verdict without a cursor."""
-        from turbotui.app.one_cell import cell_said  # noqa: PLC0415 - the first screen loads what it draws
+        from turbotui.app.one_cell import cell_in_words  # noqa: PLC0415 - the first screen loads what it draws
 
         frame = self.watch_state.frame
         if frame is None:
             return ""
-        return self._verdict().fitted(_COPIED) if self._cursor is None else cell_said(frame, *self._cursor)
+        return self._verdict().fitted(_COPIED) if self._cursor is None else cell_in_words(frame, *self._cursor)
 
     def _places(self) -> list[CellPlace]:
         """Return the positions of all drawn cells, including the map's marks."""

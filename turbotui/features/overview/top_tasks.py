@@ -173,8 +173,8 @@ def _numbers(host: Host, path: str, count: int) -> tuple[float, ...] | None:
     return found if len(found) == count else None
 
 
-def look_and(host: Host, stats: ProcessStats, before: ProcessLook | None,
-             beside: Callable[[Mapping[int, ProcessStat], int], T]) -> Callable[[], tuple[ProcessLook, T]]:
+def make_poll(host: Host, stats: ProcessStats, before: ProcessLook | None,
+              beside: Callable[[Mapping[int, ProcessStat], int], T]) -> Callable[[], tuple[ProcessLook, T]]:
     """Make a call that reads and evaluates all processes, and passes them on; the time of both counts.
 
     Args:

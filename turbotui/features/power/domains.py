@@ -28,7 +28,7 @@ LEFT = WORD + NUMBER + 2
 """Characters before a bar or a spark."""
 
 
-def fine_top(peak: float) -> float:
+def scale_end(peak: float) -> float:
     """Return the end of a scale: fine steps keep a limit in the upper half, coarse ones keep the scale stable."""
     if peak <= 0:
         return 1.0
@@ -167,7 +167,7 @@ def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int) -> list
     peaks = [source.history.peak(name, Scope.PACKAGE) or 0.0 for name in ("PkgWatt", "RAMWatt")]
     kept = [value for layer in layers for value in layer.past if not math.isnan(value)]
     most = max(sum(layer.watts or 0.0 for layer in layers), sum(peaks), *kept)
-    top = fine_top(max(most, limit or 0.0))
+    top = scale_end(max(most, limit or 0.0))
     room = max(1, width - LEFT)
     past = min(HISTORY, max(1, room - room // 3 - 1))
     return [

@@ -13,7 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.power.balance import Balance, PlatformFigure
 from turbotui.features.power.composed import elsewhere_target, platform_target
 from turbotui.features.power.consumers import BalanceRole, Consumer
-from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, difference, fine_top, newest
+from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, difference, newest, scale_end
 from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.meters import PowerMeter, meters_of
 from turbotui.quantities.scope import SYSTEM_ROW
@@ -72,7 +72,7 @@ def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: in
     if balance.total is None:
         return None
     meters = meters_of(source.frame.capabilities.signals)
-    top = fine_top(max([balance.total, *(value for part in parts for value in part.past if not math.isnan(value))]))
+    top = scale_end(max([balance.total, *(value for part in parts for value in part.past if not math.isnan(value))]))
     lines = [_whole_bar(source, parts, balance, width), *_rows(source, parts, balance, top, width),
              *_beside(source, balance, meters, width)]
     for text in balance.contradictions:
@@ -257,7 +257,7 @@ def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) ->
     told = [not math.isnan(value) for value in kept[-1]]  # the watts elsewhere, if known
     pasts = [[0.0 if math.isnan(value) or not told[at] else value for at, value in enumerate(past)] for past in kept]
     totals = [sum(values) for values in zip(*pasts, strict=True)]
-    top = fine_top(max([*totals, balance.total or 0.0]))
+    top = scale_end(max([*totals, balance.total or 0.0]))
     label = f"{top:,.0f} W "
     room = width - len(label) - 1
     each = max(1, room // HISTORY)

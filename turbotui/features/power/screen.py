@@ -11,7 +11,7 @@ from textual.widget import Widget
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.graph import Explain, Graph
-from turbotui.app.one_cell import FrameCell, cell_said
+from turbotui.app.one_cell import FrameCell, cell_in_words
 from turbotui.app.searching import SearchScreen, next_match
 from turbotui.app.watch import Watch
 from turbotui.diagnosis import limits
@@ -185,7 +185,7 @@ class PowerScreen(SearchScreen):
     def copied(self) -> str:
         """See `WatchScreen.copied`."""
         frame, target = self.watch_state.frame, self._grid.target
-        return "" if frame is None or target is None else cell_said(frame, *target)
+        return "" if frame is None or target is None else cell_in_words(frame, *target)
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """See `SearchScreen.find`: a number by its name, its package, or the words on its line."""

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.app.dashboard import TurbotuiApp  # noqa: PLC0415 - as above
     from turbotui.app.past import TimeCursor  # noqa: PLC0415 - as above
     from turbotui.app.player import SPEEDS, Player  # noqa: PLC0415 - as above
-    from turbotui.app.running import collect, run_app, settle  # noqa: PLC0415 - as above
+    from turbotui.app.running import collect_garbage, freeze_objects, run_app  # noqa: PLC0415 - as above
     from turbotui.app.settings import read_settings  # noqa: PLC0415 - as above
     from turbotui.features.replay.journal_past import JournalPast  # noqa: PLC0415 - as above
     from turbotui.features.replay.session import RecordedSession  # noqa: PLC0415 - as above
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         interval = (past.times[1] - first) / NS if len(past.times) > 1 else 1.0
         session = RecordedSession(journal, interval)
         app = TurbotuiApp(session, abilities=abilities, theme=arguments.theme, screen="overview", player=player,
-                          settings=read_settings(os.environ), on_shown=settle, on_rest=collect)
+                          settings=read_settings(os.environ), on_shown=freeze_objects, on_rest=collect_garbage)
         status = run_app(app, session.stop, lambda: None)
     for missing in journal.missing:
         print(f"turbotui: {missing.text}", file=sys.stderr)

@@ -237,14 +237,14 @@ class DashboardServer(Server):
             await tab.start(_number(request.query.get("width"), 80), _number(request.query.get("height"), 24))
             async for message in connection:
                 if message.type == WSMsgType.TEXT:
-                    await _handle_message(tab, connection, _said(message.data))
+                    await _handle_message(tab, connection, _in_words(message.data))
         finally:
             self._tabs.discard(request.protocol)
             await tab.stop()
         return connection
 
 
-def _said(text: str) -> object:
+def _in_words(text: str) -> object:
     """What a page sent as JSON; None for what is none."""
     try:
         return json.loads(text)

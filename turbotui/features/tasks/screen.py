@@ -325,7 +325,7 @@ class TasksScreen(WatchingScreen):
             self.notice("No command line fits a row of several processes: t changes what rows are")
             return
 
-        show_command_lines(self, _said(inputs), lines)
+        show_command_lines(self, _in_words(inputs), lines)
 
     def action_point(self) -> None:
         """Light the CPUs on which the task under the cursor ran, on the map and in the tables of CPUs."""
@@ -364,7 +364,7 @@ class TasksScreen(WatchingScreen):
         return [*super().flags(), *([] if cpu is None else [f"only what ran on CPU {cpu}: Esc returns"])]
 
 
-def _said(inputs: TaskInputs) -> str:
+def _in_words(inputs: TaskInputs) -> str:
     """Describe a task in words."""
     row = inputs.row
     return f"{row.name or '(no name)'}{'' if row.pid is None else f' ({row.pid})'}"

@@ -41,14 +41,14 @@ def _words(row: TaskRow) -> str:
     return f"{row.application} {row.pid} {row.tid} {row.name}"
 
 
-def _said(row: TaskRow) -> str:
+def _in_words(row: TaskRow) -> str:
     parts = [row.application, row.name or "(no name)", "" if row.pid is None else f"PID {row.pid}",
              "" if row.tid is None else f"TID {row.tid}", "" if row.threads == 1 else f"{row.threads} threads"]
     return " · ".join(part for part in parts if part)
 
 
 NAMING: Final = Naming[TaskInputs](lambda inputs: inputs.row.key, lambda inputs: _words(inputs.row),
-                                   lambda inputs: _said(inputs.row))
+                                   lambda inputs: _in_words(inputs.row))
 
 
 class TaskContent(RowContent[TaskInputs]):
@@ -84,7 +84,7 @@ class TaskContent(RowContent[TaskInputs]):
     def name(self, column: TaskColumn, row: Hashable) -> str:
         """See `Content.name`."""
         lane = self._lane(row)
-        return super().name(column, row) if lane is None else _said(lane.row)
+        return super().name(column, row) if lane is None else _in_words(lane.row)
 
 
 def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:

@@ -9,7 +9,7 @@ from typing import Final, Protocol, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
-from turbotui.events.leaders import led
+from turbotui.events.leaders import leader_first
 from turbotui.features.topdown.engine import EventGroup
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
@@ -112,7 +112,7 @@ def encoded_events(machine: Machine, group: EventGroup) -> NamedEvents | Unavail
     except EventError as error:
         return Unavailable(Reason.NO_HARDWARE, f"{group.request.text}: {error}")
     said = {id(event): names[text] for text, event in members}
-    return [(said.get(id(event), ""), event) for event in led([event for _text, event in members])]
+    return [(said.get(id(event), ""), event) for event in leader_first([event for _text, event in members])]
 
 
 def open_parts(host: Host, events: NamedEvents, tid: int, first: int, flags: int) -> list[OpenPart]:

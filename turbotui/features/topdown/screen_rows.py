@@ -86,13 +86,13 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
             why = row.refused if first is None else row.why(first.id)
             return wrapped(f"{row.place.label}: {'' if why is None else why.sentence()}", width, StyleRole.DIM)
         return [
-            [(f" {row.place.label} · ", StyleRole.PLAIN), (f"{hottest.words.title} {_said(row, hottest)}",
+            [(f" {row.place.label} · ", StyleRole.PLAIN), (f"{hottest.words.title} {_in_words(row, hottest)}",
                                                           StyleRole.SUMMARY), (f"  {key(hottest)}", StyleRole.KEY)],
             *_words(hottest, width),
         ]
     lines: list[list[TextSegment]] = [[(f" {row.place.label}", StyleRole.PLAIN)]]
     for one in path:
-        lines[0] += [(" › ", StyleRole.DIM), (f"{one.words.title} {_said(row, one)}", StyleRole.SUMMARY)]
+        lines[0] += [(" › ", StyleRole.DIM), (f"{one.words.title} {_in_words(row, one)}", StyleRole.SUMMARY)]
     lines += _words(node, width)
     below = sorted(row.nodes(node.id), key=lambda one: -(row.percent(one.id) or 0.0))
     if not below:
@@ -115,7 +115,7 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
     return lines
 
 
-def _said(row: TopdownRow, node: Node) -> str:
+def _in_words(row: TopdownRow, node: Node) -> str:
     value = row.percent(node.id)
     return UNKNOWN if value is None else f"{value:.1f} %"
 

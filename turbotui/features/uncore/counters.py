@@ -9,9 +9,9 @@ from typing import ClassVar, Final
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.perf_encoder import PerfEncoder
-from turbotui.events.uncore.corrections import right_scale
+from turbotui.events.uncore.corrections import corrected_scale
 from turbotui.events.uncore.discovery import UncoreUnit
-from turbotui.events.uncore.fields import settings_said
+from turbotui.events.uncore.fields import settings_in_words
 from turbotui.events.uncore.unapplied import unapplied
 from turbotui.features.uncore.kinds import Row, UncoreUnits, find_kinds, raw_metric, typed_metric
 from turbotui.features.uncore.memory_peak import MemoryPeak
@@ -151,10 +151,10 @@ class UncoreCounters:
         """Return the filters of a PMU that are not at their defaults."""
         return self._settings.get(pmu, {})
 
-    def filters_said(self, units: UncoreUnits, row: Row) -> str:
+    def filters_in_words(self, units: UncoreUnits, row: Row) -> str:
         """Describe what a row's filters leave out; "" if the row counts everything."""
         if not row.is_sum:
-            return settings_said(units.pmu, self.settings(row.units[0].pmu.name))
+            return settings_in_words(units.pmu, self.settings(row.units[0].pmu.name))
         filtered = sum(bool(self.settings(unit.pmu.name)) for unit in row.units)
         return f"{filtered} of {len(row.units)} filtered" if filtered else ""
 
@@ -228,7 +228,7 @@ class UncoreCounters:
         encoded = self.encoded(unit, event)
         if isinstance(encoded, str):
             return 1.0
-        return right_scale(unit.pmu.name, encoded.unit, encoded.scale, self._model)
+        return corrected_scale(unit.pmu.name, encoded.unit, encoded.scale, self._model)
 
     # Values of a frame
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from turbotui.events.uncore.discovery import UNKNOWN, UncoreUnit
-from turbotui.events.uncore.fields import fields_of, settings_said
+from turbotui.events.uncore.fields import fields_of, settings_in_words
 from turbotui.features.uncore.counters import Reading, UncoreCounters
 from turbotui.features.uncore.kinds import TRAFFIC, Row, UncoreUnits
 from turbotui.features.uncore.ports import PORTS_UNKNOWN, PortMap
@@ -126,7 +126,7 @@ def _unit(counters: UncoreCounters, unit: UncoreUnit, unset: str) -> tuple[str, 
         lines.append(", ".join(facts))
     settings = counters.settings(unit.pmu.name)
     if settings:
-        lines.append(f"filters: {settings_said(unit.pmu, settings)}")
+        lines.append(f"filters: {settings_in_words(unit.pmu, settings)}")
     elif fields_of(unit.pmu):
         lines.append(unset)
     return tuple(lines)

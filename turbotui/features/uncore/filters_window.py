@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from turbotui.app.list_window import ListWindow, SearchField
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.events.uncore.fields import Field, fields_of, read_value, settings_said
+from turbotui.events.uncore.fields import Field, fields_of, read_value, settings_in_words
 from turbotui.events.uncore.filters import bdf_value, check
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.kinds import Row, UncoreUnits
@@ -233,7 +233,7 @@ class FilterForm(ListWindow):
             self.say(f"! {error} Not taken yet: the counters go on as before.")
             self.fill()
             return
-        words = settings_said(self._units.pmu, self._draft)
+        words = settings_in_words(self._units.pmu, self._draft)
         one = len(self._pmus) == 1
         whom = self._pmus[0] if one else f"all {len(self._pmus)} {self._units.kind.title} units"
         self._counters.set_filters(self._pmus, self._draft)

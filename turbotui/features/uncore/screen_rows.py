@@ -53,7 +53,7 @@ def content_of(table: UncoreTable) -> RowContent[Row]:
 
     def said(row: Row) -> str:
         name = f"{len(row.units)} x {table.units.kind.title}" if row.is_sum else row.units[0].pmu.name
-        return " · ".join(filter(None, (name, row.label, table.counters.filters_said(table.units, row))))
+        return " · ".join(filter(None, (name, row.label, table.counters.filters_in_words(table.units, row))))
 
     def words(row: Row) -> str:
         texts = (str(column.compute(row)) for column in table.columns if column.decimals < 0)
@@ -148,7 +148,7 @@ class UnitPainter(RowPainter[Row]):
         if row is None or not self.fixed or not isinstance(whole, UncoreTable):
             return super().ids(content, line)
         mark = " " if line.open is None else OPEN if line.open else FOLDED
-        label = row.label + (FILTERED if whole.counters.filters_said(whole.units, row) else "")
+        label = row.label + (FILTERED if whole.counters.filters_in_words(whole.units, row) else "")
         tag = "•" if line.row in self.view.tags else " "
         room = self.label_width - 2
         return [(tag, StyleRole.TAGGED), (mark, StyleRole.DIM), (cut(f" {label}", room).ljust(room),

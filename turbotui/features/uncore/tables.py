@@ -154,7 +154,7 @@ class _Filters:
     units: UncoreUnits
 
     def __call__(self, row: Row) -> str:
-        return self.counters.filters_said(self.units, row)
+        return self.counters.filters_in_words(self.units, row)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ _PATIENCE: Final = 0.1  # seconds in which a thread that does nothing ends, even
 _LOOK: Final = 0.0002  # seconds; short, because the start of `tasks` waits for it
 
 
-def last_counts_come(host: Host, cpu: int) -> bool:
+def reports_last_counts(host: Host, cpu: int) -> bool:
     """Test with a thread of this process whether an ending thread's last counts arrive.
 
     Args:

@@ -23,7 +23,7 @@ from turbotui.machine.perf_groups import close_all, open_group
 from turbotui.machine.perf_records import SAMPLE_TYPE, ReadFormat, SampleType
 from turbotui.machine.perf_ring import SET_OUTPUT
 from turbotui.machine.tasks.clock_throttle import POLL_NS
-from turbotui.machine.tasks.last_counts import last_counts_come
+from turbotui.machine.tasks.last_counts import reports_last_counts
 
 LONGEST_NS: Final = 50_000_000
 """The longest run time without a sample (Antao et al., docs/specs/carm.md 2)."""
@@ -109,7 +109,7 @@ class TaskSampling:
         read_format: the read format of every counter; has LOST if the kernel supports it (6.0).
         counters: the counters in addition to switches and run time, in the order of their values.
         kinds: the type of each CPU's core PMU, on machines with several; generic events are opened on that PMU.
-        last: whether the kernel reports the counts of a thread when it ends (`ends.last_counts_come`).
+        last: whether the kernel reports the counts of a thread when it ends (`last_counts.reports_last_counts`).
         user_only: whether counts exclude the kernel because of missing rights.
     """
 
@@ -300,7 +300,7 @@ def choose(host: Host, cpu: int, wanted: Sequence[TaskCounter], *, whole_cpus: b
             if error is None and when is ends:
                 return choice  # its counts would belong to no thread
             if error is None:
-                last = mode is Mode.INHERITED and last_counts_come(host, cpu)
+                last = mode is Mode.INHERITED and reports_last_counts(host, cpu)
                 return with_wanted(host, replace(choice, last=last), cpu, wanted, target)
             refused = error
     raise refused

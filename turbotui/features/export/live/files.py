@@ -43,7 +43,7 @@ class DashboardPanel:
 
 
 def _rate(metric: str) -> str:
-    return rules.risen(f"turbotui_{metric}_total", _WINDOW)
+    return rules.counter_rate(f"turbotui_{metric}_total", _WINDOW)
 
 
 def _over_time(metric: str, level: str = "machine") -> str:

@@ -55,14 +55,14 @@ class PromAlertRule:
     description: str
 
 
-def risen(metric: str, window: str = WINDOW) -> str:
+def counter_rate(metric: str, window: str = WINDOW) -> str:
     """Return the rate of a counter in PromQL."""
     return f"rate({metric}[{window}])"
 
 
 def busy_ratio(level: str = "machine", window: str = WINDOW) -> str:
     """Return the busy share of CPUs: by MPERF, else by /proc/stat."""
-    mperf, tsc = (risen(f"turbotui_{level}_{name}_cycles_total", window) for name in ("mperf", "tsc"))
+    mperf, tsc = (counter_rate(f"turbotui_{level}_{name}_cycles_total", window) for name in ("mperf", "tsc"))
     kernel = over_time(f"turbotui_{level}_busy_seconds_total", level, window)
     return f"{mperf} / {tsc} or {kernel} / turbotui_{level}_cpus"
 
@@ -70,26 +70,28 @@ def busy_ratio(level: str = "machine", window: str = WINDOW) -> str:
 def busy_hertz(level: str = "machine", window: str = WINDOW) -> str:
     """Return the mean clock while not idle: by APERF and MPERF, else by perf's cycles."""
     aperf, mperf, cycles = (
-        risen(f"turbotui_{level}_{name}_cycles_total", window) for name in ("aperf", "mperf", "core"))
+        counter_rate(f"turbotui_{level}_{name}_cycles_total", window) for name in ("aperf", "mperf", "core"))
     base = f"{over_time(f'turbotui_{level}_tsc_cycles_total', level, window)} / turbotui_{level}_cpus"
-    busy = risen(f"turbotui_{level}_busy_seconds_total", window)
+    busy = counter_rate(f"turbotui_{level}_busy_seconds_total", window)
     return f"{aperf} / {mperf} * ({base}) or {cycles} / {busy}"
 
 
 def over_time(metric: str, level: str = "machine", window: str = WINDOW) -> str:
     """Return a counter's rate over the collector's counted time, which turns joules into watts."""
     matching = "/" if level == "machine" else f"/ ignoring({level}) group_left()"
-    return f"{risen(metric, window)} {matching} {risen(_TIME, window)}"
+    return f"{counter_rate(metric, window)} {matching} {counter_rate(_TIME, window)}"
 
 
 RECORDING: Final = (
     RecordingRule("instance:turbotui_busy:ratio", busy_ratio(), "Busy%, 0 to 1"),
     RecordingRule("instance:turbotui_busy:hertz", busy_hertz(), "Bzy_MHz, in Hz"),
     RecordingRule("instance:turbotui_performance:ratio",
-                  f"{risen('turbotui_machine_aperf_cycles_total')} / {risen('turbotui_machine_mperf_cycles_total')}",
+                  f"{counter_rate('turbotui_machine_aperf_cycles_total')} / "
+                  f"{counter_rate('turbotui_machine_mperf_cycles_total')}",
                   "Clock while not idle over the base clock: above 1 is turbo"),
     RecordingRule("instance:turbotui_instructions_per_cycle:ratio",
-                  f"{risen('turbotui_machine_instructions_total')} / {risen('turbotui_machine_core_cycles_total')}",
+                  f"{counter_rate('turbotui_machine_instructions_total')} / "
+                  f"{counter_rate('turbotui_machine_core_cycles_total')}",
                   "Instructions per cycle"),
     RecordingRule("instance:turbotui_package_energy:watts", over_time("turbotui_machine_package_energy_joules_total"),
                   "Watts of all packages"),
@@ -100,8 +102,9 @@ RECORDING: Final = (
     RecordingRule("instance:turbotui_platform_energy:watts", over_time("turbotui_machine_platform_energy_joules_total"),
                   "Watts of the platform"),
     RecordingRule("instance:turbotui_instruction_energy:joules",
-                  f"{risen('turbotui_machine_package_energy_joules_total')} / "
-                  f"{risen('turbotui_machine_instructions_total')}", "Joules of the packages for an instruction"),
+                  f"{counter_rate('turbotui_machine_package_energy_joules_total')} / "
+                  f"{counter_rate('turbotui_machine_instructions_total')}",
+                  "Joules of the packages for an instruction"),
     RecordingRule("instance:turbotui_heat_throttled:ratio",
                   f"{over_time('turbotui_machine_heat_throttled_seconds_total')} / turbotui_machine_packages",
                   "Share of the time that packages were throttled for heat"),
