@@ -17,7 +17,18 @@ from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.pmus import parse_format
 from turbotui.machine.topology_sysfs import cpuinfo_blocks
 from turbotui.quantities.added import AddError, parse_added
-from turbotui.quantities.plain_numbers import decimal_number, whole_number
+from turbotui.quantities.plain_numbers import (
+    decimal,
+    decimal_number,
+    hexadecimal,
+    integer,
+    integer_of_c,
+    integer_or_none,
+    numbers_among,
+    numbers_by_name,
+    whole_number,
+    whole_numbers,
+)
 from turbotui.sampling.limits import LONGEST_INTERVAL
 
 ENDLESS = "9" * 5000  # more digits than Python's int takes
@@ -76,3 +87,25 @@ def test_endless_digits_are_no_fault_of_ours() -> None:
         parse_added(f"msr{ENDLESS}")
     assert parse_format("event", f"config:0-{ENDLESS}") is None
     assert cpuinfo_blocks(f"processor : {ENDLESS}\nmodel : 1\nprocessor : 1\nmodel : 2\n") == {1: {"model": "2"}}
+
+
+def test_a_number_of_a_file_has_64_bits_at_most() -> None:
+    assert [integer(text) for text in ("12", b" -5\n", "18446744073709551615", b"-9223372036854775808")] == [
+        12, -5, (1 << 64) - 1, -(1 << 63)]
+    others = ("", "-", "--1", "+5", "1_0", "1 2", "\u0663", b"\xd9\xa3", b"1_0", "nan", "1.0", f"{1 << 64}",
+              f"-{(1 << 63) + 1}", "9" * 400, ENDLESS, None)
+    assert {integer_or_none(text) for text in others} == {None}
+    assert [hexadecimal(text) for text in ("ff", "0xFF\n", b"0" * 30 + b"1", "f" * 16)] == [255, 255, 1, (1 << 64) - 1]
+    assert [integer_of_c(text) for text in ("0x10", "16")] == [16, 16]
+    for parse, text in ((hexadecimal, "1_0"), (hexadecimal, "-1"), (hexadecimal, "f" * 17), (hexadecimal, ""),
+                        (integer_of_c, "010x"), (decimal, "nan"), (decimal, "1e999"), (decimal, "1_0")):
+        with pytest.raises(ValueError, match="is no"):
+            parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1_0", "\u0663", "+5", "-5", "1" * 25], ids=lambda text: text[:5])
+def test_several_numbers_are_as_good_as_one(text: str) -> None:
+    assert whole_numbers(["1", text, f"{1 << 63}"]) == [1, None, 1 << 63]
+    assert whole_numbers(["1", "20"]) == [1, 20]
+    assert numbers_among(["1", text, "3"]) == (1, 3)
+    assert numbers_by_name([("a", "1"), ("b", text)]) == {"a": 1}

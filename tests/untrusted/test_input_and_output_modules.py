@@ -10,6 +10,7 @@ PACKAGE = Path(__file__).parents[2] / "turbotui"
 
 TEXT_COMES_IN = {
     "untrusted.py": "makes text visible, and JSON strings of it",
+    "quantities/plain_numbers.py": "digits, of which it makes numbers",
     "quantities/facts.py": "reads the tables that come with turbotui",
     "events/set_files.py": "reads the event sets that come with turbotui",
     "features/topdown/trees.py": "reads the trees that come with turbotui",

@@ -8,6 +8,7 @@ from turbotui.app.prompt import Prompt
 from turbotui.app.sessions import WatchedSession
 from turbotui.errors import UsageError
 from turbotui.quantities.columns import ShownAs
+from turbotui.quantities.plain_numbers import decimal
 from turbotui.quantities.units import Unit, parse_celsius
 
 
@@ -89,7 +90,7 @@ def _parsed(session: WatchedSession, text: str) -> int:
     if shown is None:
         return parse_celsius(text)
     try:
-        celsius = round(shown.back(float(text)))
+        celsius = round(shown.back(decimal(text)))
     except (ValueError, OverflowError):
         celsius = 0
     if celsius <= 0:

@@ -14,6 +14,7 @@ from turbotui.diagnosis.rules import RankedBy
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.group_names import CGROUP, UNIT, group_name
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
+from turbotui.quantities.plain_numbers import numbers_among
 from turbotui.untrusted import one_line
 
 _IS_ID: Final = re.compile("[0-9a-f]{32,}")
@@ -160,7 +161,7 @@ class TaskLook:
     def _read(self, folder: str) -> Iterable[tuple[int, ProcessStat]]:
         """The counts of the threads below a folder."""
         try:
-            tids = [int(name) for name in self._host.list_dir(folder) if name.isdigit()]
+            tids = numbers_among(self._host.list_dir(folder))
         except HostError:
             return
         for tid in tids:
@@ -199,7 +200,7 @@ class TaskLook:
     def _sum(self, path: str, counts: re.Pattern[str]) -> int | None:
         """The sum of some counts in a file of a process; None where it cannot be read: it has ended, or is not ours."""
         try:
-            return sum(map(int, counts.findall(self._host.read_text(path))))
+            return sum(numbers_among(counts.findall(self._host.read_text(path))))
         except HostError:
             return None
 

@@ -18,6 +18,7 @@ from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host
 from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus, read_pmu
 from turbotui.machine.small_files import line_of
+from turbotui.quantities.plain_numbers import whole_number
 
 # A number at the end distinguishes instances. A hexadecimal one needs three digits: "_e" at a word's end is no number.
 INSTANCE = re.compile(r"_?(?:\d+|[0-9a-f]{3,})", re.ASCII)
@@ -171,7 +172,8 @@ class Devices:
             return core[0] if len(core) == 1 else None
         if self._types is None:
             texts = {name: line_of(self.host, f"{DEVICES}/{name}/type") for name in self.names}
-            self._types = {int(text): name for name, text in texts.items() if text.isdecimal()}
+            numbers = {name: whole_number(text) for name, text in texts.items()}
+            self._types = {number: name for name, number in numbers.items() if number is not None}
         return self.exactly(self._types[kind]) if kind in self._types else None
 
     def covered(self, pmu: Pmu) -> tuple[int, ...]:
@@ -189,8 +191,8 @@ class Devices:
         if pmu is None:
             return 0
         if pmu.name not in self._precise:
-            text = line_of(self.host, f"{DEVICES}/{pmu.name}/caps/max_precise")
-            self._precise[pmu.name] = min(int(text), 3) if text.isdecimal() else 0
+            most = whole_number(line_of(self.host, f"{DEVICES}/{pmu.name}/caps/max_precise"))
+            self._precise[pmu.name] = min(most or 0, 3)
         return self._precise[pmu.name]
 
 

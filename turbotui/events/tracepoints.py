@@ -9,6 +9,7 @@ from dataclasses import field
 from turbotui.dataclass import dataclass
 from turbotui.events.errors import TracepointError, nearest
 from turbotui.machine.host import Host, HostError
+from turbotui.quantities.plain_numbers import whole_number
 
 _ROOTS = ("/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events")
 _VENDORS = re.compile(r"[A-Z][A-Z0-9_]+:[A-Z][A-Z0-9_]+", re.ASCII)
@@ -84,7 +85,7 @@ class Tracepoints:
             text = self.host.read_text(f"{self._root}/{system}/{name}/id").strip()
         except HostError:
             return None
-        return int(text) if text.isdecimal() else None
+        return whole_number(text)
 
 
 def _vendors_spelling(written: str) -> TracepointError:

@@ -9,6 +9,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import names_in
+from turbotui.quantities.plain_numbers import integer
 
 _CPUS: Final = "/sys/devices/system/cpu"
 _SIZE = re.compile(r"(\d+)([KMG]?)\Z")
@@ -41,7 +42,7 @@ def _cache(host: Host, path: str, cpu: int) -> Cache | None:
     try:
         if host.read_text(f"{path}/type").strip() == "Instruction":
             return None
-        level = int(host.read_text(f"{path}/level"))
+        level = integer(host.read_text(f"{path}/level"))
         size = parse_size(host.read_text(f"{path}/size"))
     except (HostError, ValueError):
         return None
@@ -59,6 +60,6 @@ def parse_size(text: str) -> int:
         ValueError: not a size, or zero.
     """
     found = _SIZE.match(text.strip())
-    if found is None or int(found[1]) == 0:
-        raise ValueError(f"{text.strip()!r} is not a cache size")
-    return int(found[1]) * _SCALES[found[2]]
+    if found is None or (number := integer(found[1])) == 0:
+        raise ValueError(f"{text.strip()[:40]!r} is not a cache size")
+    return number * _SCALES[found[2]]

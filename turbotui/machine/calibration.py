@@ -15,6 +15,7 @@ from turbotui.machine.perf_errors import Circumstances, explain_cpuid_open, expl
 from turbotui.machine.platform_features import SILVERMONT_MHZ, PackageLimit, RaplRegister
 from turbotui.machine.reading import Leaf, cpuid_of
 from turbotui.machine.registers import invented, invents_zeros, read_once
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 # Intel SDM vol. 4: MSR_PLATFORM_INFO, MSR_PKG_CST_CONFIG_CONTROL, MSR_TEMPERATURE_TARGET, MSR_FSB_FREQ (bus clock of
@@ -216,7 +217,7 @@ def _base_by_cpufreq(machine: Machine, _facts: Circumstances) -> Constant:
     kinds = {machine.topology.places[cpu].core_type: cpu for cpu in reversed(machine.topology.cpus)}
     for cpu in kinds.values():
         try:
-            found.add(int(machine.host.read_text(path.format(cpu=cpu))))
+            found.add(integer(machine.host.read_text(path.format(cpu=cpu))))
         except HostError as error:
             return Unavailable(Reason.NO_DRIVER, f"{path.format(cpu=cpu)}: {error.name}")
         except ValueError:

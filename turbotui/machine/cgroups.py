@@ -17,6 +17,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import text_of
+from turbotui.quantities.plain_numbers import integer, numbers_by_name
 
 MOUNTS: Final = "/proc/self/mountinfo"
 OWN: Final = "/proc/self/cgroup"
@@ -188,10 +189,8 @@ def cpu_use(host: Host, tree: Hierarchy, directory: str, accounting: Hierarchy |
 
 def stalls(host: Host, directory: str) -> Mapping[str, int]:
     """Microseconds for which tasks of a version 2 group waited, by file and line; empty if unknown."""
-    return {
-        f"{name}.{line}": int(total)
-        for name in _PRESSURES for line, total in _TOTAL.findall(text_of(host, f"{directory}/{name}.pressure"))
-    }
+    return numbers_by_name((f"{name}.{line}", total) for name in _PRESSURES
+                         for line, total in _TOTAL.findall(text_of(host, f"{directory}/{name}.pressure")))
 
 
 def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
@@ -253,7 +252,7 @@ def _has_none_below(host: Host, tree: Hierarchy, directory: str) -> bool:
 
 def _whole(text: str) -> int | None:
     try:
-        return int(text)
+        return integer(text)
     except ValueError:
         return None
 
@@ -261,7 +260,7 @@ def _whole(text: str) -> int | None:
 def _numbers(host: Host, path: str) -> Mapping[str, int]:
     """Lines of a name and a number."""
     words = (line.split(" ") for line in text_of(host, path).split("\n"))
-    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdecimal()}
+    return numbers_by_name((pair[0], pair[1]) for pair in words if len(pair) == 2)
 
 
 def _quota(host: Host, path: str) -> float | None:
@@ -269,7 +268,7 @@ def _quota(host: Host, path: str) -> float | None:
     words = text_of(host, path).split()
     if len(words) != 2 or not all(word.isdecimal() for word in words) or words[1] == "0":
         return None
-    return int(words[0]) / int(words[1])
+    return integer(words[0]) / integer(words[1])
 
 
 def _times(value: int | None, factor: int) -> int | None:

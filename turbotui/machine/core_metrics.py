@@ -13,6 +13,7 @@ from turbotui.machine.platforms import processor_of
 from turbotui.machine.pmus import Pmu, read_pmu
 from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, without_half
 from turbotui.quantities.metric_table import definition
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.roofline import VECTOR_UNIT
 
 _HYBRID_E: Final = ("cpu_atom", "cpu_lowpower")
@@ -63,7 +64,7 @@ def core_types_of(machine: Machine) -> Iterator[CountedCoreType]:
 def vector_bits(host: Host) -> int:
     """Return the bits of a scalable vector, by which Arm's SCALE events count; 128 without such vectors."""
     try:
-        return 8 * int(host.read_text(_VECTOR_LENGTH))
+        return 8 * integer(host.read_text(_VECTOR_LENGTH))
     except (HostError, ValueError):
         return VECTOR_UNIT
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
+from turbotui.quantities.plain_numbers import whole_number
 
 _PATH: Final = "/proc/stat"
 _IDLE: Final = (3, 4)  # idle and iowait
@@ -38,11 +39,12 @@ def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:
     found = {}
     for line in text.splitlines():
         word, _, rest = line.partition(" ")
-        if not word.startswith("cpu") or not word[3:].isdecimal():
+        cpu = whole_number(word[3:]) if word.startswith("cpu") else None
+        if cpu is None:
             continue
-        ticks = [int(part) for part in rest.split()[:_FIELDS] if part.isdecimal()]
+        ticks = [number for part in rest.split()[:_FIELDS] if (number := whole_number(part)) is not None]
         if len(ticks) == _FIELDS:  # kernels before 2.6.11 have no steal time
-            found[int(word[3:])] = CpuTicks(sum(ticks), sum(ticks[at] for at in _IDLE), ticks[_STEAL])
+            found[cpu] = CpuTicks(sum(ticks), sum(ticks[at] for at in _IDLE), ticks[_STEAL])
     return found
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from turbotui.errors import UsageError
-from turbotui.quantities.plain_numbers import whole_number
+from turbotui.quantities.plain_numbers import hexadecimal, integer, whole_number
 
 MAX_CPUS = 8192
 """turbostat's bound on numbers in --cpu (docs/specs/turbostat.md 1.5), and the kernel's largest NR_CPUS on x86."""
@@ -36,8 +36,8 @@ def parse_cpulist(text: str) -> frozenset[int]:
         found = _KERNEL_ITEM.match(item.strip())
         if found is None:
             raise ValueError(f"{item!r} is not a CPU or a range in the CPU list {stripped[:80]!r}")
-        first = int(found[1])
-        last = first if found[2] is None else int(found[2])
+        first = integer(found[1])
+        last = first if found[2] is None else integer(found[2])
         if last >= MOST_CPUS:
             raise ValueError(f"{item!r} is beyond any CPU in the CPU list {stripped[:80]!r}")
         if last < first:
@@ -45,7 +45,7 @@ def parse_cpulist(text: str) -> frozenset[int]:
         if found[3] is None:
             cpus.update(range(first, last + 1))
             continue
-        used, group = int(found[3]), int(found[4])
+        used, group = integer(found[3]), integer(found[4])
         if not 0 < used <= group:
             raise ValueError(f"{item!r} uses {used} of every {group} CPUs in the CPU list {stripped[:80]!r}")
         cpus.update(cpu for cpu in range(first, last + 1) if (cpu - first) % group < used)
@@ -82,7 +82,7 @@ def parse_cpumask(text: str) -> frozenset[int]:
     for group in groups:
         if _MASK_GROUP.match(group) is None:
             raise ValueError(f"{group!r} is not a group of the CPU mask {stripped[:80]!r}")
-        bits = bits << 32 | int(group, 16)
+        bits = bits << 32 | hexadecimal(group)
     return _bits(bits)
 
 

@@ -10,6 +10,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.processors import arm_core, arm_implementer
 from turbotui.machine.small_files import line_of, text_of
+from turbotui.quantities.plain_numbers import decimal, integer_of_c
 from turbotui.untrusted import one_line
 
 AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
@@ -232,14 +233,14 @@ def _riscv(block: Mapping[str, str]) -> CpuModel:
 def _integer(text: str | None) -> int | None:
     """Parse a decimal or 0x number; None for other texts, such as old kernels' stepping "unknown"."""
     try:
-        return None if text is None else int(text, 0)
+        return None if text is None else integer_of_c(text)
     except ValueError:
         return None
 
 
 def _number(text: str | None) -> float | None:
     try:
-        return None if text is None else float(text)
+        return None if text is None else decimal(text)
     except ValueError:
         return None
 

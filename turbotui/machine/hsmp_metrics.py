@@ -15,6 +15,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
 from turbotui.machine.small_files import names_in
 from turbotui.quantities.facts import FactFile
+from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 METRICS: Final = FactFile("machine/data/hsmp_metrics.toml")
@@ -24,7 +25,7 @@ FILE: Final = "metrics_bin"
 _PLATFORM: Final = "/sys/devices/platform"
 _ACPI: Final = re.compile(r"AMDI0097:([0-9a-fA-F]{2})", re.ASCII)
 _LEGACY: Final = f"{_PLATFORM}/amd_hsmp"
-_SOCKET: Final = re.compile(r"socket(\d+)", re.ASCII)
+_SOCKET: Final = re.compile(r"socket([0-9]{1,9})", re.ASCII)
 PAGE: Final = 4096  # a read of the file must have room for the whole table
 _BYTES: Final = 4
 
@@ -67,9 +68,9 @@ def metric_fields() -> dict[str, MetricField]:
 
 def find_tables(host: Host) -> tuple[tuple[int, str], ...]:
     """Return the number of each socket with a table, and its file."""
-    found = [(int(match[1], 16), f"{_PLATFORM}/{name}") for name in names_in(host, _PLATFORM)
+    found = [(hexadecimal(match[1]), f"{_PLATFORM}/{name}") for name in names_in(host, _PLATFORM)
              if (match := _ACPI.fullmatch(name))]
-    found += [(int(match[1]), f"{_LEGACY}/{name}") for name in names_in(host, _LEGACY)
+    found += [(integer(match[1]), f"{_LEGACY}/{name}") for name in names_in(host, _LEGACY)
               if (match := _SOCKET.fullmatch(name))]
     return tuple(sorted((socket, f"{folder}/{FILE}") for socket, folder in found if FILE in names_in(host, folder)))
 

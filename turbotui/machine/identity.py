@@ -17,6 +17,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
+from turbotui.quantities.plain_numbers import hexadecimal, whole_number
 
 _SETGROUPS: Final[Mapping[tuple[str, int], int]] = {
     # (uname machine, pointer bytes): arch/*/entry/syscalls/syscall*.tbl; 159 is the generic table's number. libc's own
@@ -59,7 +60,7 @@ def invoking_user(environment: Mapping[str, str]) -> Person | None:
     This also works after root was given up for that user, whose home the environment may not name.
     """
     text = environment.get("SUDO_UID", "")
-    uid = int(text) if text.isascii() and text.isdecimal() else 0
+    uid = whole_number(text) or 0
     if not uid or os.geteuid() not in (0, uid):
         return None
     try:
@@ -183,6 +184,6 @@ def _held_capabilities() -> str:
                 sets = dict(line.split(":", 1) for line in file if line.startswith(("CapPrm:", "CapEff:", "CapAmb:")))
         except (FileNotFoundError, ProcessLookupError):  # the thread has ended
             continue
-        if any(int(value, 16) for value in sets.values()):
+        if any(hexadecimal(value) for value in sets.values()):
             found.append(f"thread {thread} has capabilities {sets['CapPrm'].strip()}")
     return ", ".join(found)

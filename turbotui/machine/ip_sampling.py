@@ -20,6 +20,7 @@ from turbotui.machine.ip_records import SAMPLE_TYPE, AddressSpaces, FileMapped, 
 from turbotui.machine.perf_abi import control
 from turbotui.machine.perf_records import RecordError
 from turbotui.machine.perf_ring import SET_OUTPUT, Ring, event_id
+from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.untrusted import one_line
 
 # bits of the flag word of struct perf_event_attr (include/uapi/linux/perf_event.h)
@@ -37,7 +38,8 @@ _MONOTONIC: Final = time.CLOCK_MONOTONIC
 _TIMES: Final = 1 << 0 | 1 << 1  # PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING
 _READING: Final = struct.Struct("=QQQ")  # the count and both times
 _EVERY: Final = -1  # perf_event_open(2): every process, or every CPU
-_CODE: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ..x. ([0-9a-f]+) [0-9a-f]+:[0-9a-f]+ ([0-9]+) *(.*)")
+_CODE: Final = re.compile(
+    r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) [0-9a-f]+:[0-9a-f]+ ([0-9]{1,19}) *(.*)")
 """A line of /proc/PID/maps that is executable (proc_pid_maps(5))."""
 
 
@@ -225,8 +227,8 @@ class IpSampler:
         for line in lines:
             found = _CODE.match(line)
             if found is not None:
-                start, end, offset = (int(found[at], 16) for at in (1, 2, 3))
-                yield FileMapped(0, pid, start, end - start, offset, int(found[4]), one_line(found[5]))
+                start, end, offset = (hexadecimal(found[at]) for at in (1, 2, 3))
+                yield FileMapped(0, pid, start, end - start, offset, integer(found[4]), one_line(found[5]))
 
     def _close(self) -> None:
         for ring in self._rings:

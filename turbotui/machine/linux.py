@@ -22,6 +22,7 @@ from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, P
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.suspend_clock import suspended_ns
 from turbotui.machine.usable_cpus import UsableCpus, read_or_empty
+from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.untrusted import decoded, in_cell, one_line, original, visible
 
 _CHUNK = 1 << 16
@@ -275,7 +276,7 @@ class LinuxHost:
         if self._live:
             capabilities = _effective_capabilities(read_or_empty("/proc/self/status"))
         try:
-            paranoid = int(self.read_text(_PARANOID))
+            paranoid = integer(self.read_text(_PARANOID))
         except (HostError, ValueError):
             paranoid = None
         return Privileges(
@@ -306,7 +307,7 @@ def _effective_capabilities(status: str) -> int:
     """Parse the CapEff line of /proc/PID/status, hexadecimal (proc(5))."""
     for line in status.splitlines():
         if line.startswith("CapEff:"):
-            return int(line.split()[1], 16)
+            return hexadecimal(line.split()[1])
     return 0
 
 

@@ -15,6 +15,7 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host
 from turbotui.machine.platforms import processor_of
 from turbotui.machine.processors import Processor
+from turbotui.quantities.plain_numbers import integer
 
 _BYTES: Final = 8  # a channel of 64 bits, also for LPDDR
 _SHEETS: Final[Mapping[str, str]] = {
@@ -60,5 +61,5 @@ def configured_memory(processor: Processor, source: str) -> FamilyMemory:
     kind, _, mts = modules.rpartition("-")
     if not (times and kind and channels.isdecimal() and mts.isdecimal()):
         raise InternalError(f'{processor.key}: memory is {processor.memory!r}, and has to be like "8 x DDR5-4800"')
-    count, rate = int(channels), int(mts)
+    count, rate = integer(channels), integer(mts)
     return FamilyMemory(f"{count} channels of {modules}", count, rate, count * _BYTES * rate * 1e6, source)

@@ -16,13 +16,13 @@ from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host
 from turbotui.machine.small_files import line_of, names_in
-from turbotui.quantities.plain_numbers import whole_number
+from turbotui.quantities.plain_numbers import decimal, integer, whole_number
 
 DEVICES = "/sys/bus/event_source/devices"
 
 _SIDE_FILES = (".unit", ".scale", ".per-pkg", ".snapshot")
 _WORDS = ("config", "config1", "config2", "config3", "config4")
-_FORMAT = re.compile(r"config(\d*):([0-9,\-\s]+)")
+_FORMAT = re.compile(r"config([0-9]{0,9}):([0-9,\-\s]+)")
 _HIGHEST_BIT = 63
 
 
@@ -160,7 +160,7 @@ def parse_format(name: str, text: str) -> TermFormat | None:
     match = _FORMAT.search(text)
     if match is None:
         return None
-    word = int(match.group(1) or "0")
+    word = integer(match.group(1) or "0")
     bits: set[int] = set()
     for part in match.group(2).replace(" ", "").split(","):
         first, _, last = part.strip().partition("-")
@@ -178,7 +178,7 @@ def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> P
     if f"{name}.scale" in listed:
         text = line_of(host, f"{folder}/{name}.scale")
         try:
-            scale = float(text)
+            scale = decimal(text)
         except ValueError:
             # an unreadable scale must not give a wrong number: NaN marks the event as unusable
             scale = float("nan")

@@ -11,6 +11,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.facts import FactFile
+from turbotui.quantities.plain_numbers import hexadecimal
 from turbotui.quantities.rows import WrongKindError, text
 
 INTEL: Final = FactFile("machine/data/intel.toml")
@@ -74,7 +75,7 @@ def amd_processor(vendor: str, family: int, model: int) -> Processor | None:
     for key in AMD.names():
         if key.startswith(start):
             first, _, last = key.removeprefix(start).partition("-")
-            if int(first, 16) <= model <= int(last, 16):
+            if hexadecimal(first) <= model <= hexadecimal(last):
                 return _found(AMD, key)
     return None
 

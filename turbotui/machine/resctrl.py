@@ -15,6 +15,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.cgroups import MOUNTS
 from turbotui.machine.host import Host
 from turbotui.machine.small_files import names_in, text_of
+from turbotui.quantities.plain_numbers import numbers_among
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 USUAL: Final = "/sys/fs/resctrl"
@@ -100,8 +101,7 @@ def resctrl_info(host: Host, top: str) -> ResctrlInfo:
             continue
         folder = f"{top}/info/{name}"
         events[found["resource"]] = tuple(text_of(host, f"{folder}/mon_features").split())
-        number = text_of(host, f"{folder}/num_rmids").strip()
-        rmids += [int(number)] if number.isdecimal() else []
+        rmids += numbers_among([text_of(host, f"{folder}/num_rmids").strip()])
     mode = re.search(r"\[(\w+)\]", text_of(host, f"{top}/info/L3_MON/mbm_assign_mode"))
     return ResctrlInfo(top, events, min(rmids, default=None), "" if mode is None else mode[1],
                        text_of(host, f"{top}/info/L3_MON/available_mbm_cntrs").strip())

@@ -23,6 +23,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.platforms import processor_of
 from turbotui.machine.reading import Leaf, cpuid_of
 from turbotui.machine.topology_sysfs import CPUS, CpuFacts, SysfsReader
+from turbotui.quantities.plain_numbers import hexadecimal, whole_number
 
 _P6, _LAKEFIELD = 6, 0x8A
 _OPEN: Final = frozenset({18, 19})
@@ -191,7 +192,7 @@ def _identity(read: SysfsReader, cpu: int, fact: CpuFacts) -> str:
         return fact.part
     text = read.text(f"{CPUS}/cpu{cpu}/regs/identification/midr_el1") or ""
     try:
-        midr = int(text, 16)
+        midr = hexadecimal(text)
     except ValueError:
         return ""
     return f"{midr >> 24 & 0xFF:#x} {midr >> 4 & 0xFFF:#x}"
@@ -228,9 +229,9 @@ def _cache_sizes(read: SysfsReader, cpu: int) -> tuple[int, ...]:
     found: dict[str, int] = {}
     for index in range(3):  # L1d, L1i, L2 come first (Documentation/ABI/testing/sysfs-devices-system-cpu)
         folder = f"{CPUS}/cpu{cpu}/cache/index{index}"
-        size = (read.text(f"{folder}/size") or "").removesuffix("K")
-        if size.isdecimal():
-            found[f"{read.text(f'{folder}/level')} {read.text(f'{folder}/type')}"] = int(size)
+        size = whole_number((read.text(f"{folder}/size") or "").removesuffix("K"))
+        if size is not None:
+            found[f"{read.text(f'{folder}/level')} {read.text(f'{folder}/type')}"] = size
     wanted = ("1 Data", "1 Instruction", "2 Unified")
     return tuple(found[name] for name in wanted) if found.keys() >= set(wanted) else ()
 
@@ -360,7 +361,7 @@ def type_rank(core_type: str) -> tuple[int, int]:
     """Return a key that sorts core types, strongest first."""
     if core_type in TYPE_ORDER:
         return (TYPE_ORDER.index(core_type), 0)
-    return (len(TYPE_ORDER), int(core_type[1:]) if core_type[1:].isdecimal() else 0)
+    return (len(TYPE_ORDER), whole_number(core_type[1:]) or 0)
 
 
 def core_kinds(host: Host, facts: Mapping[int, CpuFacts], model: CpuModel) -> CoreKinds:

@@ -15,7 +15,7 @@ from turbotui.errors import MachineError
 from turbotui.machine.cpulist import MOST_CPUS, format_cpulist, parse_cpulist, parse_cpumask
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import names_in
-from turbotui.quantities.plain_numbers import whole_number
+from turbotui.quantities.plain_numbers import integer, whole_number
 
 CPUS = "/sys/devices/system/cpu"
 NODES = "/sys/devices/system/node"
@@ -93,7 +93,7 @@ class SysfsReader:
         if text is None:
             return UNSAID
         try:
-            value = int(text)
+            value = integer(text)
         except ValueError:
             return UNSAID
         return UNSAID if value < 0 or value in _NO_IDS else value

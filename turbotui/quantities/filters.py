@@ -30,6 +30,7 @@ from turbotui.quantities.grammar import (
     syntax_of,
     token_of,
 )
+from turbotui.quantities.plain_numbers import decimal
 
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType({
     ">=": operator.ge, "<=": operator.le, "!=": operator.ne, "=": operator.eq, ">": operator.gt, "<": operator.lt,
@@ -246,7 +247,7 @@ class _Tokens(Generic[C]):
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        decimal(text)
     except ValueError:
         return False
     return text[-1] in "0123456789."  # neither inf nor nan

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from turbotui.errors import UsageError
+from turbotui.quantities.plain_numbers import integer
 
 
 class Unit(Enum):
@@ -34,7 +35,7 @@ def parse_celsius(text: str) -> int:
         UsageError: the text is not a whole number of °C.
     """
     try:
-        degrees = int(text)
+        degrees = integer(text)
     except ValueError:
         degrees = 0
     if degrees <= 0:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TypeVar
 
 from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.untrusted import in_cell, json_text
@@ -162,7 +163,7 @@ def whole(text: str) -> int:
         DamagedError: it is none.
     """
     try:
-        return int(text)
+        return integer(text)
     except ValueError:
         raise DamagedError(f"a number of the recording is none: {text[:40]!r}") from None
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from turbotui.errors import TurbotuiError, UsageError
+from turbotui.quantities.plain_numbers import integer
 from turbotui.untrusted import original
 
 _BACKLOG: Final = 64
@@ -32,7 +33,7 @@ def group_number(name: str) -> int:
         UsageError: there is no such group.
     """
     if name.isascii() and name.isdigit():
-        return int(name)
+        return integer(name)
     try:
         return grp.getgrnam(original(name)).gr_gid
     except (KeyError, ValueError):

@@ -11,6 +11,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
+from turbotui.quantities.plain_numbers import integer
 from turbotui.sampling.frame import Frame
 
 _RESIDENT_SECONDS: Final = 0.25  # between two readings of the process's own memory, however short the interval
@@ -153,6 +154,6 @@ class Meter:
     def _resident(self) -> int | None:
         try:
             words = self._host.read_text("/proc/self/statm").split()  # proc(5): pages, the second is resident
-            return int(words[1]) * resource.getpagesize()
+            return integer(words[1]) * resource.getpagesize()
         except (HostError, IndexError, ValueError):
             return None

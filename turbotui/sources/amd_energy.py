@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -21,8 +22,8 @@ from turbotui.sources.sysfs_files import read_line
 CLASS = "/sys/class/hwmon"
 _DRIVER = "amd_energy"
 _DOCUMENT = "kernel Documentation/hwmon/amd_energy.rst (Linux 5.8 to 5.12)"
-_INPUT = re.compile(r"energy(\d+)_input")
-_LABEL = re.compile(r"E(core|socket)(\d+)")
+_INPUT = re.compile(r"energy([0-9]{1,9})_input")
+_LABEL = re.compile(r"E(core|socket)([0-9]{1,9})")
 _SCOPES: Mapping[SignalId, Scope] = {"energy.core": Scope.CORE, "energy.pkg": Scope.PACKAGE}
 
 
@@ -75,7 +76,7 @@ def _paths(machine: Machine, directory: str) -> dict[RowId, str]:
         label = match and _LABEL.fullmatch(read_line(machine.host, f"{directory}/energy{match[1]}_label") or "")
         if not label:
             continue
-        number = int(label[2])
+        number = integer(label[2])
         if label[1] == "core" and number in topology.places:
             found[topology.row(Scope.CORE, number)] = f"{directory}/{name}"
         elif label[1] == "socket" and number < len(packages):

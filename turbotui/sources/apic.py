@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.reading import LeafReader, cpuid_of
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -122,11 +123,12 @@ def _cpuinfo_ids(host: Host) -> dict[int, dict[SignalId, int]]:
         for line in block.splitlines():
             key, _, value = line.partition(":")
             keys[key.strip()] = value.strip()
-        if not keys.get("processor", "").isdecimal():
+        cpu, initial, own = (whole_number(keys.get(key, "")) for key in ("processor", "initial apicid", "apicid"))
+        if cpu is None:
             continue
-        ids = found[int(keys["processor"])] = {}
-        if keys.get("initial apicid", "").isdecimal():
-            ids["apic"] = int(keys["initial apicid"]) & 0xFF
-        if keys.get("apicid", "").isdecimal():
-            ids["x2apic"] = int(keys["apicid"])
+        ids = found[cpu] = {}
+        if initial is not None:
+            ids["apic"] = initial & 0xFF
+        if own is not None:
+            ids["x2apic"] = own
     return found

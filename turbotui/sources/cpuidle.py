@@ -14,6 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import boot_word, build_option, no_driver
 from turbotui.machine.machine import Machine
+from turbotui.quantities.plain_numbers import integer, whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -24,8 +25,8 @@ from turbotui.sources.sysfs_files import CPU_DIR, FileReader, ValueFile, read_li
 
 _DRIVER = "/sys/devices/system/cpu/cpuidle/current_driver"
 _DOCUMENT = "kernel Documentation/admin-guide/pm/cpuidle.rst"
-_STATE = re.compile(r"state(\d+)")
-_SIGNAL = re.compile(r"cpuidle\.(\d+)\.(usage|time|above|below|rejected|latency)")
+_STATE = re.compile(r"state([0-9]{1,9})")
+_SIGNAL = re.compile(r"cpuidle\.([0-9]{1,9})\.(usage|time|above|below|rejected|latency)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +86,14 @@ def _states(host: Host, cpus: tuple[int, ...]) -> dict[int, _State]:
             continue
         for entry in entries:
             match = _STATE.fullmatch(entry)
-            if match is None or int(match[1]) in found:
+            if match is None or integer(match[1]) in found:
                 continue
             try:
                 files = frozenset(host.list_dir(f"{directory}/{entry}"))
             except HostError:
                 continue
             name = read_line(host, f"{directory}/{entry}/name") or entry
-            index = int(match[1])
+            index = integer(match[1])
             found[index] = _State(index, cpu, short_name(name), files)
     return dict(sorted(found.items()))
 
@@ -158,7 +159,8 @@ def _latency(machine: Machine, state: _State) -> Signal | Unavailable:
     directory, signal = f"{CPU_DIR}/cpuidle/state{state.index}", f"cpuidle.{state.index}.latency"
     first = f"{directory.format(cpu=state.cpu)}/latency"
     text = read_line(machine.host, first)
-    if text is None or not text.strip().isdecimal():
+    microseconds = None if text is None else whole_number(text)
+    if text is None or microseconds is None:
         return Unavailable(Reason.NO_DRIVER, f"{first}: the idle driver does not say it")
     others = (read_line(machine.host, f"{directory.format(cpu=cpu)}/latency") for cpu in _one_of_each_kind(machine))
     if any(other is not None and other.strip() != text.strip() for other in others):
@@ -166,7 +168,7 @@ def _latency(machine: Machine, state: _State) -> Signal | Unavailable:
                       document=_DOCUMENT, scale=1e-6)
     return Signal(
         signal, Scope.SYSTEM, Unit.SECOND, Behavior.CONSTANT, Reduce.SAME,
-        origin=first, document=_DOCUMENT, scale=1e-6, constant=int(text),  # microseconds
+        origin=first, document=_DOCUMENT, scale=1e-6, constant=microseconds,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import text_of
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -23,7 +24,7 @@ from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedS
 from turbotui.sources.sysfs_files import read_line
 
 CLASS = "/sys/class/drm"
-_CARD = re.compile(r"card(\d+)")
+_CARD = re.compile(r"card([0-9]{1,9})")
 _INTEGRATED = "0000:00:02.0"  # Intel's integrated graphics are always this PCI function (i915 and xe probe it so)
 _ENGINES = ("gfx", "media")
 
@@ -135,7 +136,7 @@ def _cards(host: Host) -> list[str]:
         names = host.list_dir(CLASS)
     except HostError:
         return []
-    numbered = sorted((int(match[1]), name) for name in names if (match := _CARD.fullmatch(name)))
+    numbered = sorted((integer(match[1]), name) for name in names if (match := _CARD.fullmatch(name)))
     cards = [f"{CLASS}/{name}" for _, name in numbered]
     return sorted(cards, key=lambda card: _INTEGRATED not in text_of(host, f"{card}/device/uevent"))
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
+from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -24,7 +25,7 @@ CLASS = "/sys/class/hwmon"
 LIMIT: SignalId = "limit.pkg.pl1"
 _DRIVER = "amd_hsmp_hwmon"
 _DOCUMENT = "kernel Documentation/arch/x86/amd_hsmp.rst"
-_ENTRY = re.compile(r"hwmon(\d+)")
+_ENTRY = re.compile(r"hwmon([0-9]{1,9})")
 _UID = re.compile(r"ID([0-9A-Fa-f]{2})")
 _MICRO = 1e-6  # hwmon gives microwatts (Documentation/hwmon/sysfs-interface.rst)
 _SINCE_FAMILY = 0x19  # amd_hsmp.rst: "Newer Fam19h EPYC server line of processors from AMD support HSMP"
@@ -58,7 +59,7 @@ class Hsmp(LocatedFiles):
 def _chips(host: Host) -> list[str]:
     """Directories of the driver's chips, in the order in which they were registered."""
     try:
-        entries = [(int(match[1]), name) for name in host.list_dir(CLASS) if (match := _ENTRY.fullmatch(name))]
+        entries = [(integer(match[1]), name) for name in host.list_dir(CLASS) if (match := _ENTRY.fullmatch(name))]
     except HostError:
         return []
     return [f"{CLASS}/{name}" for _, name in sorted(entries) if read_line(host, f"{CLASS}/{name}/name") == _DRIVER]
@@ -67,7 +68,7 @@ def _chips(host: Host) -> list[str]:
 def _by_package(host: Host, chips: list[str], packages: list[RowId]) -> Mapping[RowId, str]:
     """The file of each package, by the sockets' ACPI numbers where all have one, else by the chips' order."""
     uids = [_UID.fullmatch(read_line(host, f"{chip}/device/firmware_node/uid") or "") for chip in chips]
-    numbers = [int(uid[1], 16) for uid in uids if uid is not None]
+    numbers = [hexadecimal(uid[1]) for uid in uids if uid is not None]
     if sorted(numbers) == list(range(len(chips))):
         chips = [chip for _, chip in sorted(zip(numbers, chips, strict=True))]
     return {row: f"{chip}/power1_cap" for row, chip in zip(packages, chips, strict=True)}

@@ -20,6 +20,7 @@ from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import text_of
 from turbotui.machine.topology import Instance, Topology
+from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -35,12 +36,12 @@ PACKAGE: SignalId = "temp.pkg"
 CCD: SignalId = "temp.ccd"
 
 _PLATFORM = "/sys/devices/platform"
-_INPUT = re.compile(r"temp(\d+)_input")
-_CORE_LABEL = re.compile(r"Core (\d+)")
-_PACKAGE_LABEL = re.compile(r"(?:Package|Physical) id (\d+)")  # "Physical id" before Linux 4.11 (coretemp.c)
-_CCD_LABEL = re.compile(r"Tccd(\d+)")
-_CORETEMP_DEVICE = re.compile(r"coretemp\.(\d+)")
-_SLOT = re.compile(r"^PCI_SLOT_NAME=([0-9a-f]+):([0-9a-f]+):([0-9a-f]+)\.([0-9a-f]+)$", re.MULTILINE)
+_INPUT = re.compile(r"temp([0-9]{1,9})_input")
+_CORE_LABEL = re.compile(r"Core ([0-9]{1,9})")
+_PACKAGE_LABEL = re.compile(r"(?:Package|Physical) id ([0-9]{1,9})")  # "Physical id" before Linux 4.11 (coretemp.c)
+_CCD_LABEL = re.compile(r"Tccd([0-9]{1,9})")
+_CORETEMP_DEVICE = re.compile(r"coretemp\.([0-9]{1,9})")
+_SLOT = re.compile(r"^PCI_SLOT_NAME=([0-9a-f]{1,8}):([0-9a-f]{1,8}):([0-9a-f]{1,8})\.([0-9a-f]{1,8})$", re.MULTILINE)
 
 _AMD_CHIPS = frozenset({"k10temp", "zenpower"})
 _SOC_CHIPS = frozenset({"cpu_thermal", "cpu-thermal"})  # the devicetree's thermal zone of all CPUs
@@ -145,7 +146,7 @@ def _coretemp_numbers(host: Host, chips: Sequence[_Chip]) -> dict[str, int]:
         for label in chip.paths:
             match = _PACKAGE_LABEL.fullmatch(label)
             if match is not None:
-                numbers[chip.entry] = int(match[1])
+                numbers[chip.entry] = integer(match[1])
     if len(numbers) < len(chips):
         try:
             devices = host.list_dir(_PLATFORM)
@@ -156,7 +157,7 @@ def _coretemp_numbers(host: Host, chips: Sequence[_Chip]) -> dict[str, int]:
             if match is None or not host.exists(f"{_PLATFORM}/{device}/hwmon"):
                 continue
             for entry in host.list_dir(f"{_PLATFORM}/{device}/hwmon"):
-                numbers.setdefault(entry, int(match[1]))
+                numbers.setdefault(entry, integer(match[1]))
     return numbers
 
 
@@ -191,7 +192,7 @@ def _coretemp(chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: 
     for label, path in chip.paths.items():
         match = _CORE_LABEL.fullmatch(label)
         if match is not None:
-            rows = by_core_id.get(int(match[1]), [])
+            rows = by_core_id.get(integer(match[1]), [])
             # A core id that is not unique even within its package would name a sensor wrongly.
             sensors += [Sensor(CORE, rows[0], path, chip.name, label)] if len(rows) == 1 else []
         elif _PACKAGE_LABEL.fullmatch(label):
@@ -237,7 +238,7 @@ def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> t
 def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
     """The Tccd sensors of one package for its L3 caches in the order of their ids, one or two caches to each."""
     complexes = [
-        (position, int(match[1]), chip, label)
+        (position, integer(match[1]), chip, label)
         for position, chip in enumerate(group)
         for label in chip.paths
         if (match := _CCD_LABEL.fullmatch(label)) is not None
@@ -268,7 +269,7 @@ def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _I
 def _slot(host: Host, chip: _Chip) -> tuple[int, ...] | None:
     """Domain, bus, device and function of the PCI device that a chip hangs on."""
     match = _SLOT.search(text_of(host, f"{chip.directory}/device/uevent"))
-    return None if match is None else tuple(int(part, 16) for part in match.groups())
+    return None if match is None else tuple(hexadecimal(part) for part in match.groups())
 
 
 _DOCUMENT = "kernel Documentation/hwmon/sysfs-interface.rst"

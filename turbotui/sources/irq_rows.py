@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from operator import add, sub
 
+from turbotui.quantities.plain_numbers import whole_number
+
 _CELL = 1 << 32  # a cell is an unsigned int
+_LONGEST = 10  # digits of a cell
+_NO_CPU = -1  # the place of a column is counted, whatever its title says
 _HALF = 1 << 31  # a cell that decreases from above this has wrapped; from below, it was restarted
 
 
 def header_cpus(line: str) -> tuple[int, ...]:
     """CPU numbers of the columns, from the table's first line: "CPU0 CPU2 ..."; offline CPUs may have no column."""
-    return tuple(int(word[3:]) for word in line.split() if word.startswith("CPU") and word[3:].isdecimal())
+    found = (whole_number(word[3:]) for word in line.split() if word.startswith("CPU"))
+    return tuple(_NO_CPU if cpu is None else cpu for cpu in found)
 
 
 def table_rows(text: str) -> tuple[str, Iterator[tuple[str, str]]]:
@@ -38,12 +43,11 @@ def leading_numbers(rest: str, columns: int) -> list[int] | None:
     The text behind the counts may begin with digits ("0 IO-APIC 5-edge"): what counts is the number of columns.
     """
     words = rest.split(None, columns)
-    if len(words) < columns:
+    digits = "".join(words[:columns])
+    # one look at all of them together takes a sixth of the time of their conversion
+    if len(words) < columns or not (digits.isdigit() and digits.isascii()) or len(digits) > columns * _LONGEST:
         return None
-    try:
-        return list(map(int, words[:columns]))
-    except ValueError:
-        return None
+    return list(map(int, words[:columns]))
 
 
 def trailing_text(rest: str) -> str:
@@ -116,7 +120,7 @@ class RowTotals:
     def first_number(self, label: str) -> int | None:
         """The first number of a row as it stands now, for rows that count the whole machine; None: no such row."""
         words = self._lines.get(label, "").split(None, 1)
-        return int(words[0]) if words and words[0].isdecimal() else None
+        return whole_number(words[0]) if words else None
 
     def totals(self, group: Hashable) -> list[int | None] | None:
         """The totals of one group in the order of `cpus`; None for a CPU without a column; None without such a row."""

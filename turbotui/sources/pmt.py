@@ -16,6 +16,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.topology import Topology
+from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -27,7 +28,7 @@ from turbotui.sources.unreadable import unreadable
 
 CLASS = "/sys/class/intel_pmt"
 _DOCUMENT = "kernel Documentation/ABI/testing/sysfs-class-intel_pmt; Intel PMT XML"
-_REGION = re.compile(r"telem(\d+)")
+_REGION = re.compile(r"telem([0-9]{1,9})")
 _WORD_BYTES = 8  # counters are 64-bit words; narrower ones are fields of words
 _CORE_CLOCK_HZ = 800e6  # the clock that Clearwater Forest's C1E residency counts (docs/specs/turbostat.md 9.3)
 _CWF_BASE, _CWF_STEP = 20936, 24  # bytes: the first module's counter, and from one module to the next (as above)
@@ -98,11 +99,11 @@ def find_regions(host: Host) -> tuple[Region, ...]:
     except HostError:
         return ()
     found = []
-    for _, name in sorted((int(match[1]), name) for name in names if (match := _REGION.fullmatch(name))):
+    for _, name in sorted((integer(match[1]), name) for name in names if (match := _REGION.fullmatch(name))):
         directory = f"{CLASS}/{name}"
         guid, size = read_line(host, f"{directory}/guid") or "", read_number(host, f"{directory}/size")
         try:
-            found.append(Region(directory, int(guid, 16), size or 0))
+            found.append(Region(directory, hexadecimal(guid), max(0, size or 0)))
         except ValueError:  # a region without a layout is unreadable for anybody
             continue
     return tuple(found)

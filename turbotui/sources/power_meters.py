@@ -15,6 +15,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.quantities.meters import KINDS, meter_signal
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.meter_devices import HWMON, HwmonChip, MeterDevice, MeterFile, hwmon_chips, ordered
 from turbotui.sources.meter_source import FoundDevices, MeterSource
@@ -170,13 +171,13 @@ def _meter(host: Host, chip: HwmonChip, file: str, kind: str, label: str) -> Met
 
 
 def _numbers(chip: HwmonChip, what: str) -> Sequence[int]:
-    matches = (re.fullmatch(rf"power(\d+)_{what}", file) for file in chip.files)
-    return sorted(int(match[1]) for match in matches if match is not None)
+    matches = (re.fullmatch(rf"power([0-9]{{1,9}})_{what}", file) for file in chip.files)
+    return sorted(integer(match[1]) for match in matches if match is not None)
 
 
 def _by_label(devices: Sequence[MeterDevice]) -> list[MeterDevice]:
     """Meters of sockets in the order of the sockets that their names have; others as they are."""
-    return sorted(devices, key=lambda device: [int(part) for part in re.findall(r"\d+", device.label)]
+    return sorted(devices, key=lambda device: [integer(part) for part in re.findall(r"[0-9]{1,9}", device.label)]
                   if device.kind in {"module", "socket", "rail", "sysio"} else [])
 
 

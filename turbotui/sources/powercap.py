@@ -19,6 +19,7 @@ from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.machine.platform_features import DRAM_JOULE, DRAM_ROUNDED_JOULE
 from turbotui.machine.topology import Topology
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -31,8 +32,8 @@ from turbotui.sources.unreadable import unreadable
 CLASS = "/sys/class/powercap"
 _DOCUMENT = "kernel Documentation/power/powercap/powercap.rst"
 _MICRO = 1e-6  # energies in microjoules, powers in microwatts (powercap.rst)
-_ZONE = re.compile(r"intel-rapl:(\d+)(?::(\d+))?")
-_PACKAGE = re.compile(r"package-(\d+)(?:-die-(\d+))?")
+_ZONE = re.compile(r"intel-rapl:([0-9]{1,9})(?::([0-9]{1,9}))?")
+_PACKAGE = re.compile(r"package-([0-9]{1,9})(?:-die-([0-9]{1,9}))?")
 
 # Sub-zones by name (intel_rapl_common.c, rapl_domain_names).
 _SUB_ZONES: dict[str, SignalId] = {"core": "energy.cores", "uncore": "energy.gpu", "dram": "energy.ram"}
@@ -230,13 +231,13 @@ def _package_rows(words: Mapping[str, str], topology: Topology) -> dict[str, Row
     matches = {name: match for name, word in words.items() if (match := _PACKAGE.fullmatch(word))}
     packages = topology.instances(Scope.PACKAGE)
     known = {instance.row.key[0]: instance.row for instance in packages}
-    numbers = {int(match[1]) for match in matches.values() if match[2] is None}
+    numbers = {integer(match[1]) for match in matches.values() if match[2] is None}
     by_position = not numbers <= known.keys() and numbers == set(range(len(packages)))
     rows: dict[str, RowId] = {}
     for name, match in matches.items():
-        package = int(match[1])
+        package = integer(match[1])
         if match[2] is not None:
-            row = RowId(Scope.DIE, (package, int(match[2])))
+            row = RowId(Scope.DIE, (package, integer(match[2])))
             if topology.instance(row) is not None:
                 rows[name] = row
         elif by_position:

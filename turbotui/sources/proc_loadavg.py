@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.units import Unit
 from turbotui.sources.system_files import SystemFact, SystemFiles
@@ -16,7 +17,7 @@ from turbotui.sources.system_files import SystemFact, SystemFiles
 PATH: Final = "/proc/loadavg"
 _DOCUMENT: Final = "proc_loadavg(5)"
 _MINUTES: Final = ("1", "5", "15")
-_WORD: Final = re.compile(r"(\d+)\.(\d\d)")
+_WORD: Final = re.compile(r"([0-9]{1,9})\.([0-9]{2})")
 
 
 class ProcLoadavg(SystemFiles):
@@ -34,4 +35,4 @@ class ProcLoadavg(SystemFiles):
     def parse(text: str) -> Mapping[str, int]:
         """Hundredths by minutes."""
         found = zip(_MINUTES, (_WORD.fullmatch(word) for word in text.split()[:3]), strict=False)
-        return {minutes: int(word[1]) * 100 + int(word[2]) for minutes, word in found if word is not None}
+        return {minutes: integer(word[1]) * 100 + integer(word[2]) for minutes, word in found if word is not None}

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from turbotui.quantities.plain_numbers import numbers_by_name
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.units import Unit
 from turbotui.sources.system_files import SystemFact, SystemFiles, named_numbers
@@ -51,7 +52,7 @@ class ProcVmstat(SystemFiles):
     @staticmethod
     def parse(text: str) -> Mapping[str, int]:
         """The counters of interest by their names."""
-        return {name: int(number) for name, number in _OF_INTEREST.findall(text)}
+        return numbers_by_name(_OF_INTEREST.findall(text))
 
 
 class ProcMeminfo(SystemFiles):

@@ -15,6 +15,7 @@ from typing import Final
 from turbotui.machine.host import Host, HostError, is_bare_copy
 from turbotui.machine.kernel_build import boot_word, build_option
 from turbotui.machine.machine import Machine
+from turbotui.quantities.plain_numbers import numbers_by_name
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
@@ -41,7 +42,7 @@ _LINES: Final[tuple[tuple[SignalId, str, str], ...]] = (
 
 def pressure_totals(text: str) -> Mapping[str, int]:
     """Microseconds of the lines of a pressure file: "some", "full"."""
-    return {line: int(total) for line, total in _TOTAL.findall(text)}
+    return numbers_by_name(_TOTAL.findall(text))
 
 
 class ProcPressure(SystemFiles):

@@ -14,6 +14,7 @@ from typing import Final
 
 from turbotui.machine.host import Host, HostError, is_bare_copy
 from turbotui.machine.machine import Machine
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -40,11 +41,11 @@ def parse_schedstat(text: str) -> tuple[int, Mapping[int, Sequence[str]]]:
     for line in text.split("\n"):
         if line.startswith("cpu"):
             words = line.split()
-            if words[0][3:].isdecimal():
-                rows[int(words[0][3:])] = words[1:]
+            cpu = whole_number(words[0][3:])
+            if cpu is not None:
+                rows[cpu] = words[1:]
         elif line.startswith("version "):
-            word = line[8:].strip()
-            version = int(word) if word.isdecimal() else 0
+            version = whole_number(line[8:].strip()) or 0
     return version, rows
 
 
@@ -104,7 +105,7 @@ class SchedstatReader(NothingToClose):
 
 def _number(row: Sequence[str], place: int) -> int | None:
     """One number of a row that has as many as it should."""
-    return int(row[place]) if len(row) == _FIELDS and row[place].isdecimal() else None
+    return whole_number(row[place]) if len(row) == _FIELDS else None
 
 
 def _why_unreadable(error: HostError, host: Host) -> Unavailable:

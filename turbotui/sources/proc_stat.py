@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.plain_numbers import whole_number, whole_numbers
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -75,8 +76,9 @@ def parse_stat(text: str) -> StatText:
     for line in head.split("\n"):
         word, _, rest = line.partition(" ")
         if word.startswith("cpu"):
-            if word[3:].isdecimal():
-                cpus[int(word[3:])] = rest.split()
+            cpu = whole_number(word[3:])
+            if cpu is not None:
+                cpus[cpu] = rest.split()
         elif rest:
             rows[word] = rest.split(None, 1)[0]
     for line in tail.split("\n"):
@@ -86,17 +88,9 @@ def parse_stat(text: str) -> StatText:
     return StatText(cpus, rows)
 
 
-def _count(field: str) -> int | None:
-    """A field as a number; None for one that a file system in between has damaged or cut."""
-    return int(field) if field.isdecimal() else None
-
-
-def _column(rows: Sequence[Sequence[str]], place: int) -> list[int | None]:
-    """One field of every row."""
-    try:
-        return [int(row[place]) if place < len(row) else None for row in rows]
-    except ValueError:  # slower, and so only where a field is none
-        return [_count(row[place]) if place < len(row) else None for row in rows]
+def _column(rows: Sequence[Sequence[str]], place: int) -> Sequence[int | None]:
+    """One field of every row; None for one that a file system in between has damaged or cut."""
+    return whole_numbers([row[place] if place < len(row) else "" for row in rows])
 
 
 class ProcStat(SharedSource):
@@ -151,7 +145,7 @@ class StatReader(NothingToClose):
         self._cpus = tuple(cpus)
         self._times = tuple((signal, place) for place, (signal, _) in enumerate(_TIMES) if signal in wanted)
         self._rows = tuple((signal, word) for signal, word, _ in _ROWS if signal in wanted)
-        self._highest: dict[SignalId, list[int | None]] = {}
+        self._highest: dict[SignalId, Sequence[int | None]] = {}
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
@@ -171,10 +165,10 @@ class StatReader(NothingToClose):
             result.append(self._steady(signal, values) if signal in _UNSTEADY else values)
         for _, word in self._rows:
             field = stat.rows.get(word)
-            result.append((None if field is None else _count(field),))
+            result.append((None if field is None else whole_number(field),))
         return result
 
-    def _steady(self, signal: SignalId, values: list[int | None]) -> list[int | None]:
+    def _steady(self, signal: SignalId, values: Sequence[int | None]) -> Sequence[int | None]:
         """Hold a counter that took a small step back at its highest value, so that it does not read as reset."""
         before = self._highest.get(signal)
         if before is not None:

@@ -14,6 +14,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.resctrl import domains_of, resctrl_groups, resctrl_info, resctrl_mount, why_no_resctrl
 from turbotui.machine.small_files import names_in, text_of
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -73,8 +74,8 @@ def _cache_id(host: Host, cpu: int) -> int:
     base = f"{_CPUS}/cpu{cpu}/cache"
     for name in names_in(host, base):
         if text_of(host, f"{base}/{name}/level").strip() == "3":
-            found = text_of(host, f"{base}/{name}/id").strip()
-            return int(found) if found.isdecimal() else -1
+            found = whole_number(text_of(host, f"{base}/{name}/id").strip())
+            return -1 if found is None else found
     return -1
 
 
@@ -86,8 +87,7 @@ def _counts(host: Host, top: str) -> Mapping[str, Mapping[str, int | None]]:
             mine = found[group.path] = {}
             for domain, directory in domains_of(host, group.directory).items():
                 if domain.startswith("L3 "):
-                    text = text_of(host, f"{directory}/{_EVENT}").strip()
-                    mine[domain] = int(text) if text.isdecimal() else None
+                    mine[domain] = whole_number(text_of(host, f"{directory}/{_EVENT}").strip())
     return found
 
 

@@ -14,6 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
 from turbotui.machine.small_files import line_of
+from turbotui.quantities.plain_numbers import integer_or_none
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.source import CpuGone
 from turbotui.untrusted import decoded, one_line
@@ -31,10 +32,7 @@ Decode: TypeAlias = Callable[[bytes], Raw]
 
 def number(data: bytes) -> int | None:
     """A decimal integer; None for anything else, as cpufreq's "<unknown>"."""
-    try:
-        return int(data)
-    except ValueError:
-        return None
+    return integer_or_none(data)
 
 
 def text(data: bytes) -> str | None:

@@ -13,6 +13,7 @@ from typing import ClassVar, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.plain_numbers import numbers_by_name
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -29,7 +30,7 @@ _NAMED = re.compile(r"^([^\s:]+):?[ \t]+(\d+)", re.MULTILINE)
 
 def named_numbers(text: str) -> Mapping[str, int]:
     """Lines of a name and a number: "pswpin 12", "MemTotal:  8052316 kB"."""
-    return {name: int(number) for name, number in _NAMED.findall(text)}
+    return numbers_by_name(_NAMED.findall(text))
 
 
 @dataclass(frozen=True, slots=True)

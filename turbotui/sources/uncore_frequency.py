@@ -15,6 +15,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -26,8 +27,8 @@ from turbotui.sources.sysfs_files import number, read_number
 DIRECTORY = "/sys/devices/system/cpu/intel_uncore_frequency"
 _DOCUMENT = "kernel Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst"
 _CURRENT = "current_freq_khz"
-_DIE = re.compile(r"package_(\d+)_die_(\d+)")
-_CLUSTER = re.compile(r"uncore(\d+)")
+_DIE = re.compile(r"package_([0-9]{1,9})_die_([0-9]{1,9})")
+_CLUSTER = re.compile(r"uncore([0-9]{1,9})")
 _WHOLE = "uncore.cur"
 
 
@@ -92,7 +93,7 @@ def _believed(machine: Machine, signal: Signal, paths: Sequence[str]) -> Signal 
 
 def _clusters(host: Host, names: Sequence[str]) -> list[_Cluster]:
     """The clusters with their ids, in the order of their directories' numbers."""
-    numbered = sorted((int(match[1]), name) for name in names if (match := _CLUSTER.fullmatch(name)))
+    numbered = sorted((integer(match[1]), name) for name in names if (match := _CLUSTER.fullmatch(name)))
     found = []
     for _, name in numbered:
         ids = [
@@ -128,7 +129,7 @@ def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> LocatedSign
 
 def _ids(name: SignalId) -> tuple[int, int]:
     _, domain, cluster, _ = name.split(".")
-    return int(domain), int(cluster)
+    return integer(domain), integer(cluster)
 
 
 def _in_package(topology: Topology, paths: Mapping[int, str]) -> Callable[[int], str | None]:
@@ -138,7 +139,7 @@ def _in_package(topology: Topology, paths: Mapping[int, str]) -> Callable[[int],
 def _by_die(machine: Machine, names: Sequence[str]) -> LocatedSignal | Unavailable:
     topology = machine.topology
     paths = {
-        (int(match[1]), int(match[2])): f"{DIRECTORY}/{name}/{_CURRENT}"
+        (integer(match[1]), integer(match[2])): f"{DIRECTORY}/{name}/{_CURRENT}"
         for name in names
         if (match := _DIE.fullmatch(name)) and machine.host.exists(f"{DIRECTORY}/{name}/{_CURRENT}")
     }

@@ -29,6 +29,7 @@ from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import DEVICES, list_pmus
 from turbotui.machine.small_files import line_of
 from turbotui.machine.topology import Topology, read_topology
+from turbotui.quantities.plain_numbers import integer_of_c, whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Unavailable
 
@@ -133,8 +134,8 @@ class MachineConstants:
 
     def parameters(self, *, per_chip: bool) -> int:
         """Return how many values `?` in an event takes: the number of sockets, or of cores of a socket."""
-        text = line_of(self._machine.host, _CHIPS + ("sockets" if per_chip else "coresperchip"))
-        return int(text) if text.isdecimal() else 1
+        count = whole_number(line_of(self._machine.host, _CHIPS + ("sockets" if per_chip else "coresperchip")))
+        return 1 if count is None else count
 
     @cached_property
     def pmus(self) -> tuple[str, ...]:
@@ -216,7 +217,10 @@ class MachineConstants:
     def slots_of(self, pmu: str) -> float:
         """Return the slots per cycle of one PMU; 0 if the PMU does not tell."""
         text = line_of(self._machine.host, f"{DEVICES}/{pmu}/caps/slots")
-        return float(int(text, 0)) if re.fullmatch(r"0x[0-9a-fA-F]+|\d+", text) else 0.0
+        try:
+            return float(integer_of_c(text))
+        except ValueError:
+            return 0.0
 
     def _has_pmem(self) -> float:
         return float("pmem" in memory_tiers(self._machine.host))

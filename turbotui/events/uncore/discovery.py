@@ -18,21 +18,24 @@ from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import DEVICES, Pmu
 from turbotui.machine.small_files import line_of
+from turbotui.quantities.plain_numbers import hexadecimal, integer, whole_number
 from turbotui.quantities.uncore.names import GRACE_PCIE, UNNAMED_FABRIC
 
-_NVIDIA = re.compile(r"(nvidia_\w+?_pmu)_(\d+)(?:_rc_(\d+))?", re.ASCII)
+_NVIDIA = re.compile(r"(nvidia_\w+?_pmu)_([0-9]{1,9})(?:_rc_([0-9]{1,9}))?", re.ASCII)
 _UNNAMED = "nvidia_uncore_pmu"
-_HISILICON = re.compile(r"(hisi)_s[ci]cl\d+_([a-z]\w*?)(\d+)(?:_(\d+))?", re.ASCII)  # kernel hisi-pmu.rst
-_NUMBERED = re.compile(r"(\w+?)_(\d+|[0-9a-f]{3,})", re.ASCII)  # amd_l3 keeps its digit, smmuv3_pmcg_2b400 does not
+_HISILICON = re.compile(r"(hisi)_s[ci]cl\d+_([a-z]\w*?)(\d{1,9})(?:_(\d{1,9}))?", re.ASCII)  # kernel hisi-pmu.rst
+# amd_l3 keeps its digit, smmuv3_pmcg_2b400 does not
+_NUMBERED = re.compile(r"(\w+?)_([0-9]{1,9}|[0-9a-f]{3,16})", re.ASCII)
 BY_ADDRESS = ("smmuv3_pmcg", "arm_dmc620", "ali_drw", "mrvl_ddr_pmu", "mrvl_pcie_rc_pmu", "dwc_rootport")
 """Kinds that the kernel numbers by a hexadecimal address, which may look decimal (drivers/perf)."""
-_ADDRESSED = re.compile(rf"({'|'.join(BY_ADDRESS)})_([0-9a-f]+)", re.ASCII)
-_CLOCK_DOMAIN = re.compile(r"(arm_ni)_(\d+)_cd_(\d+)", re.ASCII)  # drivers/perf/arm-ni.c
+_ADDRESSED = re.compile(rf"({'|'.join(BY_ADDRESS)})_([0-9a-f]{{1,16}})", re.ASCII)
+_CLOCK_DOMAIN = re.compile(r"(arm_ni)_([0-9]{1,9})_cd_([0-9]{1,9})", re.ASCII)  # drivers/perf/arm-ni.c
 _ANYWHERE = ("smmuv3_pmcg", "arm_dmc620", "ali_drw", "mrvl_ddr_pmu", "mrvl_tad_pmu", "mrvl_pcie_rc_pmu", "dmar",
              "cxl_pmu_mem", "cxl_pmu_swp")
 """Kinds whose cpumask says only which CPU probed the driver (arm_smmuv3_pmu.c, arm_dmc620_pmu.c and the others:
 raw_smp_processor_id) or came first (iommu/intel/perfmon.c, cxl_pmu.c), not where they are."""
-_ENDING = re.compile(r"([\w.]*[a-z]{2})(\d+)(?:\.(\d+))?", re.ASCII)  # dmar0, imx8_ddr0, cxl_pmu_mem0.1; neither amd_l3
+# dmar0, imx8_ddr0, cxl_pmu_mem0.1; neither amd_l3
+_ENDING = re.compile(r"([\w.]*[a-z]{2})([0-9]{1,9})(?:\.([0-9]{1,9}))?", re.ASCII)
 _NOT_UNCORE = ("power", "power_core", "msr")  # energy and time, which other sources read for columns of their own
 _IDLE = "cstate_"
 _PRODUCT_SHIFT = 20  # PMIIDR: the product is bits 31:20 (Arm CoreSight PMU architecture, PMIIDR)
@@ -120,33 +123,33 @@ def kind_of(name: str, identifier: str, *, olympus: bool) -> tuple[str, tuple[in
     """
     match = _NVIDIA.fullmatch(name)
     if match is not None:
-        stem, numbers = match[1], tuple(int(part) for part in match.groups()[1:] if part is not None)
+        stem, numbers = match[1], tuple(integer(part) for part in match.groups()[1:] if part is not None)
         if stem == _UNNAMED:
             return (UNNAMED_FABRIC if olympus and _is_fabric(identifier) else stem), numbers
         return (GRACE_PCIE if stem == "nvidia_pcie_pmu" and match[3] is None else stem), numbers
     match = _HISILICON.fullmatch(name)
     if match is not None:
-        return f"{match[1]}_{match[2]}", tuple(int(part) for part in match.groups()[2:] if part is not None)
+        return f"{match[1]}_{match[2]}", tuple(integer(part) for part in match.groups()[2:] if part is not None)
     match = _ADDRESSED.fullmatch(name)
     if match is not None:
-        return match[1], (int(match[2], 16),)
+        return match[1], (hexadecimal(match[2]),)
     match = _CLOCK_DOMAIN.fullmatch(name)
     if match is not None:
-        return match[1], (int(match[2]), int(match[3]))
+        return match[1], (integer(match[2]), integer(match[3]))
     match = _NUMBERED.fullmatch(name)
     if match is not None:
         digits = match[2]
-        return match[1], (int(digits) if digits.isdecimal() else int(digits, 16),)
+        return match[1], (integer(digits) if digits.isdecimal() else hexadecimal(digits),)
     match = _ENDING.fullmatch(name)
     if match is not None:
-        return match[1], tuple(int(part) for part in match.groups()[1:] if part is not None)
+        return match[1], tuple(integer(part) for part in match.groups()[1:] if part is not None)
     return name, ()
 
 
 def _is_fabric(identifier: str) -> bool:
     """Tell by its identifier whether a PMU that the kernel gives no specific name is a coherency fabric."""
     try:
-        return int(identifier, 16) >> _PRODUCT_SHIFT == _FABRIC_PRODUCT
+        return hexadecimal(identifier) >> _PRODUCT_SHIFT == _FABRIC_PRODUCT
     except ValueError:
         return False
 
@@ -191,5 +194,5 @@ def mask_now(host: Host, name: str) -> tuple[int, ...]:
 
 
 def _number(host: Host, path: str) -> int:
-    text = line_of(host, path)
-    return int(text) if text.isdecimal() else UNKNOWN
+    found = whole_number(line_of(host, path))
+    return UNKNOWN if found is None else found

@@ -13,16 +13,17 @@ from turbotui.dataclass import dataclass
 from turbotui.events.uncore.root_ports import DEVICES, below
 from turbotui.machine.host import Host
 from turbotui.machine.small_files import line_of, names_in
+from turbotui.quantities.plain_numbers import decimal, whole_number
 
 MAPPED: Final = ("uncore_iio_", "uncore_upi_")
 """Beginnings of the names of PMUs that have files dieN."""
 _BRIDGE: Final = "0x0604"  # PCI-to-PCI bridge; a device's class has two digits more, for the programming interface
 _WORKERS: Final = ("0x01", "0x02", "0x03", "0x0b40", "0x12")
 """Classes of integrated devices that move data: storage, network, display, co-processors, accelerators."""
-_SPEED: Final = re.compile(r"(\d+(?:\.\d+)?) GT/s", re.ASCII)
+_SPEED: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) GT/s", re.ASCII)
 _CODING: Final = ((5.0, 8 / 10), (32.0, 128 / 130), (64.0, 242 / 256))
 """The part of the transfers that is data, by the highest rate (PCI Express 6.0, sections 4.2.1 to 4.2.3)."""
-_LINK = re.compile(r"upi_(\d+),die_(\d+)", re.ASCII)
+_LINK = re.compile(r"upi_([0-9]{1,9}),die_([0-9]{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,9 @@ def speed_of(host: Host, address: str) -> float | None:
 
 def link_speed(rate: str, width: str) -> float | None:
     """Return the GB/s of data that a link of this rate and width carries in one direction; None if unknown."""
-    match = _SPEED.match(rate)
-    if match is None or not width.isdecimal() or not int(width):
+    match, lanes = _SPEED.match(rate), whole_number(width)
+    if match is None or not lanes:
         return None
-    transfers = float(match[1])
+    transfers = decimal(match[1])
     part = next((part for most, part in _CODING if transfers <= most), None)
-    return None if part is None else transfers * int(width) * part / 8
+    return None if part is None else transfers * lanes * part / 8

@@ -13,6 +13,7 @@ from turbotui.machine.cpumodel import read_cpu_model
 from turbotui.machine.host import Host
 from turbotui.machine.pmus import DEVICES, list_pmus
 from turbotui.machine.small_files import line_of
+from turbotui.quantities.plain_numbers import hexadecimal
 
 _MIDR = "/sys/devices/system/cpu/cpu{}/regs/identification/midr_el1"
 _VERSION = 0xF0000F  # MIDR_EL1: Variant [23:20], Revision [3:0] (Arm ARM D24.2.122)
@@ -32,7 +33,7 @@ def cpuid_of(host: Host) -> str:
     if model.architecture == "aarch64":
         for cpu in range(2):  # CPU 0 may be offline
             try:
-                return f"{int(line_of(host, _MIDR.format(cpu)), 16):#018x}"
+                return f"{hexadecimal(line_of(host, _MIDR.format(cpu))):#018x}"
             except ValueError:
                 continue
         if model.implementer is not None and model.part is not None:
@@ -49,10 +50,10 @@ def cpuids_of_cores(host: Host) -> dict[str, str]:
         try:
             cpus = sorted(parse_cpulist(line_of(host, f"{DEVICES}/{pmu}/cpus")))
             midrs = (line_of(host, _MIDR.format(cpu)) for cpu in cpus)  # offline CPUs have no such file
-            found[pmu] = f"{int(next(filter(None, midrs), ''), 16):#018x}"
+            found[pmu] = f"{hexadecimal(next(filter(None, midrs), '')):#018x}"
         except ValueError:
             continue
-    return found if len({int(text, 16) & ~_VERSION for text in found.values()}) > 1 else {}
+    return found if len({hexadecimal(text) & ~_VERSION for text in found.values()}) > 1 else {}
 
 
 def matches(pattern: str, cpuid: str) -> bool:
@@ -76,7 +77,7 @@ def matches(pattern: str, cpuid: str) -> bool:
 
 def _same_midr(pattern: str, cpuid: str) -> bool:
     try:
-        row, cpu = int(pattern, 16), int(cpuid, 16)
+        row, cpu = hexadecimal(pattern), hexadecimal(cpuid)
     except ValueError:
         return False
     version = (cpu >> 20 & 0xF, cpu & 0xF), (row >> 20 & 0xF, row & 0xF)

@@ -19,6 +19,7 @@ from turbotui.events.vendor.json_rows import OMR_REGISTERS, JsonRow, event_row, 
 from turbotui.events.vendor.model import VendorEvent, VendorRows, VendorTables
 from turbotui.events.vendor.pmu_events import MAPFILE, document_of, row_of, rows_of, text_of_file
 from turbotui.machine.host import Host
+from turbotui.quantities.plain_numbers import hexadecimal, integer, integer_of_c
 from turbotui.untrusted import one_line
 
 _EVENTS: Final = frozenset({"core", "hybridcore", "uncore", "uncore experimental"})
@@ -160,14 +161,14 @@ def _as_perf_has_it(row: JsonRow) -> dict[str, str] | None:
 
 
 def _first(said: JsonRow, key: str) -> int:
-    return int(said.get(key, "0").partition(",")[0], 0)
+    return integer_of_c(said.get(key, "0").partition(",")[0])
 
 
 def _umask(said: dict[str, str]) -> str:
     """Return the umask with its upper half, which other keys replace if they are present."""
-    mask = int(said.get("UMask", "0").partition(",")[0], 16)
-    if "UMask" in said and not any(int(said.get(key, "0"), 16) for key in ("PortMask", "FCMask")):
-        mask |= int(said.get("UMaskExt", "0"), 16) << 8
+    mask = hexadecimal(said.get("UMask", "0").partition(",")[0])
+    if "UMask" in said and not any(hexadecimal(said.get(key, "0")) for key in ("PortMask", "FCMask")):
+        mask |= hexadecimal(said.get("UMaskExt", "0")) << 8
     return hex(mask)
 
 
@@ -175,7 +176,7 @@ def _free_running(name: str, unit: str) -> dict[str, str]:
     number = re.search(r"_MC(\d+)_", name)
     part = re.search(r"PART(\d+)", name)
     kind = next((kind for word, kind in _FREE_RUNNING if word in name), 0)
-    index = int(part[1]) if part is not None else 0
+    index = integer(part[1]) if part is not None else 0
     return {"Unit": f"{unit.lower()}_free_running{f'_{number[1]}' if number is not None else ''}",
             "EventCode": "0xff", "UMask": hex(kind << 4 | index)}
 

@@ -10,6 +10,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.diff.comparing import SIGNIFICANT, ComparedColumn
 from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.plain_numbers import decimal
 from turbotui.quantities.scope import Scope
 from turbotui.untrusted import one_line
 
@@ -65,7 +66,7 @@ def parse_limit(text: str) -> Limit:
     if found is None:
         raise UsageError(f'"{text}" is no limit: write a column, + where more is worse or - where less is, and how '
                          'many per cent are allowed, as "PkgWatt +5%" or "Bzy_MHz -2%"')
-    return Limit(text.strip(), found["name"], 1 if found["sign"] == "+" else -1, float(found["percent"]))
+    return Limit(text.strip(), found["name"], 1 if found["sign"] == "+" else -1, decimal(found["percent"]))
 
 
 def checked(limit: Limit, comparisons: Sequence[ComparedColumn]) -> LimitResult:

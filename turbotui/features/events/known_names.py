@@ -21,6 +21,7 @@ from turbotui.events.vendor.devices import VendorDevices
 from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorTables
 from turbotui.machine.host import Host
 from turbotui.machine.pmus import EventError
+from turbotui.quantities.plain_numbers import integer_of_c
 
 _ERRATA: Final = re.compile(r"\s*Spec update: ([^()]*?)(?=\s*\(|\.?$)")
 _SYSFS: Final = "sysfs"
@@ -64,7 +65,7 @@ class KnownEvent:
             word, equals, value = part.partition("=")
             if word == name and equals:
                 try:
-                    return int(value, 0)
+                    return integer_of_c(value)
                 except ValueError:
                     return None
         return None

@@ -11,11 +11,12 @@ from turbotui.errors import UsageError
 from turbotui.features.fleet.engine import FleetQuestion
 from turbotui.features.fleet.outliers import NodeLimits
 from turbotui.features.fleet.server import ServerAccess, basic, bearer
+from turbotui.quantities.plain_numbers import decimal_number, integer
 
 VARIABLE: Final = "TURBOTUI_PROMETHEUS"
 """The environment variable with the default server."""
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
-_DURATION: Final = re.compile(r"(\d{1,6})(s|m|h)\Z")
+_DURATION: Final = re.compile(r"([0-9]{1,6})(s|m|h)\Z")
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -95,7 +96,7 @@ def parse_window(text: str) -> float:
     found = _DURATION.match(text)
     if found is None:
         raise UsageError(f' "{text}": a time such as 90s, 5m or 1h')
-    return int(found[1]) * _SECONDS[found[2]]
+    return integer(found[1]) * _SECONDS[found[2]]
 
 
 def parse_labels(text: str, option: str) -> tuple[str, ...]:
@@ -119,10 +120,7 @@ def positive(text: str, option: str) -> float:
     Raises:
         UsageError: it is none.
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e9:
+    value = decimal_number(text)
+    if value is None or not 0 < value < 1e9:
         raise UsageError(f'{option} "{text}" is not a positive number')
     return value

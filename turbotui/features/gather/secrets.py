@@ -9,6 +9,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.small_files import line_of, names_in, text_of
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.untrusted import one_line
 
 _DMI: Final = "/sys/class/dmi/id"
@@ -91,7 +92,7 @@ def _people(host: Host) -> Iterator[Secret]:
     """Return the users of /etc/passwd (passwd(5)): login names, names, homes."""
     for line in text_of(host, "/etc/passwd").splitlines():
         fields = line.split(":")
-        if len(fields) < 6 or not fields[2].isdecimal() or int(fields[2]) not in _PERSONS:
+        if len(fields) < 6 or whole_number(fields[2]) not in _PERSONS:
             continue
         names = fields[4].split(",")[0]
         for name in (fields[0], names, *names.split(), fields[5].rstrip("/").rpartition("/")[2]):

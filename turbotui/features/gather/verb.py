@@ -17,6 +17,7 @@ from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.gather.engine import GatheredArchive, gather
 from turbotui.machine.own_files import create_bytes
 from turbotui.quantities.columns import Column
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.tables import RowTable
 from turbotui.tables.envelope import envelope_now
 
@@ -145,9 +146,10 @@ def _checked(path: str | None, *, asks: bool) -> str:
 
 
 def _parse_seconds(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 5 and 0 < int(text) <= _MOST_SECONDS):
+    seconds = whole_number(text)
+    if seconds is None or not 0 < seconds <= _MOST_SECONDS:
         raise UsageError(f"--seconds {text} is no whole number from 1 to {_MOST_SECONDS}")
-    return int(text)
+    return seconds
 
 
 def _summary(archive: GatheredArchive) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.open_files import Values
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 Quantity: TypeAlias = str
@@ -72,20 +73,20 @@ def _keyed(**names: str) -> Callable[[bytes], Values]:
     def parse(content: bytes) -> Values:
         words = content.split()
         found = dict(zip(words[::2], words[1::2], strict=False))
-        return {ours: int(found[name]) for name, ours in wanted.items() if name in found}
+        return {ours: integer(found[name]) for name, ours in wanted.items() if name in found}
 
     return parse
 
 
 def _one(ours: str, factor: float = 1) -> Callable[[bytes], Values]:
     """Parse a file with one number."""
-    return lambda content: {ours: int(content) * factor}
+    return lambda content: {ours: integer(content) * factor}
 
 
 def _limit(ours: str) -> Callable[[bytes], Values]:
     """Parse a file with a limit, or with the word for no limit."""
     def parse(content: bytes) -> Values:
-        limit = None if content.strip() == b"max" else int(content)
+        limit = None if content.strip() == b"max" else integer(content)
         return {ours: _NO_LIMIT if limit is None or limit >= _UNLIMITED else limit}
 
     return parse
@@ -94,11 +95,11 @@ def _limit(ours: str) -> Callable[[bytes], Values]:
 def _quota(content: bytes) -> Values:
     """Parse cpu.max: microseconds in each period, or "max"."""
     quota, period = content.split()
-    return {"quota_usec": NO_QUOTA if quota == b"max" else int(quota), "period_usec": int(period)}
+    return {"quota_usec": NO_QUOTA if quota == b"max" else integer(quota), "period_usec": integer(period)}
 
 
 def _old_quota(content: bytes) -> Values:
-    quota = int(content)
+    quota = integer(content)
     return {"quota_usec": NO_QUOTA if quota < 0 else quota}
 
 
@@ -106,7 +107,7 @@ def _old_times(content: bytes) -> Values:
     """Parse cpuacct.stat: ticks in user and kernel mode."""
     words = content.split()
     found = dict(zip(words[::2], words[1::2], strict=False))
-    return {"user_usec": int(found[b"user"]) * _TICK, "system_usec": int(found[b"system"]) * _TICK}
+    return {"user_usec": integer(found[b"user"]) * _TICK, "system_usec": integer(found[b"system"]) * _TICK}
 
 
 def _old_throttling(content: bytes) -> Values:
@@ -114,10 +115,10 @@ def _old_throttling(content: bytes) -> Values:
     words = content.split()
     found = dict(zip(words[::2], words[1::2], strict=False))
     values: dict[str, int | float | Unavailable] = {
-        "periods": int(found[b"nr_periods"]), "throttled": int(found[b"nr_throttled"]),
-        "throttled_usec": int(found[b"throttled_time"]) / 1_000}
+        "periods": integer(found[b"nr_periods"]), "throttled": integer(found[b"nr_throttled"]),
+        "throttled_usec": integer(found[b"throttled_time"]) / 1_000}
     if b"wait_sum" in found:
-        values["waited_usec"] = int(found[b"wait_sum"]) / 1_000
+        values["waited_usec"] = integer(found[b"wait_sum"]) / 1_000
     return values
 
 
@@ -128,7 +129,8 @@ def _pressure(what: str) -> Callable[[bytes], Values]:
     """Parse a pressure file: the microseconds behind "total=" of each line."""
     def parse(content: bytes) -> Values:
         lines = (line.split() for line in content.splitlines())
-        return {f"stalled_{what}_{_STALLS[words[0]]}_usec": int(words[-1].partition(b"total=")[2]) for words in lines}
+        return {f"stalled_{what}_{_STALLS[words[0]]}_usec": integer(words[-1].partition(b"total=")[2])
+                for words in lines}
 
     return parse
 
@@ -143,7 +145,7 @@ def _traffic(content: bytes) -> Values:
     for word in content.split():
         name, equals, number = word.partition(b"=")
         if equals and name in _TRAFFIC:
-            values[_TRAFFIC[name]] += int(number)
+            values[_TRAFFIC[name]] += integer(number)
     return values
 
 
@@ -153,7 +155,7 @@ def _old_traffic(content: bytes) -> Values:
     for line in content.splitlines():
         words = line.split()
         if len(words) == 3 and words[1] in _OLD_TRAFFIC:
-            values[_OLD_TRAFFIC[words[1]]] += int(words[2])
+            values[_OLD_TRAFFIC[words[1]]] += integer(words[2])
     return values
 
 

@@ -17,6 +17,7 @@ from turbotui.machine.cgroups import Hierarchy, find_groups, hierarchies
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.open_files import FileReading, GoneError, OpenFiles
 from turbotui.machine.tasks.group_names import group_name
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 MOST_GROUPS: Final = 20_000
@@ -288,4 +289,4 @@ def _is_there(host: Host, tree: Hierarchy) -> bool:
 def _descendants(content: bytes) -> Mapping[Quantity, int | float | Unavailable]:
     words = content.split()
     found = dict(zip(words[::2], words[1::2], strict=False))
-    return {"descendants": int(found[b"nr_descendants"])}
+    return {"descendants": integer(found[b"nr_descendants"])}

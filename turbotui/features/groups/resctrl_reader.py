@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -35,6 +34,7 @@ from turbotui.machine.resctrl import (
     resctrl_mount,
     why_no_resctrl,
 )
+from turbotui.quantities.plain_numbers import decimal, integer
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _LISTED_NS: Final = 5_000_000_000
@@ -60,9 +60,7 @@ def parse_event(quantity: Quantity, content: bytes) -> Values:
     reason = _WORDS.get(word)
     if reason is not None:
         return {quantity: reason}
-    number = int(word) if word.isdigit() else float(word)
-    if not math.isfinite(number):
-        raise ValueError(f"{quantity} is {number}")
+    number = integer(word) if word.isdigit() else decimal(word)
     return {quantity: number}
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, negated_unless
 from turbotui.machine.platform_features import LimitReasons
+from turbotui.quantities.plain_numbers import integer
 from turbotui.untrusted import one_line
 
 _CPU = "/sys/devices/system/cpu"
 _UNCORE = f"{_CPU}/intel_uncore_frequency"
-_LEGACY = re.compile(r"package_(\d+)_die_(\d+)\Z", re.ASCII)
-_DOMAIN = re.compile(r"uncore(\d+)\Z", re.ASCII)
+_LEGACY = re.compile(r"package_(\d{1,9})_die_(\d{1,9})\Z", re.ASCII)
+_DOMAIN = re.compile(r"uncore(\d{1,9})\Z", re.ASCII)
 _EPB_WORDS = {0: "performance", 6: "balanced", 15: "powersave"}  # docs/specs/turbostat.md 5, row 24
 
 # Bits of the active half; the same 16 higher are what was logged (docs/specs/turbostat.md 4; Intel SDM vol. 4).
@@ -125,7 +126,7 @@ def _limit_reasons(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _uncore(facts: MachineFacts) -> Iterable[HeaderLine]:
     names = facts.names(_UNCORE)
-    domains = sorted(((int(found[1]), name) for name in names if (found := _DOMAIN.match(name))), reverse=True)
+    domains = sorted(((integer(found[1]), name) for name in names if (found := _DOMAIN.match(name))), reverse=True)
     for _number, name in domains:
         ids = [facts.number(f"{_UNCORE}/{name}/{file}") for file in ("package_id", "domain_id", "fabric_cluster_id")]
         if None not in ids:
@@ -134,7 +135,7 @@ def _uncore(facts: MachineFacts) -> Iterable[HeaderLine]:
         for name in names:
             found = _LEGACY.match(name)
             if found is not None:
-                yield from _range(facts, f"package{int(found[1])} die{int(found[2])}", f"{_UNCORE}/{name}")
+                yield from _range(facts, f"package{integer(found[1])} die{integer(found[2])}", f"{_UNCORE}/{name}")
 
 
 def _range(facts: MachineFacts, where: str, folder: str) -> Iterator[HeaderLine]:

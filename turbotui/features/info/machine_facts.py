@@ -11,6 +11,7 @@ from turbotui.machine.platform_features import SILVERMONT_MHZ
 from turbotui.machine.reading import Leaf, cpuid_of
 from turbotui.machine.registers import invents_zeros, read_once
 from turbotui.machine.small_files import names_in
+from turbotui.quantities.plain_numbers import integer_or_none
 from turbotui.quantities.scope import Scope
 
 _EXTENDED = 0x8000_0000  # leaves from here on have a maximum of their own (Intel SDM vol. 2, CPUID)
@@ -117,11 +118,7 @@ class MachineFacts:
 
     def number(self, path: str) -> int | None:
         """The integer in a file; None if there is none."""
-        text = self.text(path)
-        try:
-            return None if text is None else int(text)
-        except ValueError:
-            return None
+        return integer_or_none(self.text(path))
 
     def names(self, path: str) -> tuple[str, ...]:
         """Names in a directory, sorted; empty if it cannot be listed."""

@@ -10,10 +10,11 @@ import struct
 from collections.abc import Iterable
 
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, negated_unless
+from turbotui.quantities.plain_numbers import integer
 from turbotui.untrusted import decoded, one_line
 
 _CPUINFO = "/proc/cpuinfo"
-_LEVEL = re.compile(r"^cpuid level\s*:\s*(\d+)", re.MULTILINE)
+_LEVEL = re.compile(r"^cpuid level\s*:\s*([0-9]{1,9})$", re.MULTILINE)
 _MICROCODE = 0x8B
 _FEATURE_CONTROL = 0x3A
 _MISC_ENABLE = 0x1A0
@@ -46,7 +47,7 @@ def _vendor(facts: MachineFacts) -> Iterable[HeaderLine]:
         return
     level = _LEVEL.search(facts.text(_CPUINFO) or "")
     if vendor and level is not None:
-        yield HeaderLine(f"CPUID(0): {vendor} {int(level[1]):#x} CPUID levels", _CPUINFO)
+        yield HeaderLine(f"CPUID(0): {vendor} {integer(level[1]):#x} CPUID levels", _CPUINFO)
 
 
 def _identity(facts: MachineFacts) -> Iterable[HeaderLine]:

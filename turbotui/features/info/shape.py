@@ -16,6 +16,7 @@ from turbotui.machine.caches import parse_size
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist, parse_cpumask
 from turbotui.machine.memory import Module, read_memory
 from turbotui.machine.topology_kinds import type_rank
+from turbotui.quantities.plain_numbers import integer, numbers_by_name
 from turbotui.quantities.scope import Scope
 from turbotui.untrusted import one_line
 
@@ -24,9 +25,10 @@ _NODES: Final = "/sys/devices/system/node"
 _MEMINFO: Final = "/proc/meminfo"
 _TOPOLOGY: Final = f"{_CPUS}/cpu*/topology"
 _INDEX: Final = re.compile(r"index\d+\Z", re.ASCII)
-_NODE: Final = re.compile(r"node(\d+)\Z", re.ASCII)
+_NODE: Final = re.compile(r"node(\d{1,9})\Z", re.ASCII)
 _KIB: Final = re.compile(r"(MemTotal|MemFree):\s*(\d+) kB", re.ASCII)
-_ADDRESSES: Final = re.compile(r"^address sizes\s*:\s*(\d+) bits physical, (\d+) bits virtual", re.ASCII | re.MULTILINE)
+_ADDRESSES: Final = re.compile(
+    r"^address sizes\s*:\s*(\d{1,3}) bits physical, (\d{1,3}) bits virtual", re.ASCII | re.MULTILINE)
 _VIRTUAL: Final = {"vmx": "VT-x", "svm": "AMD-V"}
 _LETTERS: Final = {"Data": "d", "Instruction": "i"}
 _GIB: Final = 1 << 30
@@ -238,11 +240,11 @@ def _side_caches(facts: MachineFacts, folder: str) -> Iterator[int]:
 
 
 def _node_numbers(facts: MachineFacts) -> list[int]:
-    return sorted(int(found[1]) for name in facts.names(_NODES) if (found := _NODE.match(name)))
+    return sorted(integer(found[1]) for name in facts.names(_NODES) if (found := _NODE.match(name)))
 
 
 def _kibibytes(text: str | None) -> Mapping[str, int]:
-    return {name: int(number) for name, number in _KIB.findall(text or "")}
+    return numbers_by_name(_KIB.findall(text or ""))
 
 
 def binary(size: int) -> str:

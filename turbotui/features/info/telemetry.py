@@ -13,6 +13,7 @@ from typing import Final
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
 from turbotui.machine.hsmp_metrics import find_tables, metric_fields, read_table
 from turbotui.quantities.facts import FactFile
+from turbotui.quantities.plain_numbers import hexadecimal
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sources.pmt import find_regions
 from turbotui.untrusted import one_line
@@ -39,7 +40,7 @@ _REACHED: Final = {"0": "not reached", "1": "reached"}
 
 
 def _regions(facts: MachineFacts) -> Iterable[HeaderLine]:
-    known = {int(name, 16): row for name, row in LAYOUTS.tables()}
+    known = {hexadecimal(name): row for name, row in LAYOUTS.tables()}
     for region in find_regions(facts.machine.host):
         name = region.directory.rpartition("/")[2]
         row = known.get(region.guid)
@@ -61,7 +62,7 @@ def _sockets(facts: MachineFacts) -> Iterable[HeaderLine]:
         told = [words.format(_REACHED.get(text, text) if file == "prochot_status" else one_line(text).strip())
                 for file, words, text in read if text]
         if match and told:
-            yield HeaderLine(f"HSMP of socket {int(match[1], 16)}: {', '.join(told)}", folder)
+            yield HeaderLine(f"HSMP of socket {hexadecimal(match[1])}: {', '.join(told)}", folder)
 
 
 def _tables(facts: MachineFacts) -> Iterable[HeaderLine]:

@@ -16,6 +16,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.proc_facts import command_words
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, ProcessStats
+from turbotui.quantities.plain_numbers import decimal, integer
 from turbotui.untrusted import one_line
 
 T = TypeVar("T")
@@ -156,7 +157,7 @@ def _machine(host: Host) -> MachineStatus:
         for line in host.read_text("/proc/meminfo").splitlines():
             name, _, rest = line.partition(":")
             if name in _MEMORY and rest.split()[:1]:
-                memory[name] = int(rest.split()[0]) * _KIB
+                memory[name] = integer(rest.split()[0]) * _KIB
     except (HostError, ValueError):
         memory = {}
     total, free = (memory.get(name) for name in _MEMORY)
@@ -167,7 +168,7 @@ def _machine(host: Host) -> MachineStatus:
 def _numbers(host: Host, path: str, count: int) -> tuple[float, ...] | None:
     """Return the first `count` words of a file as numbers, if they are numbers."""
     try:
-        found = tuple(float(word) for word in host.read_text(path).split()[:count])
+        found = tuple(decimal(word) for word in host.read_text(path).split()[:count])
     except (HostError, ValueError):
         return None
     return found if len(found) == count else None

@@ -18,6 +18,7 @@ from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.facts import FactFile
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import Scope
 
@@ -195,7 +196,7 @@ def _clock(machine: Machine, cpu: int, *, highest: bool) -> tuple[float, str]:
     base = f"/sys/devices/system/cpu/cpu{cpu}/cpufreq"
     for file, word in _CLOCK_FILES[1:] if highest else _CLOCK_FILES:
         try:
-            return int(machine.host.read_text(f"{base}/{file}")) * 1e3, f"{word} ({file})"
+            return integer(machine.host.read_text(f"{base}/{file}")) * 1e3, f"{word} ({file})"
         except (HostError, ValueError):
             continue
     if machine.model.mhz:

@@ -16,6 +16,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.own_files import data_folder, replace_file, sole_writer
 from turbotui.quantities.documents import parse_json
+from turbotui.quantities.plain_numbers import decimal, integer
 from turbotui.untrusted import json_text
 
 FORMAT: Final = 1
@@ -48,7 +49,7 @@ def _memory(host: Host) -> str:
     try:
         for line in host.read_text("/proc/meminfo").splitlines():
             if line.startswith("MemTotal:"):
-                return f"{round(int(line.split()[1]) / _GIB)} GiB"
+                return f"{round(integer(line.split()[1]) / _GIB)} GiB"
     except (HostError, ValueError, IndexError):
         return "unknown"
     return "unknown"
@@ -88,12 +89,12 @@ def _baseline(name: str, one: Mapping[str, object]) -> Baseline:
     known = one["configuration"]
     if not isinstance(known, dict):
         raise ValueError("no configuration")  # noqa: TRY004 - one error for a damaged file
-    value, ratio = float(str(one["value"])), float(str(one["ratio"]))
+    value, ratio = decimal(str(one["value"])), decimal(str(one["ratio"]))
     if not (0.0 < value <= _GREATEST and 0.0 < ratio <= _GREATEST):
         raise ValueError("no score")
     cpus, busy = one.get("busy_cpus"), one.get("busy")
-    share = None if busy is None else float(str(busy))
-    number = None if cpus is None else int(str(cpus))
+    share = None if busy is None else decimal(str(busy))
+    number = None if cpus is None else integer(str(cpus))
     if not 0.0 <= (share or 0.0) <= 1.0 or (number is not None and not 0 < number <= _GREATEST):
         raise ValueError("no load")
     return Baseline(name, str(one["unit"]), value, ratio,

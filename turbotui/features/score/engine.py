@@ -38,6 +38,7 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import observe
 from turbotui.quantities.columns import ColumnId, Value
+from turbotui.quantities.plain_numbers import decimal
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of, one_interval
@@ -249,7 +250,7 @@ def score_in(line: str, pattern: re.Pattern[str]) -> float | None:
     if match is None:
         return None
     try:
-        value = float((match[1] if pattern.groups else match[0]) or "")
+        value = decimal((match[1] if pattern.groups else match[0]) or "")
     except ValueError:
         return None
     return value if math.isfinite(value) and value > 0 else None

@@ -13,6 +13,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.catalog.frequency import BUSY
+from turbotui.quantities.plain_numbers import whole_number
 
 BOUND: Final = 0.011  # relative error that the literature claims for the prediction
 LOADED: Final = 0.9  # share of the time for which CPUs must be busy so that the ratio is the load's
@@ -104,8 +105,7 @@ class Baseline:
     @property
     def cpus(self) -> int | None:
         """The number of busy CPUs."""
-        known = self.configuration.get("CPUs", "")
-        return self.busy_cpus if self.busy_cpus is not None else int(known) if known.isdecimal() else None
+        return self.busy_cpus if self.busy_cpus is not None else whole_number(self.configuration.get("CPUs", ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from turbotui.machine.pmus import DEVICES, Pmu, list_pmus, read_pmu
 from turbotui.machine.small_files import line_of
 from turbotui.quantities.event_columns import EventColumn, EventRequest
 from turbotui.quantities.expressions import parse_expression
+from turbotui.quantities.plain_numbers import integer_of_c
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -308,7 +309,10 @@ def _branches(machine: Machine) -> list[Branch]:
         if tree is None or not cpus:
             continue
         said = line_of(machine.host, f"{DEVICES}/{name}/caps/slots")
-        width = tree.width or (int(said, 0) if re.fullmatch(r"0x[0-9a-f]+|\d+", said) else 0)
+        try:
+            width = tree.width or integer_of_c(said)
+        except ValueError:
+            width = 0
         if any("width" in node.share.names for node in tree.nodes) and not width:
             continue
         threads = max(len(topology.instances(Scope.CORE)[topology.index(Scope.CORE, cpu)].cpus) for cpu in cpus)

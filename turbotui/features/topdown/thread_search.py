@@ -12,6 +12,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import names_in, text_of
 from turbotui.machine.tasks.process_stats import ProcessStats
 from turbotui.machine.tasks.processes import cpu_time, name_of, threads_of
+from turbotui.quantities.plain_numbers import numbers_among
 
 MOST: Final = 64
 """The most threads that are counted if no process was named, because each needs a counter for every event."""
@@ -82,7 +83,7 @@ class ProcessThreads:
 
     def _children(self, pid: int, tid: int) -> list[int]:
         """Return the children of a thread (proc(5), children: CONFIG_PROC_CHILDREN)."""
-        return [int(word) for word in text_of(self._host, f"/proc/{pid}/task/{tid}/children").split() if word.isdigit()]
+        return list(numbers_among(text_of(self._host, f"/proc/{pid}/task/{tid}/children").split()))
 
     @property
     def ended(self) -> bool:
@@ -149,4 +150,4 @@ def _threads_of(host: Host, pid: int) -> frozenset[int]:
     try:
         return threads_of(host, pid)
     except HostError:  # the process ended between two calls, or is hidden (hidepid)
-        return frozenset(int(name) for name in names_in(host, f"/proc/{pid}/task") if name.isdigit())
+        return frozenset(numbers_among(names_in(host, f"/proc/{pid}/task")))

@@ -13,6 +13,7 @@ from turbotui.features.uncore.explaining import evidence_of
 from turbotui.features.uncore.kinds import Row, UncoreUnits
 from turbotui.machine.machine import Machine
 from turbotui.quantities.columns import Column
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.tables import Cell, CellEvidence, Identity, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore import EdgeKind, EdgeRow, Metric
@@ -173,7 +174,7 @@ def _end(packages: _Packages, units: UncoreUnits, place: EdgeRow, unit: UncoreUn
 def _far_end(unit: UncoreUnit) -> int | None:
     """Return the package at the other end of a link, from sysfs-devices-mapping ("upi_1,die_3")."""
     number = unit.peer.rpartition("die_")[2]
-    return int(number) if "die_" in unit.peer and number.isdecimal() else None
+    return whole_number(number) if "die_" in unit.peer else None
 
 
 def traffic_of(counters: UncoreCounters, frame: Frame | None, edges: Sequence[Edge]) -> tuple[Traffic, ...]:

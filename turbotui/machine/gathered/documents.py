@@ -17,13 +17,14 @@ from turbotui.machine.gathered.model import Answer, Gathered, OpenAttempt
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.host import HostKind, PerfAttr, Privileges
 from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.untrusted import in_cell, json_text
 
 FORMAT: Final = 1
 ROOT: Final = "root"
 """The directory of the machine's files, which `--sysroot` accepts after unpacking."""
 _ABOUT, _FOLDERS, _DEVICES, _COUNTERS = "about.json", "folders.json", "devices.json", "counters.json"
-_CPU_DEVICE = re.compile(r"/dev/cpu/(\d+)/(\w+)\Z", re.ASCII)
+_CPU_DEVICE = re.compile(r"/dev/cpu/(\d{1,9})/(\w+)\Z", re.ASCII)
 _CPUS_OF = re.compile(r"/dev/cpu/\*/(\w+)\Z", re.ASCII)
 _ERRNO = re.compile(r"E[A-Z0-9]+\Z")
 _MOST = 1_000_000  # most words or counters of all CPUs; 1,024 CPUs with 200 registers have a fifth
@@ -65,7 +66,7 @@ def _device_rows(words: Mapping[str, Mapping[int, Answer]]) -> list[dict[str, ob
     rows: dict[tuple[str, str], defaultdict[str, set[int]]] = {}
     for path, answers in words.items():
         found = _CPU_DEVICE.match(path)
-        group, cpu = (path, 0) if found is None else (f"/dev/cpu/*/{found[2]}", int(found[1]))
+        group, cpu = (path, 0) if found is None else (f"/dev/cpu/*/{found[2]}", integer(found[1]))
         rows.setdefault((group, _OPENED), defaultdict(set))[""].add(cpu)
         for offset, answer in answers.items():
             said = _name(answer) if isinstance(answer, int) else answer.hex()
@@ -127,7 +128,7 @@ def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
             origin=HostKind(about.text("kind")),
             time=about.text("time"),
             version=about.text("turbotui"),
-            rights=Privileges(rights.number("uid"), int(rights.text("capabilities"), 16),
+            rights=Privileges(rights.number("uid"), hexadecimal(rights.text("capabilities")),
                               rights.optional_number("perf_paranoid"), rights.pair("descriptors")),
             usable=None if about.value("usable_cpus") is None else parse_cpulist(about.text("usable_cpus")),
             files={name.removeprefix(ROOT): data for name, data in files.items()
@@ -159,7 +160,7 @@ def _words(devices: _Json) -> dict[str, dict[int, Answer]]:
             for cpu in numbers:
                 words = found.setdefault(path if several is None else f"/dev/cpu/{cpu}/{several[1]}", {})
                 if at != _OPENED:
-                    words[int(at, 16)] = answer
+                    words[hexadecimal(at)] = answer
     return found
 
 
@@ -186,7 +187,7 @@ def _at(events: list[PerfAttr], number: int) -> PerfAttr:
 
 
 def _attr(event: _Json) -> PerfAttr:
-    words = {name: int(_word(value), 16) for name, value in event.items()}
+    words = {name: hexadecimal(_word(value)) for name, value in event.items()}
     if words.keys() - set(_WORDS_OF_ATTR):
         raise ValueError("an event has a word that perf_event_attr has not")
     return PerfAttr(**{"type": 0, "config": 0, "read_format": 0, **words})
@@ -200,7 +201,7 @@ def _number(said: str) -> int:
     """
     if said == "OK":
         return 0
-    return _NUMBERS[said] if said in _NUMBERS else int(said.removeprefix("E"))
+    return _NUMBERS[said] if said in _NUMBERS else integer(said.removeprefix("E"))
 
 
 def _word(value: object) -> str:

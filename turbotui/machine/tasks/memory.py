@@ -7,6 +7,7 @@ import resource
 from typing import Final
 
 from turbotui.machine.host import Host, HostError
+from turbotui.quantities.plain_numbers import integer
 
 _PAGES_CPU: Final = 4_096  # 16 MiB: 700 ms of 200,000 switches a second at about 112 bytes each
 _PAGES_ALL: Final = 16_384  # 64 MiB of the kernel's memory for the rings of all CPUs together
@@ -50,7 +51,7 @@ def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
         return pages
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     try:
-        each = int(host.read_text(_MLOCK)) * 1024
+        each = integer(host.read_text(_MLOCK)) * 1024
     except (HostError, ValueError):
         return pages
     room = (each + limit // max(1, cpus)) // mmap.PAGESIZE

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.tasks.group_names import GroupName, group_name, group_paths
+from turbotui.quantities.plain_numbers import integer, whole_number
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
 
@@ -91,12 +92,12 @@ def parse_stat(text: str) -> Stat | None:
         return Stat(
             name=one_line(before.partition("(")[2]),
             state=words[0],
-            parent=int(words[1]),
-            started=int(words[19]),
-            kernel=bool(int(words[6]) & _KERNEL_THREAD),
-            priority=int(words[15]),
-            nice=int(words[16]),
-            policy=_POLICIES.get(int(words[38]), words[38]),
+            parent=integer(words[1]),
+            started=integer(words[19]),
+            kernel=bool(integer(words[6]) & _KERNEL_THREAD),
+            priority=integer(words[15]),
+            nice=integer(words[16]),
+            policy=_POLICIES.get(integer(words[38]), words[38]),
         )
     except ValueError:
         return None
@@ -184,10 +185,11 @@ class ProcFacts:
             words = line.split(":")
             if len(words) > 2 and words[2] == uid:
                 return one_line(words[0])
-        if self._host.kind is HostKind.REAL and uid.isdecimal():
+        number = whole_number(uid)
+        if self._host.kind is HostKind.REAL and number is not None:
             try:
-                return one_line(decoded(pwd.getpwuid(int(uid)).pw_name.encode("utf-8", "surrogateescape")))
-            except KeyError:
+                return one_line(decoded(pwd.getpwuid(number).pw_name.encode("utf-8", "surrogateescape")))
+            except (KeyError, OverflowError):  # an id that no user has here
                 return uid
         return uid
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
 from turbotui.machine.tasks.processes import processes
+from turbotui.quantities.plain_numbers import whole_numbers
 from turbotui.untrusted import decoded
 
 TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -28,6 +30,9 @@ _WORDS: Final = 40
 """Words after the name, up to the delays."""
 _NEVER_RAN: Final = b"0 0 0\n"
 """The schedstat of a process that never ran, and of all if the kernel keeps none (fs/proc/base.c)."""
+_NUMBERS: Final = 8
+_PLACES: Final = itemgetter(9, 11, 12, 17, 19, 21, 36, 39)
+"""majflt, utime, stime, num_threads, starttime, rss, processor and delayacct_blkio_ticks after the name (proc(5))."""
 
 
 class ProcessStat(NamedTuple):
@@ -62,13 +67,11 @@ def process_stat(content: bytes) -> ProcessStat | None:
     words = rest.split()
     if not found or len(words) < _WORDS:
         return None
-    try:
-        return ProcessStat(
-            decoded(head.partition(b"(")[2]), decoded(words[0]), int(words[9]), int(words[11]) + int(words[12]),
-            int(words[17]), int(words[19]), int(words[21]), int(words[36]), int(words[39]),
-        )  # fmt: skip
-    except ValueError:
+    numbers = [number for number in whole_numbers(_PLACES(words)) if number is not None]
+    if len(numbers) < _NUMBERS:
         return None
+    faults, user, kernel, *others = numbers
+    return ProcessStat(decoded(head.partition(b"(")[2]), decoded(words[0]), faults, user + kernel, *others)
 
 
 class _Files:

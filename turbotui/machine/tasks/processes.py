@@ -7,6 +7,7 @@ import errno
 from turbotui.errors import MachineError
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import line_of, text_of
+from turbotui.quantities.plain_numbers import integer, numbers_among
 
 
 def threads_of(host: Host, pid: int) -> frozenset[int]:
@@ -17,7 +18,7 @@ def threads_of(host: Host, pid: int) -> frozenset[int]:
         if error.errno in (errno.ENOENT, errno.ESRCH):
             return frozenset()
         raise
-    return frozenset(int(name) for name in names if name.isdigit())
+    return frozenset(numbers_among(names))
 
 
 def has_ended(host: Host, pid: int) -> bool:
@@ -30,7 +31,7 @@ def has_ended(host: Host, pid: int) -> bool:
 
 def processes(host: Host) -> tuple[int, ...]:
     """Return the ids of all processes that this user can see."""
-    return tuple(int(name) for name in host.list_dir("/proc") if name.isdigit())
+    return numbers_among(host.list_dir("/proc"))
 
 
 def name_of(host: Host, pid: int, tid: int) -> str:
@@ -45,7 +46,7 @@ def cpu_time(host: Host, pid: int, tid: int) -> int | None:
     kernel keeps no such statistics. Zombies still have it.
     """
     try:
-        return int(host.read_text(f"/proc/{pid}/task/{tid}/schedstat").split()[0]) or None
+        return integer(host.read_text(f"/proc/{pid}/task/{tid}/schedstat").split()[0]) or None
     except (HostError, ValueError, IndexError):
         return None
 
@@ -58,7 +59,7 @@ def run_delay(host: Host, pid: int, tid: int) -> tuple[int, int] | None:
     """
     try:
         words = host.read_text(f"/proc/{pid}/task/{tid}/schedstat").split()
-        return int(words[1]), int(words[2])
+        return integer(words[1]), integer(words[2])
     except (HostError, ValueError, IndexError):
         return None
 

@@ -24,6 +24,7 @@ from turbotui.machine.perf_records import SAMPLE_TYPE, ReadFormat, SampleType
 from turbotui.machine.perf_ring import SET_OUTPUT
 from turbotui.machine.tasks.clock_throttle import POLL_NS
 from turbotui.machine.tasks.last_counts import reports_last_counts
+from turbotui.quantities.plain_numbers import integer
 
 LONGEST_NS: Final = 50_000_000
 """The longest run time without a sample (Antao et al., docs/specs/carm.md 2)."""
@@ -348,7 +349,7 @@ def core_kinds(host: Host) -> dict[int, int]:
     for name in names:
         try:
             cpus = parse_cpulist(host.read_text(f"{_DEVICES}/{name}/cpus"))
-            kind = int(host.read_text(f"{_DEVICES}/{name}/type"))
+            kind = integer(host.read_text(f"{_DEVICES}/{name}/type"))
         except (HostError, ValueError):
             continue  # no core PMU, or one for all CPUs
         kinds += 1

@@ -27,6 +27,7 @@ from turbotui.machine.tasks.memory import pages_for
 from turbotui.machine.tasks.run_queue import LeaveReason, RunQueue, WaitSums
 from turbotui.machine.tasks.sets import timed
 from turbotui.machine.tasks.wait_set import WaitSet
+from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 TRACED: Final = SampleType.TID | SampleType.TIME | SampleType(1 << 10)  # PERF_SAMPLE_RAW
@@ -70,7 +71,7 @@ def layout(number: int, text: str, names: tuple[str, ...]) -> PointLayout:
     Raises:
         ValueError: `format` lacks one of the fields, or has an impossible size or position.
     """
-    found = {name: (int(at), int(size), signed == "1") for name, at, size, signed in _FIELD.findall(text)}
+    found = {name: (integer(at), integer(size), signed == "1") for name, at, size, signed in _FIELD.findall(text)}
     parts, at = "=16xQ", HEADER.size + 16
     for name in names:
         if name not in found or found[name][1:] not in _CODES:
@@ -326,7 +327,8 @@ def find_tracepoints(host: Host) -> tuple[PointLayout, ...] | Unavailable:
     refused: HostError | None = None
     for root in _ROOTS:
         try:
-            found = [layout(int(host.read_text(f"{root}/{name}/id")), host.read_text(f"{root}/{name}/format"), fields)
+            found = [layout(integer(host.read_text(f"{root}/{name}/id")),
+                            host.read_text(f"{root}/{name}/format"), fields)
                      for name, fields in (("sched_switch", ("prev_pid", "prev_state", "next_pid")),
                                           ("sched_wakeup", ("pid",)), ("sched_wakeup_new", ("pid",)))]
         except HostError as error:

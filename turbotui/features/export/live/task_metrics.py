@@ -14,6 +14,7 @@ from turbotui.machine.cgroups import find_groups, for_cpu_time, hierarchies
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
+from turbotui.quantities.plain_numbers import numbers_among
 
 TASK: Final = MetricLevel("task", None)
 _PIECE: Final = 4096  # bytes of small files that are read; cgroup.procs may be longer
@@ -103,4 +104,4 @@ class TaskMetrics:
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(word) for word in text.split() if word.isdecimal()]
+    return list(numbers_among(text.split()))

@@ -1,0 +1,55 @@
+"""Numbers in a machine's files that no kernel writes: they are unknown, and end nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from turbotui.cli import main
+from turbotui.machine.gathered.archive import pack, unpack
+
+MACHINE = Path(__file__).parents[1] / "machines" / "laptop-simulated.tar.gz"
+NUMBERS = {"endless": "9" * 400, "beyond 64 bits": "9" * 20, "infinite": "inf", "none": "nan", "underscores": "1_000",
+           "another script": "\u0663", "a plus": "+5"}
+FILES = {
+    "energy": "intel-rapl.*/(energy_uj|max_energy_range_uj|constraint.*_uw)$",
+    "clocks": "cpufreq/.*freq$",
+    "caches": "cache/index.*/(size|level|id)$",
+    "idle": "cpuidle/.*/(latency|usage|time)$",
+    "uncore": "intel_uncore_frequency/.*khz$",
+    "heat": "hwmon/.*input$",
+    "times": "proc/(stat|uptime|loadavg|meminfo|schedstat|interrupts|softirqs|pressure/.*)$",
+    "events": "event_source/devices/.*(scale|type|format/.*|events/.*)$",
+}
+WORDS = (["info"], ["doctor"], ["stat", "-q", "-n", "1", "-i", "0.1"], ["power", "-n", "1", "-i", "0.1"])
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, bytes]:
+    return unpack(MACHINE.read_bytes())
+
+
+def edited(files: dict[str, bytes], pattern: str, number: str) -> Iterator[tuple[str, bytes]]:
+    """The files with every number but the first of a name in some of them replaced."""
+    for path, data in files.items():
+        is_wanted = path.startswith("root/") and re.search(pattern, path)
+        yield path, re.sub(rb"(?<![\w.])\d+(\.\d+)?", number.encode(), data) if is_wanted else data
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("kind", FILES)
+def test_an_edited_machine_is_read_to_its_end(
+    files: dict[str, bytes], kind: str, number: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = dict(edited(files, FILES[kind], NUMBERS[number]))
+    assert made != files
+    path = tmp_path / "edited.tar.gz"
+    path.write_bytes(pack(made)[0])
+    for words in WORDS:
+        status = main([*words, "--machine", str(path)])
+        out, err = capsys.readouterr()
+        assert (status, "internal error" in err) == (0, False), words
+        assert re.search(r"9{20}|\binf\b|1_000|e\+\d\d", out) is None, words
