@@ -205,16 +205,30 @@ def test_tcc_moves_temperatures() -> None:
 
 
 def test_dump_is_raw_and_opens_no_perf() -> None:
-    done = stat("--machine", "sapphire-2s", "-q", "-D", "--format", "table")
+    done = stat("--machine", "sapphire-2s", "-q", "-D", "--format", "json")
     assert done.returncode == 0
-    label, *lines = done.stdout.splitlines()
-    assert label.startswith("# SIMULATED")
-    rows = [line.split("\t") for line in lines]
-    assert {len(row) for row in rows} == {4}
-    found = {(row[0], row[1]): row for row in rows}
-    assert found["cpu 5", "aperf"][3] == "MSR 0xe8"
-    assert int(found["cpu 5", "aperf"][2], 16) > 0
-    assert not [row for row in rows if row[3].startswith("perf ")]
+    rows = table(done.stdout, "counters")["rows"]
+    found = {(row["instance"], row["signal"]): row["values"] for row in rows}
+    assert len(found) == len(rows)
+    assert found["cpu 5", "aperf"]["source"] == "MSR 0xe8"
+    assert int(found["cpu 5", "aperf"]["word"], 16) > 0
+    assert not [row for row in rows if row["values"]["source"].startswith("perf ")]
+
+
+def test_a_format_for_programs_has_the_file_of_out_for_itself(tmp_path: Path) -> None:
+    watched, beside = tmp_path / "watched", tmp_path / "beside"
+    done = stat("--machine", "guest", "-i", "0.05", "-n", "1", "--format", "json", "--out", str(watched))
+    assert "turbotui version" in done.stderr
+    assert table(watched.read_text(encoding="utf-8"), "cpus")["kind"] == "SIMULATED"
+    assert stat("--format", "json", "--out", str(beside), "true").returncode == 0
+    assert table(beside.read_text(encoding="utf-8"), "cpus")["seconds"] > 0
+
+
+def test_a_list_of_names_is_text() -> None:
+    done = guest("--list", "--format", "json")
+    assert done.returncode == 1
+    assert "turbotui columns --format json" in done.stderr
+    assert not done.stdout
 
 
 def test_dump_has_a_block_for_each_cpu_with_the_words_of_its_core_and_package() -> None:

@@ -28,7 +28,7 @@ complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doct
 complete -c turbotui -n '__fish_seen_subcommand_from stat' -s a -l add -r -d 'add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64, cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name; or any event, a formula over events, or a set of them: see below'
 complete -c turbotui -n '__fish_seen_subcommand_from stat' -s c -l cpu -r -d 'only these CPUs (0-3,8 or 0..3); core, package: only the row of the first CPU of each'
 complete -c turbotui -n '__fish_seen_subcommand_from stat' -s d -l debug -d 'every column, and more in the header; twice: also where each number is read'
-complete -c turbotui -n '__fish_seen_subcommand_from stat' -s D -l Dump -d 'print the raw counters once and exit; perf is not used; with another --format than text one a line, with where it was read'
+complete -c turbotui -n '__fish_seen_subcommand_from stat' -s D -l Dump -d 'print the raw counters once and exit; perf is not used; with another --format than text a table of them, with where each was read'
 complete -c turbotui -n '__fish_seen_subcommand_from stat' -s e -l enable -r -d 'these columns as well as the default ones; all: every one'
 complete -c turbotui -n '__fish_seen_subcommand_from stat' -s f -l force -d 'accepted for scripts: no processor model is ever refused'
 complete -c turbotui -n '__fish_seen_subcommand_from stat' -s N -l header_iterations -r -d 'with --Summary: repeat the header every N lines'

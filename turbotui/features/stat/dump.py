@@ -2,17 +2,23 @@
 
 In turbostat's layout (as its 2022.10.04 printed it): a block for each CPU with the counters of the CPU, of its core and
 of its package, one a line, ended by an empty line. Counters that are not read have no line, where turbostat prints 0.
-Any other --format prints a line for every counter, with its source.
+Any other --format writes a table with a row for every counter and its source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Raw, Signal, SignalId
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import TEXT, make_format
 from turbotui.tables.layout import Layout
 
 _FIRST_OF_CORE, _FIRST_OF_PACKAGE = 2, 4  # bits of "flags"
@@ -86,11 +92,17 @@ def dump_lines(frame: Frame, layout: Layout, form: str) -> Iterator[str]:
     Args:
         frame: the one reading.
         layout: the layout, which names the machine.
-        form: "text" for turbostat's blocks, any other word for a line for each value.
+        form: a format of `turbotui.tables.formats`; "text" for turbostat's blocks.
     """
+    if form != TEXT:
+        shown = make_format(form)
+        envelope = Envelope(layout.machine, layout.kind, frame.newer.wall_ns)
+        yield from shown.lines(envelope, counter_table(frame))
+        yield from shown.end()
+        return
     if layout.label:
         yield f"# {layout.label}: no number below was {layout.kind.measured}"
-    yield from _blocks(frame) if form == "text" else _table(frame)
+    yield from _blocks(frame)
 
 
 def _blocks(frame: Frame) -> Iterator[str]:
@@ -133,22 +145,48 @@ def _raw(frame: Frame, name: SignalId, cpu: int) -> Raw:
     return None if values is None else values[frame.topology.index(frame.capabilities.signals[name].scope, cpu)]
 
 
-def _table(frame: Frame) -> Iterator[str]:
-    """Yield a line for each value: row, signal, raw value in hexadecimal, origin; separated by TABs."""
+@dataclass(frozen=True, slots=True)
+class DumpedCounter:
+    """A counter of one instance, as read.
+
+    Attributes:
+        row: the row of the instance.
+        signal: what is counted.
+        raw: the raw value; None if this instance gave none.
+        source: the register, event or file that was read.
+    """
+
+    row: RowId
+    signal: Signal
+    raw: Raw
+    source: str
+
+
+def _word(one: DumpedCounter) -> Value:
+    """The raw value in hexadecimal, because JSON's numbers are exact only up to 53 bits."""
+    return f"0x{one.raw:016x}" if isinstance(one.raw, int) else one.raw
+
+
+COUNTER_COLUMNS: Final[tuple[Column[DumpedCounter], ...]] = (
+    Column("instance", "", -1, (), lambda one: _name(one.row),
+           help='what the counter belongs to: "cpu 3", "core 0.0.5" (package, die, core), "system"', identity=True),
+    Column("signal", "", -1, (), lambda one: one.signal.id, help="name of the signal", identity=True),
+    Column("word", "", -1, (), _word, help="the raw value, in hexadecimal if it is a number"),
+    Column("source", "", -1, (), lambda one: one.source, help="register, event or file that was read"),
+)
+_NO_VALUE = Unavailable(Reason.NOT_READ, "this instance gave no value for the signal")
+
+
+def counter_table(frame: Frame) -> RowTable[DumpedCounter]:
+    """Make a table with a row for every counter that a frame's newer snapshot has."""
+    rows = []
     for name in sorted(frame.newer.values):
         signal = frame.capabilities.signals[name]
-        instances = frame.topology.instances(signal.scope)
-        for instance, raw in zip(instances, frame.newer.values[name], strict=True):
-            origin = signal.origin.format(cpu=instance.cpus[0])
-            yield f"{_row(instance.row)}\t{name}\t{_digits(raw)}\t{origin}"
+        for instance, raw in zip(frame.topology.instances(signal.scope), frame.newer.values[name], strict=True):
+            rows.append(DumpedCounter(instance.row, signal, raw, signal.origin.format(cpu=instance.cpus[0])))
+    return RowTable("counters", "counter", COUNTER_COLUMNS, tuple(rows),
+                    judge=lambda _column, _row, value: Cell(value, _NO_VALUE if value is None else None))
 
 
-def _row(row: RowId) -> str:
-    """Name a row: "cpu 3", "core 0.0.5" (package, die, core), "system"."""
+def _name(row: RowId) -> str:
     return f"{row.scope.value} {'.'.join(map(str, row.key))}".strip()
-
-
-def _digits(raw: Raw) -> str:
-    if raw is None:
-        return "-"
-    return raw if isinstance(raw, str) else f"0x{raw:016x}"

@@ -27,7 +27,7 @@ SHORTEST = 0.001
 DEFAULT_INTERVAL = 5.0
 """Seconds (docs/specs/turbostat.md 1.1)."""
 
-_FOR_PEOPLE = ("text", "table")
+_FOR_PEOPLE = (TEXT, "table")
 
 
 class StatError(UsageError):
@@ -64,7 +64,7 @@ OPTIONS: tuple[Option, ...] = (
            "c", "SET"),
     Option("debug", "every column, and more in the header; twice: also where each number is read", "d"),
     Option("Dump", "print the raw counters once and exit; perf is not used; with another --format than\n"
-           "text one a line, with where it was read", "D"),
+           "text a table of them, with where each was read", "D"),
     Option("enable", "these columns as well as the default ones; all: every one", "e", "NAMES"),
     Option("force", "accepted for scripts: no processor model is ever refused", prefix="f"),
     Option("header_iterations", "with --Summary: repeat the header every N lines", "N", "N"),
@@ -170,6 +170,11 @@ class StatOptions:
     remote: str = ""
     command: tuple[str, ...] = ()
 
+    @property
+    def for_people(self) -> bool:
+        """Whether the format is one for people, who also want what is around the table."""
+        return self.format in _FOR_PEOPLE
+
 
 def parse_options(words: Sequence[str]) -> StatOptions:
     """Parse a command line; --help and --version end the parsing where they stand.
@@ -195,7 +200,9 @@ def parse_options(words: Sequence[str]) -> StatOptions:
         _check_remote_options(options)
     if options.machine is not None and options.sysroot != "/":
         raise StatError("--machine and --sysroot name two machines: give one of them", 1)
-    if options.extremes and (options.command or options.format not in _FOR_PEOPLE):
+    if options.task is StatTask.LIST and options.format != TEXT:
+        raise StatError(f"--list prints names as text: turbotui columns --format {options.format} has them all", 1)
+    if options.extremes and (options.command or not options.for_people):
         raise StatError("--extremes goes with intervals and with --format text or table: other formats are for "
                         "programs, which can work it out of every interval", 1)
     return options

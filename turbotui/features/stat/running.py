@@ -91,7 +91,8 @@ def _run_command(opened: OpenedSession, options: StatOptions, streams: Streams) 
             status = _run(seen)
         shown = make_frame_format(options.format, opened.layout)
         for frame in frames[1:]:
-            streams.rows([f"{seen.seconds:.6f} sec", *shown.lines(frame), *shown.end()])
+            said = [f"{seen.seconds:.6f} sec"] if options.for_people else []  # in other formats the interval has it
+            streams.rows([*said, *shown.lines(frame), *shown.end()])
     return status
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # imported here, because --version needs none
 class Streams:
     """Writes rows to stdout (in command mode to stderr) and the header to stderr; with --out both to the file.
 
+    In a format for programs the file of --out has the rows alone, so that it can be parsed.
+
     Raises:
         StatError: the file cannot be created (exit status 1).
         TurbotuiError: there is no stdout.
@@ -33,6 +35,7 @@ class Streams:
             except OSError as error:
                 raise StatError(f"{options.out} cannot be written: {error.strerror or error}", 1) from error
         self._to_stderr = bool(options.command)
+        self._notes = self._file if options.for_people else None
         if self._rows is None or not self._rows.writable():
             raise TurbotuiError("there is no stdout to print on: it was closed before turbotui started")
 
@@ -56,7 +59,7 @@ class Streams:
             BrokenPipeError: as for `rows`.
             TurbotuiError: as for `rows`.
         """
-        self._write(self._file or sys.stderr, lines)
+        self._write(self._notes or sys.stderr, lines)
 
     def configuration(self, machine: Machine, options: StatOptions) -> None:
         """Write the configuration header; with --quiet only its warnings (docs/specs/turbostat.md 5).
