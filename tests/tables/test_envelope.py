@@ -19,6 +19,7 @@ from turbotui.features.why.verb import FOUND
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable
+from turbotui.tables.csv_lines import HEADER
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import FORMATS, NAMES
 
@@ -26,6 +27,7 @@ MACHINE = ("--machine", "laptop")
 TABLES = str(Path(__file__).with_name("event_tables"))
 VERBS: dict[str, tuple[str, ...]] = {
     "cpus": ("stat", "-q", "-i", "0.1", "-n", "1", *MACHINE),
+    "counters": ("stat", "-q", "-D", *MACHINE),
     "machines": ("machines",),
     "columns": ("columns", *MACHINE),
     "sources": ("doctor", *MACHINE),
@@ -63,6 +65,14 @@ _RESERVED = {"row", "values", "time", "seconds", "machine", "kind"} | _MARKS
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a verb keeps is not kept among the user's."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Two intervals of a simulated laptop, with every table."""
+    path = str(tmp_path_factory.mktemp("recorded") / "laptop.ttj")
+    assert main(["record", path, "-n", "2", "-i", "0.1", "--tables", "uncore,waits,groups,topdown", *MACHINE]) == 0
+    return path
 
 
 def _written(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -109,12 +119,14 @@ def test_json_is_the_schema_s_object(verb: str, capsys: pytest.CaptureFixture[st
         for row in one["rows"]:
             names = row.keys() - {"row", "values"} - _MARKS
             assert not names & _RESERVED, "a word that names a row hides a word of the envelope"
+        assert not {column["id"] for column in one["columns"]} & set(HEADER), "CSV would have two columns of one name"
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_csv_is_one_header_and_whole_rows(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     rows = list(csv.reader(io.StringIO(_written(verb, "csv", capsys))))
     assert rows[0][:5] == ["time", "seconds", "machine", "kind", "row"]
+    assert len(set(rows[0])) == len(rows[0]), "a reader by name sees one of two columns"
     assert {len(row) for row in rows} == {len(rows[0])}
     assert len(rows) > 1
     assert {row[3] for row in rows[1:]} == {"SIMULATED"}
@@ -146,6 +158,13 @@ def test_text_says_that_nothing_was_measured(verb: str, name: str, capsys: pytes
     assert "SIMULATED" in _written(verb, name, capsys).splitlines()[0]
 
 
+@pytest.mark.parametrize("verb", ["uncore", "topdown"])
+def test_a_sentence_instead_of_numbers_says_what_machine_it_is_of(
+        verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--machine", "guest"]) == 0
+    assert capsys.readouterr().out.startswith("# SIMULATED machine guest: nothing here was measured\nvirtual machine: ")
+
+
 def test_a_recording_of_a_simulated_machine_is_simulated_in_metrics(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded = str(tmp_path / "laptop.ttj")
@@ -155,6 +174,16 @@ def test_a_recording_of_a_simulated_machine_is_simulated_in_metrics(
     samples = [line for line in capsys.readouterr().out.splitlines() if "{" in line and not line.startswith("#")]
     assert samples
     assert all('simulated="true",kind="RECORDED"' in line for line in samples)
+
+
+@pytest.mark.parametrize("verb", ["stat", "tasks", "groups", "uncore", "power", "topdown"])
+def test_all_intervals_of_a_recording_are_one_exposition(
+        verb: str, recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="package prometheus-client is missing")
+    assert main([verb, "--replay", recording, "--format", "openmetrics"]) == 0
+    families = list(parser.text_string_to_metric_families(capsys.readouterr().out))
+    lengths = next(family for family in families if family.name.endswith("interval_seconds"))
+    assert len({str(sample.timestamp) for sample in lengths.samples}) == len(lengths.samples) == 2
 
 
 @pytest.mark.parametrize(("kind", "first"), [(HostKind.SIMULATED, "# SIMULATED machine m: nothing here was measured"),

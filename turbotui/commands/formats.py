@@ -76,15 +76,20 @@ def print_tables(arguments: argparse.Namespace, envelope: Envelope, tables: Sequ
     """
     writer = make_writer(arguments, marks=marks)
     if writer is None:
-        print_lines(_text(envelope, tables) if text is None else text())
+        print_lines(marked(envelope, _text(envelope, tables)) if text is None else text())
         return
     writer.write(envelope, tables)
     writer.end()
 
 
-def _text(envelope: Envelope, tables: Sequence[AnyTable]) -> Iterator[str]:
+def marked(envelope: Envelope, lines: Iterable[str]) -> Iterator[str]:
+    """Lines for people, below the mark of a machine that is not real."""
     if envelope.label:
         yield f"# {envelope.label}"
+    yield from lines
+
+
+def _text(envelope: Envelope, tables: Sequence[AnyTable]) -> Iterator[str]:
     for at, table in enumerate(tables):
         yield from ("",) if at else ()
         yield from text_lines(envelope, table)

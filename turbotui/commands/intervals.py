@@ -13,7 +13,7 @@ from turbotui.commands.sessions import parse_interval
 from turbotui.errors import UsageError
 from turbotui.quantities.tables import AnyTable
 from turbotui.tables.envelope import Envelope
-from turbotui.tables.formats import Writer
+from turbotui.tables.formats import SEVERAL, Writer
 
 _EACH: Final = "a table for every interval, not only once"
 
@@ -77,5 +77,7 @@ class IntervalOutput:
 
 
 def open_output(arguments: argparse.Namespace, intervals: int | None, *, marks: bool = True) -> IntervalOutput:
-    """Open the output that a command line requests; see `make_writer`."""
+    """Open the output that a command line requests; see `make_writer`. The intervals of a recording come to an end."""
+    if intervals is None and getattr(arguments, "replay", None):
+        intervals = SEVERAL
     return IntervalOutput(make_writer(arguments, intervals, marks=marks))

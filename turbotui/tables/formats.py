@@ -32,6 +32,9 @@ FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
 NAMES: Final = (TEXT, *FORMATS)
 """The values of --format, the default first."""
 
+SEVERAL: Final = 2
+"""The number of intervals of a format whose intervals are not counted beforehand, but come to an end."""
+
 
 def two_formats(one: str, other: str) -> str:
     """Why a command line with two formats is refused."""
@@ -53,7 +56,8 @@ def make_format(name: str, intervals: int | None = 1, *, marks: bool = False) ->
 
     Args:
         name: of `FORMATS`.
-        intervals: number of intervals; None if unknown. An exposition of several intervals contains times.
+        intervals: number of intervals; `SEVERAL` if only their end is sure, None if not even that. An exposition of
+            several intervals contains times.
         marks: whether CSV names the estimated columns, which it cannot mark otherwise.
 
     Raises:

@@ -100,12 +100,12 @@ class OpenMetricsSeries:
     def __init__(self, *, endless: bool) -> None:
         self._one = OpenMetricsText()
         self._endless = endless
-        self._families: dict[str, dict[str, list[str]]] = {}
+        self._families: dict[str, dict[str, bytearray]] = {}  # a hundred MB of lines are thirty of values and times
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
         """The lines of one interval that can be written immediately."""
         stamp = f"{envelope.wall_ns / 1e9:.3f}"
-        family: dict[str, list[str]] = {}
+        family: dict[str, bytearray] = {}
         known = False
         for line in self._one.lines(envelope, table):
             if line.startswith(_TYPE):
@@ -114,18 +114,19 @@ class OpenMetricsSeries:
                 family = self._families.setdefault(name, {})
             if known and line.startswith("#"):
                 continue
-            metric = "" if line.startswith("#") else line.rpartition(" ")[0]
-            text = f"{line} {stamp}" if metric else line
+            metric, _, text = ("", "", line) if line.startswith("#") else line.rpartition(" ")
+            if metric:
+                text = f"{text} {stamp}"
             if self._endless:
-                yield text
+                yield f"{metric} {text}" if metric else text
             else:
-                family.setdefault(metric, []).append(text)
+                family.setdefault(metric, bytearray()).extend(f"{text}\n".encode())
 
     def end(self) -> Iterator[str]:
         """The remaining lines and the end marker."""
         for family in self._families.values():
-            for samples in family.values():
-                yield from samples
+            for metric, samples in family.items():
+                yield from (f"{metric} {line}" if metric else line for line in samples.decode()[:-1].split("\n"))
         yield _END
 
 

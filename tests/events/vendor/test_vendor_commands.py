@@ -62,7 +62,7 @@ def test_the_list_finds_names_and_then_descriptions(capsys: pytest.CaptureFixtur
     _, out, _ = run(capsys, "events", "list", "retired loads", *words, "--json")
     rows = {row["name"]: row["values"] for row in table(out, "events")["rows"]}
     assert rows["mem_inst_retired.all_loads"]["engine"] == "tables"
-    assert rows["mem_inst_retired.all_loads"]["kind"] == "vendor"
+    assert rows["mem_inst_retired.all_loads"]["type"] == "vendor"
     _, out, _ = run(capsys, "events", "list", "unc_*", *words)
     lines = [line for line in out.splitlines() if not line.startswith("#")]
     assert lines == ["? unc_m_cas_count.rd  All ␛[31mreads (deprecated)"]

@@ -56,7 +56,7 @@ def test_a_replay_places_the_regions_as_they_were_at_the_end(path: str, capsys: 
     assert rows["solve"]["GFLOP/s"] == pytest.approx(10 * rows["write 絵"]["GFLOP/s"])
     assert rows["solve"]["AI"] == pytest.approx(rows["write 絵"]["AI"])
     assert rows["brief"]["GFLOP/s"] is None
-    assert rows["solve"]["time"] == SECONDS
+    assert rows["solve"]["open"] == SECONDS
     assert main(["roofline", "--replay", path]) == 0
     assert "A solve" in capsys.readouterr().out
 
@@ -73,7 +73,7 @@ def test_regions_that_nothing_was_counted_of_have_their_times(
     recorder.close()
     assert main(["roofline", "--replay", found, "--format", "json"]) == 0
     rows = {row["region"]: row["values"] for row in jsontables.table(capsys.readouterr().out, "regions")["rows"]}
-    assert {name: (values["time"], values["GFLOP/s"]) for name, values in rows.items()} == {
+    assert {name: (values["open"], values["GFLOP/s"]) for name, values in rows.items()} == {
         "solve": (SECONDS, None), "write": (0.5, None)}
     assert main(["roofline", "--replay", found]) == 0
     assert "operations and bytes are not known: virtual machine" in capsys.readouterr().out

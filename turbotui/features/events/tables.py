@@ -150,7 +150,7 @@ LISTING_COLUMNS: Final[tuple[Column[OfferedEvent], ...]] = (
     Column("name", "", -1, (), lambda one: one.event.name,
            help="name of the event, as in event strings", identity=True),
     Column("pmu", "", -1, (), lambda one: one.event.pmu, help="PMU that counts it"),
-    Column("kind", "", -1, (), lambda one: one.event.kind,
+    Column("type", "", -1, (), lambda one: one.event.kind,
            help="hardware, software, cache, pmu (of sysfs), tracepoint, vendor (of its tables) or model (libpfm's)"),
     Column("unit", "", -1, (), lambda one: one.event.unit, help="unit of its counts; empty for a plain count"),
     Column("engine", "", -1, (), lambda one: one.event.engine, help="encoder of the event: own, tables or libpfm"),

@@ -127,7 +127,7 @@ _REGIONS: Final[tuple[Column[JudgedRegion], ...]] = (
            help="name of the region, as the command marks it", identity=True),
     Column("entries", "", 0, (), lambda row: row.region.entries,
            help="number of times that a thread entered the region"),
-    Column("time", "s", 3, (), lambda row: row.region.seconds,
+    Column("open", "s", 3, (), lambda row: row.region.seconds,
            help="time in which the region was open in at least one thread"),
     Column("AI", "flop/byte", 4, (), lambda row: None if row.judged is None else row.judged.point.intensity,
            help="arithmetic intensity"),
@@ -216,7 +216,7 @@ def _judge_function(column: Column[FunctionPoint], row: FunctionPoint, value: Va
 
 
 def _judge_region(column: Column[JudgedRegion], row: JudgedRegion, value: Value) -> Cell:
-    if column.id in {"region", "entries", "time", "by time"}:
+    if column.id in {"region", "entries", "open", "by time"}:
         return Cell(value)
     if row.judged is None:
         return Cell(None, row.region.why)

@@ -57,11 +57,18 @@ def chosen_layout(options: StatOptions, catalog: Catalog, host: Host, absent: Ca
 
 
 class FramePrinter:
-    """Writes frames in the format of the options, and at the end the extremes if requested."""
+    """Writes frames in the format of the options, and at the end the extremes if requested.
 
-    def __init__(self, options: StatOptions, streams: Streams, layout: Layout) -> None:
+    Args:
+        options: the command line.
+        streams: where they are written.
+        layout: their columns and rows.
+        intervals: see `turbotui.tables.formats.make_format`.
+    """
+
+    def __init__(self, options: StatOptions, streams: Streams, layout: Layout, intervals: int | None) -> None:
         self._streams = streams
-        self._format = make_frame_format(options.format, layout, options.intervals)
+        self._format = make_frame_format(options.format, layout, intervals)
         self._extremes = _extremes(layout) if options.extremes else None
 
     def take(self, frame: Frame) -> None:

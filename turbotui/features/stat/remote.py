@@ -78,7 +78,7 @@ def _layout(options: StatOptions, session: RemoteSession) -> Layout:
 
 
 def _print(options: StatOptions, streams: Streams, session: RemoteSession, layout: Layout) -> None:
-    printer = FramePrinter(options, streams, layout)
+    printer = FramePrinter(options, streams, layout, options.intervals)
     needed = frozenset(name for name in signals_of(layout.columns, session.capabilities)
                        if session.capabilities.signals[name].behavior is not Behavior.CONSTANT)
     for count, frame in enumerate(_frames(session, needed), 1):

@@ -16,6 +16,7 @@ from turbotui.quantities.signals import Behavior
 from turbotui.recording import read_machine
 from turbotui.recording.journal import Journal
 from turbotui.tables.envelope import timestamp
+from turbotui.tables.formats import SEVERAL
 from turbotui.tables.layout import Layout
 
 _MOST_TOLD: Final = 5  # most sentences about missing parts, of which a damaged disk can leave thousands
@@ -51,7 +52,7 @@ def replay(options: StatOptions, streams: Streams) -> int:
 
 def _print(options: StatOptions, streams: Streams, journal: Journal, layout: Layout,
            times: tuple[int | None, int | None]) -> None:
-    printer = FramePrinter(options, streams, layout)
+    printer = FramePrinter(options, streams, layout, options.intervals or SEVERAL)
     count = 0
     known = (frame for frame in journal.frames(*times, options.every) if frame.older is not None)
     for frame in itertools.islice(known, options.intervals):

@@ -112,7 +112,7 @@ def _run(seen: Observation) -> int:
 def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int:
     """Print until the intervals are over, `q`, or a signal."""
     session = opened.session
-    printer = FramePrinter(options, streams, opened.layout)
+    printer = FramePrinter(options, streams, opened.layout, options.intervals)
     frames: EveryItem[Frame] = EveryItem()
     with _signals(session):
         session.start(frames.put, intervals=options.intervals, on_end=frames.close)

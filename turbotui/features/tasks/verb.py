@@ -38,6 +38,7 @@ from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.sampling.energy import ENERGY_SOURCES, Energy, EnergyMeter, energy_signals
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
+from turbotui.tables.formats import SEVERAL
 
 _FIRST = 0.05  # seconds of the first interval of the energy's session, and its shortest
 
@@ -144,7 +145,8 @@ class _Watch:
         self._so_far: dict[str, StartTotals] = {}
         self._facts = ProcFacts(host)
         once = (not listed or arguments.intervals == 1) and len(applications) == 1
-        self._writer = make_writer(arguments, 1 if once else None, marks=True)
+        intervals = 1 if once else arguments.intervals or (SEVERAL if arguments.command else None)
+        self._writer = make_writer(arguments, intervals, marks=True)
 
     def run(self) -> int:
         commands = {one.name: one.command for one in self._applications if one.command}

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
-from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.formats import add_format_arguments, marked, print_tables
 from turbotui.commands.intervals import IntervalOutput, add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -102,7 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
     if why is not None:
         sentence = f"{'the command was not run: ' if command else ''}{why.sentence()}"
         table = replace(topdown_table(counters, None, level, ()), rows=())
-        print_tables(arguments, envelope_now(machine.host, notes=(sentence,)), (table,), lambda: (sentence,))
+        envelope = envelope_now(machine.host, notes=(sentence,))
+        print_tables(arguments, envelope, (table,), lambda: marked(envelope, (sentence,)))
         return 1 if command else 0
     counters.drill = Drill(counters.below(arguments.level))
     notes: tuple[str, ...] = ()

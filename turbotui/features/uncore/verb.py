@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
-from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
+from turbotui.commands.formats import add_format_arguments, marked, print_tables, text_lines
 from turbotui.commands.intervals import IntervalOutput, add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -82,7 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     counters = UncoreCounters(machine)
     if not counters.kinds:
         why = why_none(machine).sentence()
-        print_tables(arguments, envelope_now(machine.host, notes=(why,)), (no_units(),), lambda: (why,))
+        envelope = envelope_now(machine.host, notes=(why,))
+        print_tables(arguments, envelope, (no_units(),), lambda: marked(envelope, (why,)))
         return 0
     kinds = _chosen(counters, arguments.kind)
     if arguments.all_values:
