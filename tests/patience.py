@@ -7,6 +7,12 @@ from typing import Final
 
 PATIENCE: Final = 240.0
 """Seconds; less than pytest's faulthandler_timeout, so that a test says what it waited for."""
+ENDED_BY_THE_TEST: Final = 3600.0
+"""Nominal seconds of intervals that a test ends itself.
+
+A reading may take half of an interval before it counts as late, and the model of a large machine took more than 30 s
+where twenty busy threads shared two CPUs.
+"""
 
 
 def until_gone(pid: int) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from knownmachines import known_machine
+from patience import ENDED_BY_THE_TEST
 from smallmachines import small_host
 
 from turbotui.machine.machine import Machine
@@ -43,7 +44,7 @@ def frames_of_machine(
     wanted = available_columns(catalog, capabilities, machine.topology)
     if columns is not None:
         wanted = tuple(catalog.by_id[name] for name in columns)
-    sampler = Sampler(machine, capabilities, signals_of(wanted, capabilities), 3600.0)
+    sampler = Sampler(machine, capabilities, signals_of(wanted, capabilities), ENDED_BY_THE_TEST)
     found: list[Frame] = []
 
     class Box:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from knownmachines import known_machine, machine_of_few
+from patience import ENDED_BY_THE_TEST
 from scripted_machine import FakeSession
 from smallmachines import small_host
 
@@ -52,7 +53,7 @@ def recording(shape: str, warm_up: float, count: int, *, few: bool = False, smal
     capabilities = probe_sources(machine, SOURCES)
     catalog = catalog_for(capabilities.signals)
     columns = tuple(column for column in available_columns(catalog, capabilities, machine.topology) if read(column))
-    sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), 60.0)
+    sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), ENDED_BY_THE_TEST)
     found: list[Frame] = []
 
     class Box:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from knownmachines import known_machine, machine_of_few
-from patience import PATIENCE
+from patience import ENDED_BY_THE_TEST, PATIENCE
 from smallmachines import small_host
 
 from turbotui.events.set_files import EventSet
@@ -53,7 +53,7 @@ class SimulatedSession:
         self.interval = seconds
         self.also: frozenset[SignalId] = frozenset()
         self._columns: frozenset[SignalId] = frozenset()
-        self._sampler = Sampler(self.machine, self.capabilities, frozenset(), 3600.0)
+        self._sampler = Sampler(self.machine, self.capabilities, frozenset(), ENDED_BY_THE_TEST)
         self._frames: queue.SimpleQueue[Frame] = queue.SimpleQueue()
         self._sampler.bus.attach(self._frames)
         self._thread = threading.Thread(target=lambda: asyncio.run(self._sampler.run()), daemon=True)

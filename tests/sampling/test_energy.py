@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from model_truth import truth_of
+from patience import ENDED_BY_THE_TEST
 
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -28,7 +29,7 @@ async def test_the_joules_are_those_of_each_package() -> None:
     host = simulated_host("sapphire-2s", clock)
     machine = read_machine(host)
     capabilities = probe_sources(machine, SOURCES)
-    sampler = Sampler(machine, capabilities, energy_signals(capabilities), 60.0)
+    sampler = Sampler(machine, capabilities, energy_signals(capabilities), ENDED_BY_THE_TEST)
     meter = EnergyMeter(capabilities)
     truth: list[list[float]] = []
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 
 import pytest
+from patience import ENDED_BY_THE_TEST
 
 from turbotui.machine.machine import read_machine
 from turbotui.machine.suspend_clock import suspended_ns
@@ -66,7 +67,7 @@ def watched(host: Sleeper, intervals: int, *, asleep: float = 0.0, torn: float =
     assert capabilities.provider["energy.pkg"].id == "msr"
     catalog = catalog_for(capabilities.signals)
     columns = [catalog.by_id[name] for name in ("PkgWatt", "Pkg_J", "Busy%", "TSC_MHz")]
-    sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), 3600.0)
+    sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), ENDED_BY_THE_TEST)
     frames: list[Frame] = []
 
     class Box:

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable
 
 from knownmachines import known_machine
+from patience import ENDED_BY_THE_TEST
 from smallmachines import small_host
 
 from turbotui.machine.machine import Machine
@@ -47,7 +48,8 @@ class Watched:
 
     def frames(self, seconds: float, count: int, between: Callable[[int], None] | None = None) -> list[Frame]:
         """`count` frames of that many simulated seconds each; `between` is called before each tick but the first."""
-        sampler = Sampler(self.machine, self.capabilities, signals_of(self.columns, self.capabilities), 3600.0)
+        sampler = Sampler(self.machine, self.capabilities, signals_of(self.columns, self.capabilities),
+                          ENDED_BY_THE_TEST)
         found: list[Frame] = []
         opening, enough = True, asyncio.Event()
 

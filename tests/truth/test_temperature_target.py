@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from patience import ENDED_BY_THE_TEST
 from sampled_machine import Watched
 
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
@@ -17,7 +18,8 @@ from turbotui.widgets.frame_rows import FrameContent
 
 def frames_told(watched: Watched, told: list[int | None]) -> list[Frame]:
     """One frame after each target told, and one before any."""
-    sampler = Sampler(watched.machine, watched.capabilities, signals_of(watched.columns, watched.capabilities), 60.0)
+    sampler = Sampler(watched.machine, watched.capabilities, signals_of(watched.columns, watched.capabilities),
+                      ENDED_BY_THE_TEST)
     found: list[Frame] = []
 
     class Box:

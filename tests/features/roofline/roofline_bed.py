@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from knownmachines import known_machine
+from patience import ENDED_BY_THE_TEST
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -37,7 +38,8 @@ class Bed:
 
     def frames(self, seconds: float, count: int, between: Callable[[int], None] | None = None) -> list[Frame]:
         sources, beside = self.also
-        sampler = Sampler(self.machine, self.capabilities, signals_of(self.columns, self.capabilities), 60.0)
+        sampler = Sampler(self.machine, self.capabilities, signals_of(self.columns, self.capabilities),
+                          ENDED_BY_THE_TEST)
         sampler.beside(sources)
         sampler.want(signals_of(self.columns, self.capabilities) | beside)
         found: list[Frame] = []

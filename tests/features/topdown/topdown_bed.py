@@ -8,6 +8,7 @@ from typing import Final
 
 from knownmachines import known_machine
 from model_truth import truth_of
+from patience import ENDED_BY_THE_TEST
 from smallmachines import small_host
 
 from turbotui.features.topdown.engine import Drill, TopdownCounters
@@ -40,7 +41,7 @@ class TopdownBed:
 
     def interval(self) -> tuple[Frame, Mapping[int, Slots]]:
         """A frame, and what every pipeline did in it, by CPU."""
-        sampler = Sampler(self.machine, probe_sources(self.machine, ()), frozenset(), 60.0)
+        sampler = Sampler(self.machine, probe_sources(self.machine, ()), frozenset(), ENDED_BY_THE_TEST)
         sampler.beside(self.counters.sources())
         sampler.want(self.counters.signals())
         found: list[Frame] = []

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from knownmachines import known_machine
+from patience import ENDED_BY_THE_TEST
 from smallmachines import small_shape
 
 from turbotui.features.uncore.counters import Reading, UncoreCounters
@@ -48,7 +49,7 @@ class UncoreWatch:
     def frames(self, count: int = 1, between: Callable[[Sampler, int], None] | None = None, *,
                also_first: bool = False) -> list[Frame]:
         """That many frames, `also_first` the one without an interval; `between` is called before each tick but it."""
-        sampler = Sampler(self.machine, probe_sources(self.machine, ()), frozenset(), 60.0)
+        sampler = Sampler(self.machine, probe_sources(self.machine, ()), frozenset(), ENDED_BY_THE_TEST)
         self.hand_over(sampler)
         found: list[Frame] = []
 
