@@ -48,6 +48,18 @@ class FactFile:
         _, found, rest = f"\n{self._text()}".partition(f"\n[{header}]\n")
         return self._parsed(name, rest.partition("\n[")[0].splitlines()) if found else None
 
+    def inherited(self, name: str) -> dict[str, object]:
+        """The table `[NAME]` with the keys of the table that it is `like`, and so on, but for those of its own.
+
+        Raises:
+            InternalError: one of them is not there.
+        """
+        values = self.find(name)
+        if values is None:
+            raise self.wrong(name, "it is named, and it is not there")
+        like = values.pop("like", None)
+        return values if like is None else self.inherited(str(like)) | values
+
     def tables(self) -> Iterator[tuple[str, dict[str, object]]]:
         """Every table with its name, in the order of the file."""
         for name, lines in self._sections():

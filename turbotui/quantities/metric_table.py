@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import InternalError
 from turbotui.quantities.facts import FactFile
 from turbotui.quantities.metric_definitions import LevelEvent, MetricDefinition, MetricEvent, Term, Width
 from turbotui.quantities.precision import Precision
@@ -64,7 +63,6 @@ class _Table:
     note: str = ""
     reduced_note: str = ""
     unverified: str = ""
-    like: str = ""
     levels: tuple[_Level, ...] = ()
     levels_note: str = ""
 
@@ -76,11 +74,7 @@ def definition(slug: str) -> MetricDefinition:
     Raises:
         InternalError: there is no such definition.
     """
-    values = METRIC_DEFINITIONS.find(slug)
-    if values is None:
-        raise InternalError(f"turbotui/{METRIC_DEFINITIONS.path} has no [{slug}], which a processor's row names")
-    if "like" in values:
-        values = (METRIC_DEFINITIONS.find(str(values["like"])) or {}) | values
+    values = METRIC_DEFINITIONS.inherited(slug)
     table = METRIC_DEFINITIONS.row(_Table, slug, values, events=tables(_FORM, _line), levels=tables(_LEVEL, _level))
     lines = table.events
     return MetricDefinition(

@@ -24,9 +24,6 @@ from turbotui.simulated.basis import (
 from turbotui.simulated.shapes import CoreType
 from turbotui.simulated.workloads import WORKLOADS
 
-STEAL: Final = 0.015
-"""Share of the busy time that the hypervisor takes from a guest's CPU."""
-
 
 def _booked(share: str, factor: float = 1.0) -> Form:
     shares = {

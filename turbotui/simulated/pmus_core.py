@@ -53,9 +53,7 @@ CORE_EVENTS: Final = FactFile("simulated/core_events.toml")
 @functools.cache
 def core_events(microarchitecture: str) -> CoreEvents:
     """Return a microarchitecture's events from the file."""
-    values = CORE_EVENTS.find(microarchitecture)
-    if values is None:
-        raise CORE_EVENTS.wrong(microarchitecture, "a simulated machine names it, and it is not there")
+    values = CORE_EVENTS.inherited(microarchitecture)
     return CORE_EVENTS.row(
         CoreEvents, microarchitecture, values, exact=_pairs(whole, text), additive=_additive, fixed=_fixed,
         weights=_pairs(whole, whole), core_wide=_pairs(whole, text), names=_pairs(text, text),

@@ -1,4 +1,4 @@
-"""Shapes of simulated machines, as data. The table of machines is in `shape_table`."""
+"""Shapes of simulated machines, as data. The machines are in `machines.toml`."""
 
 from __future__ import annotations
 
