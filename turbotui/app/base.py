@@ -111,7 +111,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self.show_summary()
 
     def take(self, frame: Frame) -> None:
-        """Keep what this screen will need of a frame.
+        """Process a new frame, whether or not the screen draws it, and keep what is needed later.
 
         Called for every frame while this screen is on top or under a window, also while the picture is paused, and for
         some minutes after the user left the screen.
@@ -261,7 +261,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     @property
     def keys_without_table(self) -> Collection[str] | None:
-        """Ids of the screen's own actions that work where it says why it has no table; None if it has one."""
+        """Ids of the screen's own actions that work without a table; None if the screen has one."""
         return None
 
     @property

@@ -14,7 +14,7 @@ from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 
 
 class CategoryKeys(Window[str]):
-    """Window for one letter; returns a sentence, "" to open the picker, or None for nothing."""
+    """A window that waits for one letter; it returns a sentence, "" to open the picker, or None for nothing."""
 
     DEFAULT_CSS = """
     CategoryKeys { align: left bottom; background: transparent; }

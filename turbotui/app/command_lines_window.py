@@ -1,4 +1,4 @@
-"""X: command lines for the row under the cursor, which are copied and never run."""
+"""`X`: command lines for the row under the cursor, which are copied and never run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from turbotui.widgets.listing import Item, Listing
 
 
 class CommandLinesWindow(MenuWindow[str]):
-    """Returns the copied line, or None.
+    """The window with command lines for a row; it returns the copied line, or None.
 
     Args:
         who: the row, for the title.
@@ -89,7 +89,7 @@ def show_command_lines(screen: WatchScreen, who: str, lines: Sequence[CommandLin
 
 
 def other_machine(watch: Watch) -> str:
-    """The machine of a task that this one's shell cannot act on; "" for this machine.
+    """Return where a task runs if this machine's shell cannot act on it; "" for a task of this machine.
 
     The number of a simulated, recorded or distant process may be that of another one here, so that its command lines
     are copied as comments. A collector is distant whatever name it sends, because the name may be chosen to mislead.
@@ -101,5 +101,5 @@ def other_machine(watch: Watch) -> str:
 
 
 def past_moment(watch: Watch) -> str:
-    """The moment of the past that is shown: whoever has the number now may be another process."""
+    """Return a warning that a past moment is shown: another process may have the same number now; "" for now."""
     return f"PAST: {time_of_day(watch.frame.newer.wall_ns)}" if watch.in_past and watch.frame is not None else ""

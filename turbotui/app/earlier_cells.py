@@ -1,4 +1,4 @@
-"""Fill charts with what their cells were before they were kept, from the frames in memory."""
+"""Fills charts with the values that cells had before their histories were kept, from the frames in memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EarlierCells:
         self._work: asyncio.Task[None] | None = None
 
     def want(self, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> None:
-        """Have the past of cells read beside keys and frames, unless it was, or is being read.
+        """Read the past of cells in the background, unless it was read or is being read.
 
         Reading begins with the second frame: before, a screen that is only passed through is left again.
         """
@@ -50,7 +50,7 @@ class EarlierCells:
             self._work = asyncio.get_running_loop().create_task(self._read(list(cells.values())))
 
     def stop(self) -> None:
-        """Stop reading; what was read so far is not used, and read again when it is wanted again."""
+        """Stop reading; values read so far are dropped, and read again when they are wanted again."""
         self._first = None
         if self._work is not None:
             self._work.cancel()
@@ -67,7 +67,7 @@ class EarlierCells:
 
 
 def read_earlier(watch: Watch, cells: Sequence[tuple[CounterColumn, RowId]]) -> Iterator[None]:
-    """Insert into the history of now what cells were before they were kept, a frame at each step.
+    """Insert values from before a cell's history was kept into the live history, one frame at each step.
 
     Args:
         watch: has the frames and the history.

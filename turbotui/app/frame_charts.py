@@ -16,7 +16,7 @@ from turbotui.widgets.table_view import TableView
 
 
 class FrameCharts:
-    """Draws the past of a row's cells, and reads what was before they were kept.
+    """Draws the past of a row's cells, and reads the time before their histories were kept.
 
     Args:
         watch: has the frame that is shown, and histories.
@@ -50,9 +50,9 @@ class FrameCharts:
                                              height))
 
     def read_earlier(self, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> None:
-        """Have the past of these cells read, unless it was."""
+        """Read the past of these cells, unless it was read."""
         self._earlier.want(columns, rows)
 
     def stop(self) -> None:
-        """Read no past for a screen that was left."""
+        """Stop reading for a screen that was left."""
         self._earlier.stop()

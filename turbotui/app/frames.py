@@ -361,7 +361,7 @@ class FramesApp(App[int]):
         self._do(None if self._is_filled or cursor.at is None else self._fill(cursor))
 
     def _lay_out(self, base: WatchScreen) -> None:
-        """Lay the screen out if the moment has other columns or rows than the one before; then it is drawn twice."""
+        """Lay the screen out, which draws it once more, if the moment has other columns or rows."""
         frame = self.watched.frame
         wanted = base, self.watched.in_past, frame and frame.capabilities, frame and frame.topology
         if not self._laid_out or any(one is not before for one, before in zip(wanted, self._laid_out, strict=True)):
@@ -386,7 +386,7 @@ class FramesApp(App[int]):
         self._draw()
 
     def _do(self, work: Coroutine[Any, Any, None] | None) -> None:
-        """Start a task beside keys and frames, cancelling the one before it."""
+        """Start a background task, cancelling the previous one."""
         if self._work is not None:
             self._work.cancel()
         self._work = None if work is None else asyncio.get_running_loop().create_task(work)

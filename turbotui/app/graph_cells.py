@@ -54,7 +54,7 @@ class CellCurve:
         self._stale = False
 
     def has(self, time_ns: int) -> bool:
-        """Whether the frame that ended at that time has been read, or need not be."""
+        """Whether the frame that ended at that time has been read, or does not have to be read."""
         return not self.cell.in_frames or time_ns in self._read
 
     def read(self, time_ns: int, frame: Frame | None) -> None:
@@ -65,7 +65,7 @@ class CellCurve:
         self._stale = True
 
     def renew(self, first_ns: int) -> None:
-        """Take the ring's current values, and forget those that ended before a time."""
+        """Take the ring's current values, and forget values that ended before a time."""
         ring = self.cell.live_ring
         if ring is not None and ring.last != self._taken:
             self._taken = ring.last
@@ -84,7 +84,7 @@ class CellCurve:
 
 
 class GraphCells:
-    """The cells of a graph: rows are curves, columns are panels; columns are chosen as those of a table are.
+    """The cells of a graph: each row is a curve, each column a panel; columns are chosen as in a table.
 
     Args:
         watch: has the frames of the past.

@@ -26,7 +26,7 @@ _CHOICES: Final = (
 
 
 class LeaveWindow(MenuWindow[str]):
-    """Returns one of the choices, or None to continue as before.
+    """The window with the ways to leave; it returns the chosen one, or None to continue as before.
 
     Args:
         command: the running command.

@@ -12,7 +12,7 @@ from turbotui.app.modal import Window
 
 
 class Prompt(Window[str]):
-    """Returns the text on Enter, None on Esc.
+    """A field at the bottom of the screen; it returns the text on Enter, None on Esc.
 
     Args:
         word: before the field.

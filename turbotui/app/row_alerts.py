@@ -58,7 +58,7 @@ class ContentMoment:
         return self.content.rows
 
     def cells(self, column: Column[Any], rows: Sequence[Hashable]) -> Sequence[Value]:
-        """See `AlertMoment.cells`; a value that is unknown for a reason is no number."""
+        """See `AlertMoment.cells`; an unknown value is None, whatever the reason."""
         return [self.content.cell(column, row).value for row in rows]
 
     def words(self, row: Hashable) -> str:

@@ -14,7 +14,7 @@ from turbotui.widgets.listing import Item, Listing
 
 
 class SortMenu(MenuWindow[str]):
-    """Returns a column's name, "" for the table's own order, or None for no change.
+    """The menu of columns to sort by; it returns a column's name, "" for the table's own order, or None for no change.
 
     Args:
         columns: the columns to choose from.

@@ -66,7 +66,7 @@ def _set_tcc(session: WatchedSession, text: str) -> str:
 
 
 def _shown(session: WatchedSession) -> ShownAs | None:
-    """The unit in which the user reads temperatures, if it is not °C."""
+    """Return the unit in which the user reads temperatures; None for °C."""
     column = session.catalog.get("TjMax")
     return None if column is None else column.shown
 

@@ -75,7 +75,7 @@ def key_named(text: str) -> str:
 
 
 def _is_character(name: str) -> bool:
-    """Whether Unicode calls a character so, as in "question_mark"; some of its names have hyphens."""
+    """Tell whether a name is Unicode's name of a character, such as "question_mark"."""
     words = name.upper().replace("_", " ")
     for one in (words, words.replace(" ", "-", 1)):
         try:
@@ -118,5 +118,5 @@ def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], 
 
 
 def _meet(one: Action, other: Action) -> bool:
-    """Whether there is a screen on which both work."""
+    """Tell whether two actions are available on a common screen."""
     return Where.APP in one.where or Where.APP in other.where or not set(one.where).isdisjoint(other.where)

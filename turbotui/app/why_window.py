@@ -30,7 +30,7 @@ _GUESSED: Final = "~"
 
 
 class WhyWindow(MenuWindow[str]):
-    """Returns the key of a screen, or None.
+    """The window with the findings; it returns the key of the screen to show, or None.
 
     The minute before is judged first, from the frames that are kept of it, and then each new frame. Tasks and control
     groups are read in the background while the window is open.

@@ -51,7 +51,7 @@ class Finding:
 
     @property
     def since(self) -> str:
-        """How long the cause has been present: "for 40 s", "92 % of the last 40 s", also where it was not seen last."""
+        """How long the cause has been present: "for 40 s", or "92 % of the last 40 s" if it came and went."""
         if not self.window:
             return "now"
         if self.seconds and self.share >= _WHOLE:
@@ -66,12 +66,12 @@ class Finding:
 
 
 def name_alone(who: str) -> str:
-    """A task or group without the brackets behind its name, which hold its unit and its share."""
+    """Return the name of a task or group without the brackets behind it, which hold its unit and its share."""
     return _BESIDE_NAME.sub("", who)
 
 
 def is_named(who: str, sentence: str) -> bool:
-    """Whether a sentence names a task or group already."""
+    """Tell whether a sentence already names a task or group."""
     return name_alone(who) in sentence
 
 

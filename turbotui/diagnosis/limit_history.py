@@ -34,7 +34,7 @@ _NOTABLE = 0.25  # share of the interval; a shorter limit is already over, and c
 
 
 def general(holder: Holder) -> Holder:
-    """The kind for which shares of time are kept."""
+    """Return the holder under which shares of time are added up: POWER for every power limit."""
     return Holder.POWER if holder in POWER_HOLDERS else holder
 
 

@@ -1,4 +1,4 @@
-"""The C library's allocator, told what it cannot know: which threads allocate at once, and which blocks come and go."""
+"""Tunes the C library's allocator to this program: which threads allocate, and which large blocks are freed soon."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class MapScreen(SearchScreen):
         self._charts.stop()
 
     def on_unmount(self) -> None:
-        """Read nothing any more."""
+        """Stop reading the past of charts."""
         self._charts.stop()
 
     def _choices(self) -> list[CounterColumn]:

@@ -161,7 +161,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         self._earlier.stop()
 
     def on_unmount(self) -> None:
-        """Read nothing any more."""
+        """Stop reading the past of charts."""
         self._earlier.stop()
 
     def show_columns(self) -> None:

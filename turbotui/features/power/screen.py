@@ -140,7 +140,7 @@ class PowerScreen(SearchScreen):
         self._charts.stop()
 
     def on_unmount(self) -> None:
-        """Read nothing any more."""
+        """Stop reading the past of charts."""
         self._charts.stop()
 
     def _width(self, panels: int) -> int:

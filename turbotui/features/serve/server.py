@@ -245,7 +245,7 @@ class DashboardServer(Server):
 
 
 def _in_words(text: str) -> object:
-    """What a page sent as JSON; None for what is none."""
+    """Parse a page's message as JSON; None if it is no JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -273,7 +273,7 @@ def _refused(sentence: str, status: int = 403) -> web.Response:
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Whether aiohttp tells of a fault here, and not of what somebody sent that is no HTTP."""
+    """Tell whether aiohttp reports a fault of this program, and not a malformed request."""
     return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
 
 

@@ -89,7 +89,7 @@ def _print(options: StatOptions, streams: Streams, session: RemoteSession, layou
 
 
 def _frames(session: RemoteSession, needed: frozenset[SignalId]) -> Iterator[Frame]:
-    """Each interval from the first complete one on, until a signal.
+    """Yield each interval from the first complete one on, until a signal.
 
     The reason of missing readings is printed on stderr once, and again after readings resumed.
     """

@@ -100,7 +100,7 @@ def definition_counters(machine: Machine) -> tuple[TaskCounter, ...] | Unavailab
 
 
 def _vectors_unknown(machine: Machine) -> bool:
-    """Arm's SCALE events count by 128 bits of vector length; only where vectors are that long is no factor needed.
+    """Tell whether Arm's SCALE events, which count by 128 bits, would need a factor for longer vectors.
 
     Neoverse V1 (part 0xd40) has vectors of 256 bits, the others here 128 (their Technical Reference Manuals).
     """

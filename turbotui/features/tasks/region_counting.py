@@ -59,13 +59,13 @@ class _Sums:
 
 
 class CountsAtMarks(Protocol):
-    """Counts something else of the programs whose regions are counted, at the same marks; see `count_also`.
+    """The interface of counters that are read at the marks of programs, beside `RegionCounting`; see `count_also`.
 
     No method raises: what cannot be counted is told with the numbers that lack.
     """
 
     def open(self, pids: Sequence[int], times: RegionTimes, *, family: bool) -> None:
-        """Begin to count, or begin anew.
+        """Begin to count, or begin again from zero.
 
         Args:
             pids: of the programs.
@@ -74,10 +74,10 @@ class CountsAtMarks(Protocol):
         """
 
     def add(self, pid: int) -> None:
-        """Count another program as well, which runs."""
+        """Also count another running program."""
 
     def take(self, shares: Sequence[RegionShare], seconds: float, times: RegionTimes) -> None:
-        """Share out what was counted since the last reading.
+        """Divide the counts since the last reading among the open regions.
 
         Args:
             shares: the regions that were open since then.
@@ -86,7 +86,7 @@ class CountsAtMarks(Protocol):
         """
 
     def close(self) -> None:
-        """End; nothing is read any more."""
+        """Close the counters; nothing is read after that."""
 
 
 class RegionCounting:
@@ -195,11 +195,11 @@ class RegionCounting:
 
     @property
     def follows_command(self) -> bool:
-        """Whether it is a command with all that it starts, and not programs that mark in a named FIFO."""
+        """Whether a command with its descendants is counted, and not programs that mark regions in a named FIFO."""
         return bool(self._pid)
 
     def count_also(self, other: CountsAtMarks | None) -> bool:
-        """Have something else counted at the marks from now on, or from the first one; it replaces what was.
+        """Count something else at the marks from now on, or from the first mark; replaces an earlier request.
 
         Args:
             other: what counts; the same again is opened anew; None ends it.
@@ -210,7 +210,7 @@ class RegionCounting:
         return self.ask(lambda: self._exchange(other))
 
     def ask(self, order: Callable[[], None]) -> bool:
-        """Have something done on the thread that reads marks, after the next reading, which comes at once.
+        """Call a function on the thread that reads marks after the next reading, which comes at once.
 
         Args:
             order: is called between two readings.
@@ -239,7 +239,7 @@ class RegionCounting:
             self._begin_also(self._times)
 
     def _begin_also(self, times: RegionTimes) -> None:
-        """Open what is counted too; what passes meanwhile is not its own."""
+        """Open the additional counters; what happens meanwhile is not counted by them."""
         if self._also is not None:
             pids = (self._pid,) if self._pid else self._processes.counted
             self._also.open(pids, times, family=self.follows_command)

@@ -87,7 +87,7 @@ class ReplayedTasks:
                         notes=tuple(self.notes()))
 
     def notes(self) -> Iterator[str]:
-        """Sentences on what the numbers leave out, and how they were made."""
+        """Notes on what the numbers leave out, and how they were made."""
         report = self.report
         if self.left_out:
             yield f"{self.left_out:,} rows that ran least were not recorded"
@@ -136,13 +136,13 @@ class ReplayedRegions:
         return Envelope(host.name, host.kind, self.frame.newer.wall_ns, self.totals.seconds, notes=tuple(self.notes()))
 
     def notes(self) -> Iterator[str]:
-        """What the counts mean, and what went wrong with marks."""
+        """Notes on the meaning of the counts, and on faults of marks."""
         yield from self.totals.notes()
         if self.totals.why is not None:
             yield f"not counted: {self.totals.why.sentence()}"
 
     def text(self, said: Collection[str], room: int | None) -> Iterator[str]:
-        """The table with notes that were not said before."""
+        """Format the table with the notes that were not printed before."""
         envelope = self.envelope
         yield f"# {envelope.label}"
         yield f"# marked regions, until {envelope.time}: {self.totals.seconds:.3f} s"

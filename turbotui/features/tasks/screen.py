@@ -152,7 +152,7 @@ class TasksScreen(WatchingScreen):
         return f"No tasks of this moment: tasks are kept while this screen is shown, and {kept}"
 
     def _in_short(self, column: TaskColumn, row: Hashable) -> str:
-        """A cell in front of what the status line says of the task, which names it."""
+        """Shorten a cell to precede the status line's description of the task, which names the row."""
         content = self._table.content
         cell = None if content is None else content.cell(column, row)
         if cell is None or column.identity:
@@ -295,13 +295,13 @@ class TasksScreen(WatchingScreen):
 
     @property
     def outer_rows(self) -> frozenset[Hashable] | None:
-        """See `TreeScreen.outer_rows`: processes that made others."""
+        """See `TreeScreen.outer_rows`: processes that started others."""
         content = self._table.content
         tree = content.tree if isinstance(content, TaskContent) else None
         return None if tree is None else frozenset(tree.parts)
 
     def action_fold_all(self) -> None:
-        """See `TreeScreen.action_fold_all`; sums come and go with it."""
+        """See `TreeScreen.action_fold_all`; the sums of folded processes change with it."""
         super().action_fold_all()
         if self.outer_rows is not None:
             self.show_again()
@@ -328,7 +328,7 @@ class TasksScreen(WatchingScreen):
         show_command_lines(self, _in_words(inputs), lines)
 
     def action_point(self) -> None:
-        """Light the CPUs on which the task under the cursor ran, on the map and in the tables of CPUs."""
+        """Highlight the CPUs on which the task under the cursor ran, on the map and in the tables of CPUs."""
         inputs = self._inputs(self._table.current)
         if inputs is None:
             self.notice("There is no task under the cursor")
@@ -345,14 +345,14 @@ class TasksScreen(WatchingScreen):
         self.go_to(goal)
 
     def open_chosen(self) -> bool:
-        """See `WatchScreen.open_chosen`: where the task ran."""
+        """See `WatchScreen.open_chosen`: the CPUs on which the task ran."""
         if self._inputs(self._table.current) is None:
             return False
         self.action_point()
         return True
 
     def go_back(self) -> None:
-        """See `WatchScreen.go_back`: show what ran on other CPUs, too."""
+        """See `WatchScreen.go_back`; shows the tasks of all CPUs again."""
         alone = self.watch_state.pointing.cpu is not None
         super().go_back()
         if alone:

@@ -149,7 +149,7 @@ class ThreadTotals:
         return self._marked
 
     def told(self, place: int) -> int:
-        """One of the totals as of the end of the last interval."""
+        """Return one of the totals as of the end of the last interval."""
         return self._marked.totals[place] if self._marked is not None else 0
 
     def add_load(self, cpu: int, more: int) -> None:
@@ -184,20 +184,20 @@ def places_of(mask: int) -> Iterator[int]:
 
 
 def added(one: LoadByCpu | None, other: LoadByCpu | None) -> LoadByCpu | None:
-    """The sum of two loads."""
+    """Add two loads."""
     return one if other is None else other.copy() if one is None else one.plus(other)
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Totals of an entry at one instant."""
+    """The totals of an entry at one instant."""
 
     totals: tuple[int, ...]
     migrations: int
     loads: LoadByCpu | None = None
 
     def plus(self, other: Mark) -> Mark:
-        """The sum of the marks of two entries that have become one."""
+        """Add the marks of two entries that were merged."""
         totals = tuple(map(sum, zip(self.totals, other.totals, strict=True)))
         return Mark(totals, self.migrations + other.migrations, added(self.loads, other.loads))
 

@@ -36,7 +36,7 @@ class Stretch:
 
 
 class Timeline:
-    """Run time of threads by bin and CPU. Threads go by any number that is theirs for good.
+    """The run time of threads by bin and CPU; a thread is identified by any number that no other thread ever gets.
 
     Args:
         bin_ns: resolution.
@@ -76,7 +76,7 @@ class Timeline:
         self._entries += len(bins) - had
 
     def _shrink(self) -> None:
-        """Halve the resolution until half of the room is free; the room grows where each thread has an entry or two."""
+        """Halve the resolution until half of the capacity is free; enlarge it if threads have few entries each."""
         before = 0
         while self._entries > self._most // 2 and self._entries != before:
             before = self._entries
@@ -102,7 +102,7 @@ class Timeline:
                 bins[number, cpu] = bins.get((number, cpu), 0) + part
 
     def forget(self) -> None:
-        """Drop what lies beyond the horizon, and threads of which nothing is left."""
+        """Drop bins beyond the horizon, and threads without any bin left."""
         if self._horizon is None:
             return
         limit = (self.end - self._horizon) // self.bin_ns
@@ -116,11 +116,11 @@ class Timeline:
                 del self._lines[thread]
 
     def total(self) -> int:
-        """Run time of all threads in ns."""
+        """Return the run time of all threads in ns."""
         return sum(sum(bins.values()) for bins in self._lines.values())
 
     def line(self, threads: frozenset[int], start: int, end: int, places: int) -> list[Stretch | None]:
-        """The window from `start` to `end` in so many places; None where none of the threads ran.
+        """Return the window from `start` to `end` divided into cells; None where none of the threads ran.
 
         A bin belongs to the place that its middle lies in, so places narrower than a bin stay empty now and then.
         """
@@ -150,13 +150,13 @@ class Timeline:
 
 
 def place_width(highest: int) -> int:
-    """Characters of a place for CPUs up to this number; with a blank before numbers of several digits."""
+    """Return the characters of a cell for CPUs up to this number; numbers of several digits are preceded by a blank."""
     digits = len(str(highest))
     return digits if digits == 1 else digits + 1
 
 
 def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]:
-    """Texts of the cells of a lane: the CPU's number, a point where the thread did not run.
+    """Return the texts of the cells of a lane: the CPU's number, or a point where the thread did not run.
 
     Numbers of several digits would run together, so there a line follows the number while the thread stays.
 

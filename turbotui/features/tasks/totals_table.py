@@ -1,4 +1,4 @@
-"""The entries of sampled threads: found by number, named, added up, and put together by name where there are many."""
+"""The entries of sampled threads: found by thread id, named, summed, and merged by name if there are too many."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _GONE: Final = 4_096  # threads whose names are remembered after their end
 
 
 class MergedThread(NamedTuple):
-    """A living thread whose totals are a part of another entry.
+    """A living thread whose totals are part of another entry.
 
     Attributes:
         owner: the entry that it is part of.
@@ -97,18 +97,18 @@ class TotalsTable:
         self._kept: set[int] | None = None
 
     def name(self, tid: int, name: str) -> None:
-        """Note a thread's name, as /proc has it."""
+        """Record a thread's name, as /proc has it."""
         if name:
             self._known[tid] = name
 
     def rename(self, tid: int, name: str) -> None:
-        """Note a thread's name, as /proc has it now, where none was known."""
+        """Record a thread's name, as /proc has it now, unless another name is known."""
         self.name(tid, name)
         for entry in self._by_tid.get(tid, ()):
             entry.name = entry.name or name
 
     def spend(self, ran: RunTimes) -> None:
-        """Book how long threads ran by the times of switches, after the samples of the same time."""
+        """Add the run times of threads between switches, after the samples of the same time."""
         if self.time is None:
             return
         for tid, spent in ran.threads.items():
@@ -130,15 +130,15 @@ class TotalsTable:
         return next((one for key in keys if (one := self._merged.get(key)) is not None), None)
 
     def of_threads(self) -> list[ThreadTotals]:
-        """Entries of threads that live, or ended a little while ago."""
+        """Return the entries of threads that live, or ended a little while ago."""
         return [one for one in self._entries.values() if one.root not in self._twice]
 
     def nameless(self) -> list[tuple[int, int]]:
-        """Processes and threads that live and whose names are not known."""
+        """Return the living processes and threads whose names are unknown."""
         return [(one.pid, one.tid) for one in self._entries.values() if not one.name and not one.ended and one.pid > 0]
 
     def entries(self) -> list[ThreadTotals]:
-        """The entries of all threads; a thread number that was used again has several.
+        """The entries of all threads; a thread id that was reused has several.
 
         Left out are sets that another root's set counts already: of threads made between the open of one and the look
         for others. They saw the same counts again.
@@ -149,7 +149,7 @@ class TotalsTable:
         return [one for one in everyone if one.root not in self._twice]
 
     def sums(self) -> tuple[int, ...]:
-        """Totals by name over all entries, also of those that are no row."""
+        """Return the totals by name over all entries, including those without a row."""
         totals = [0] * len(self.names)
         for entry in self.entries():
             for number, value in enumerate(entry.totals):
@@ -157,7 +157,7 @@ class TotalsTable:
         return tuple(totals)
 
     def sums_since(self, since: Mapping[int, Mark]) -> tuple[int, ...]:
-        """Counts since marks over all entries that are rows; of an entry without a mark, all of it."""
+        """Return the counts since marks over all entries with a row; for an entry without a mark, all of its counts."""
         totals = [0] * len(self.names)
         for entry in self.entries():
             if entry.tid not in IN_NO_ROW:
@@ -169,7 +169,7 @@ class TotalsTable:
         return tuple(totals)
 
     def apart(self, since: Mapping[int, Mark] | None = None) -> dict[str, tuple[int, ...]]:
-        """Counts of the entries that are no row (idle, others), since marks or since the beginning."""
+        """Return the counts of the entries without a row (idle task, other threads), since marks or since the start."""
         found = {}
         for tid, what in IN_NO_ROW.items():
             entry = self._entries.get((-1, tid))
@@ -180,12 +180,12 @@ class TotalsTable:
         return found
 
     def marks(self) -> dict[int, Mark]:
-        """Marks of all entries now, by serial number."""
+        """Return the current marks of all entries, by serial number."""
         self._early.clear()
         return {one.serial: one.mark() for one in self.entries()}
 
     def cut(self, span: int) -> None:
-        """Hold back the CPU time beyond what a thread can have had in an interval, until `go_on`.
+        """Hold back CPU time beyond what a thread can have used in an interval, until `go_on`.
 
         Records are taken, and schedstat is read, a thread at a time and after the instant at which the interval is said
         to end; what a thread ran meanwhile is the next interval's.
@@ -206,7 +206,7 @@ class TotalsTable:
                 self._cut.append(entry)
 
     def go_on(self) -> None:
-        """Book what was held back at the end of an interval."""
+        """Add the CPU time that was held back at the end of an interval."""
         place = self._run if self.time is None else self.time.place
         for entry in self._cut:
             entry.totals[place] += entry.held
@@ -214,12 +214,12 @@ class TotalsTable:
         self._cut.clear()
 
     def early(self) -> Mapping[int, Sequence[int]]:
-        """Counts booked since `marks` of what happened before the interval began, by serial number."""
+        """Return the counts that were added since `marks` but happened before the interval began, by serial number."""
         return self._early
 
     @property
     def together(self) -> int:
-        """How many threads are put together with others, and have no row of their own."""
+        """The number of threads that are merged with others, and have no row of their own."""
         return sum(one.threads for one in self._together.values())
 
     @property
@@ -228,7 +228,7 @@ class TotalsTable:
         return len(self._entries) + len(self._finished) > self._limit
 
     def tidy(self) -> dict[int, int]:
-        """Put the oldest of very many ended threads together by name, and forget old parts of the timeline.
+        """Merge the oldest ended threads by name if there are too many, and forget old parts of the timeline.
 
         A thread that has a set of its own keeps its entry, for the last read of that set is still to come; so does
         one whose last counts are still to come.
@@ -266,7 +266,7 @@ class TotalsTable:
         return moved
 
     def _over(self, entry: ThreadTotals) -> bool:
-        """Whether no more samples of an ended thread can come."""
+        """Tell whether no more samples of an ended thread can arrive."""
         if not entry.ended:  # its end may have been lost
             return bool(self.lost) and 0 < entry.seen_ns < self.newest - _SILENT_NS
         if self.time is not None and (self.time.until or self.newest) < entry.ended_ns + _LATE_NS // 1_000:
@@ -274,7 +274,7 @@ class TotalsTable:
         return entry.closed or not self.choice.last or self.newest - entry.ended_ns > _LATE_NS
 
     def _join(self, entry: ThreadTotals, moved: dict[int, int]) -> ThreadTotals:
-        """Put an entry together with others of its name; returns what it is part of now."""
+        """Merge an entry with others of the same name, and return the merged entry."""
         name = entry.name if entry.name in self._together or len(self._together) < _NAMES else _MANY
         owner = self._together.get(name)
         self.timeline.drop(entry.serial)
@@ -293,21 +293,21 @@ class TotalsTable:
         return owner
 
     def _silence(self, key: tuple[int, int], moved: dict[int, int]) -> None:
-        """Put a thread that lives together with others; what it counted last is kept, so that it can go on."""
+        """Merge a living thread with others; its last counts are kept, so that later differences are right."""
         entry = self._entries.pop(key)
         self._leave(entry)
         places = entry.places
         self._merged[key] = MergedThread(self._join(entry, moved), places)
 
     def _separate(self, entry: ThreadTotals) -> None:
-        """Give a thread that was put together with others an entry of its own again."""
+        """Give a merged thread an entry of its own again."""
         merged = self._merged.pop((entry.root, entry.tid), None)
         if merged is not None:
             merged.owner.threads -= 1
             entry.places = merged.places
 
     def _forget_names(self, tid: int) -> None:
-        """Bound what is known of threads that have ended and never had an entry."""
+        """Limit the number of names kept of ended threads that never had an entry."""
         self._gone.append(tid)
         if len(self._gone) > _GONE:
             old = self._gone.popleft()
@@ -327,7 +327,7 @@ class TotalsTable:
         return entry
 
     def _leave(self, entry: ThreadTotals) -> bool:
-        """Stop finding an entry by its thread number; returns whether the number is free."""
+        """Stop finding an entry by its thread id, and return whether the id is free."""
         same = self._by_tid[entry.tid]
         same.remove(entry)
         if not same:
@@ -335,7 +335,7 @@ class TotalsTable:
         return not same
 
     def _forget_merged(self, tid: int) -> None:
-        """Forget a thread that was put together with others, and has ended or lost its number to another."""
+        """Forget a merged thread that has ended, or whose thread id is reused."""
         if self._merged:
             self._look_at_roots()
             for root in (-1, *self._with_sets):

@@ -1,4 +1,4 @@
-"""Reads what tasks wait for, beside their counters, and gives it to rows.
+"""Reads what tasks wait for, in addition to their counters, and assigns the waits to rows.
 
 By tracepoints of the scheduler where they may be opened; else by records of switches, which do not say when a thread
 was woken, and the schedstat of each thread, which does not say who took its CPU; else by schedstat alone.
@@ -32,14 +32,14 @@ _MOST_KEPT: Final = 20_000  # threads whose waits since the beginning are kept
 
 
 class Delay(NamedTuple):
-    """A thread's schedstat since it was made: ns on run queues, and time slices."""
+    """The counts of a thread's schedstat since its creation: ns on run queues, and time slices."""
 
     waited: int
     slices: int
 
 
 class WaitWatch:
-    """Waits of all threads, interval by interval.
+    """The waits of all threads, interval by interval.
 
     Args:
         host: this machine.
@@ -71,26 +71,26 @@ class WaitWatch:
 
     @property
     def lost(self) -> int:
-        """Records of switches that found no room."""
+        """The number of records of switches for which a ring had no room."""
         return 0 if self._times is None else self._times.lost
 
     def drain(self, until_ns: int) -> None:
-        """Book what has happened up to a time that has come; often enough that no ring overflows."""
+        """Process the records up to a time that has passed; call it often enough that no ring overflows."""
         if self._times is not None:
             self._times.drain(until_ns)
 
     def forget(self, until_ns: int) -> None:
-        """Leave out what has happened up to a time: what is watched was opened then."""
+        """Ignore everything before a time, because the watched threads' counters were opened then."""
         if self._times is not None:
             self._times.take(until_ns)
 
     def close(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
         if self._times is not None:
             self._times.close()
 
     def end_interval(self, who: Hashable, until_ns: int) -> None:
-        """End the interval of one application, at a time; of several ones each ends the same interval once."""
+        """End the interval of one application at a time; each of several applications ends the same interval once."""
         if self._intervals.end(who):
             self._cut(until_ns)
 
@@ -104,7 +104,7 @@ class WaitWatch:
 
     def rows(self, rows: Iterable[TaskRow], threads: Mapping[int, Thread], *, whole: bool,
              again: bool = False) -> list[TaskRow]:
-        """The rows with what their threads waited for.
+        """Return the rows with the waits of their threads.
 
         Args:
             rows: of the interval, the busiest first.
@@ -137,7 +137,7 @@ class WaitWatch:
         )
 
     def _sleeping(self, threads: Collection[Thread]) -> str:
-        """The reason for which most of a row's threads sleep, of those that are asked; "" where none is told."""
+        """Return the most frequent reason of sleep among a row's threads, of those that are examined; "" if unknown."""
         words: Counter[str] = Counter()
         for one in itertools.islice(threads, _OF_A_ROW):
             if one not in self._slept and len(self._slept) < _MOST_ASKED:
@@ -159,7 +159,7 @@ class WaitWatch:
         return Delay(now.waited - first.waited, now.slices - first.slices)
 
     def _read_delays(self, threads: Sequence[Thread]) -> None:
-        """Read schedstat of the first ones; of a thread that is not known yet all is new."""
+        """Read schedstat of the first threads; the whole delay of a new thread counts."""
         for one in threads[:_MOST_READ]:
             read = run_delay(self._host, one.pid, one.tid)
             if read is not None:
@@ -168,7 +168,7 @@ class WaitWatch:
                 self._delays[one] = now
 
     def _all_delays(self) -> dict[Thread, Delay]:
-        """Read schedstat of every thread that this user can see."""
+        """Read schedstat of every thread that this user may inspect."""
         found: dict[Thread, Delay] = {}
         for pid in processes(self._host):
             for tid in threads_of(self._host, pid):

@@ -1,4 +1,4 @@
-"""The columns of what tasks wait for: a CPU, storage, sleep, their quota; read only while one of them is shown."""
+"""The columns of task waits (for a CPU, for storage, sleep, quota), which are read only while one of them is shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOT_YET: Final = Unavailable(
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Waits of a row's threads in an interval.
+    """The waits of a row's threads in an interval.
 
     Attributes:
         waited: by records of switches; None where there are none.
@@ -50,22 +50,22 @@ class Waits:
 
     @property
     def complete(self) -> WaitSums | None:
-        """The waits where all of them are known."""
+        """The waits if all of them are known; otherwise None."""
         return self.waited if self.why_no_wakeups is None else None
 
     @property
     def queued(self) -> int | None:
-        """Time for a CPU, in ns."""
+        """The time spent waiting for a CPU, in ns."""
         return self.delay if self.complete is None else self.complete.queued
 
     @property
     def times(self) -> int | None:
-        """How often a CPU was waited for, or by schedstat was got."""
+        """The number of waits for a CPU; by schedstat, the number of time slices."""
         return self.slices if self.complete is None else self.complete.times
 
 
 def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
-    """The waits of several rows together; None where those of one are not known."""
+    """Add up the waits of several rows; None if one row's waits are unknown."""
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
@@ -84,7 +84,7 @@ def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
 
 
 class WaitCell(NamedTuple):
-    """A value of a row, and why it has none.
+    """A row's value, or the reason why it is unknown.
 
     Attributes:
         partial: it is of waits after being pushed off a CPU alone, or inferred from one look.
@@ -181,7 +181,7 @@ class WaitFact:
     document: str = field(default=_DOCUMENTS)
 
     def cell(self, waits: Waits | None, seconds: float) -> WaitCell:
-        """The value of a row in an interval of so many seconds."""
+        """Return the value of a row in an interval of this many seconds."""
         return WaitCell(None, NOT_YET) if waits is None else _CELLS[self.id](waits, seconds)
 
 

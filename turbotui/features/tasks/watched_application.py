@@ -1,4 +1,4 @@
-"""One application under watch: its readers, what they have counted, and which of its event sets counts now."""
+"""One watched application: its sample readers, its totals, and the event set that counts at present."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIRST_SLICE_NS: Final = 5_000_000
 
 @dataclass(slots=True)
 class WatchedApplication:
-    """One application under watch.
+    """One watched application.
 
     Attributes:
         application: which.
@@ -73,14 +73,14 @@ class WatchedApplication:
     regions: TaskRegions | None = None
 
     def mark_regions(self, pipe: MarkPipe, host: Host) -> None:
-        """Share out what threads do from now on to the marked regions."""
+        """Divide the counts of threads among the marked regions from now on."""
         single = len(self.aggregators) == 1
         self.regions = TaskRegions(pipe, self.aggregators[0].names, len(self.aggregators),
                                    RegionProcesses(host, pipe))
         self.aggregators[0].regions = self.regions if single else None
 
     def take(self, now_ns: int, ran: RunTimes | None) -> None:
-        """Book the samples that came, and how long threads ran by the times of switches."""
+        """Process the records that have arrived, and the run times of threads by the times of switches."""
         for reader, aggregator in zip(self.readers, self.aggregators, strict=True):
             self.book(reader, aggregator, ran)
             if aggregator.newest:
@@ -94,7 +94,7 @@ class WatchedApplication:
         self.taken_ns = now_ns
 
     def book(self, reader: SampleReader, aggregator: SampleAggregator, ran: RunTimes | None) -> None:
-        """Book what one sample reader has, and put ended threads together where there are very many."""
+        """Process the records of one sample reader, and merge ended threads if there are too many."""
         aggregator.go_on()
         if aggregator.time is not None:
             aggregator.time.cover(ran)
@@ -106,13 +106,13 @@ class WatchedApplication:
             aggregator.spend(ran)
 
     def tidy(self) -> None:
-        """Put ended threads together where there are very many."""
+        """Merge ended threads if there are too many."""
         moved = self.aggregate.tidy()
         self.marks = tuple(moved_marks(marks, gone) for marks, gone in zip(self.marks, moved, strict=True))
         self.before = tuple(moved_marks(marks, gone) for marks, gone in zip(self.before, moved, strict=True))
 
     def end(self) -> None:
-        """End the interval with the records that were taken last, before its rows are made."""
+        """End the interval with the last records taken, before its rows are made."""
         if len(self.aggregators) == 1:  # counts of multiplexed sets are brought to each other's, not to time
             self.aggregators[0].cut(self.taken_ns - self.marked_ns)
 
@@ -126,13 +126,13 @@ class WatchedApplication:
 
     @property
     def since(self) -> Marks:
-        """Marks of the beginning of the interval, with what was booked later but happened before it."""
+        """Return the marks of the interval's beginning, with late counts of the time before."""
         return tuple(late_marks(marks, aggregator.early())
                      for marks, aggregator in zip(self.marks, self.aggregators, strict=True))
 
     @property
     def early(self) -> float:
-        """Seconds of run time that were booked in this interval and happened before it."""
+        """Return the seconds of run time that were added in this interval but happened before it."""
         return (
             sum(
                 one[aggregator.names.index(RUN)]
@@ -143,7 +143,7 @@ class WatchedApplication:
         )
 
     def next_slice(self, now_ns: int) -> None:
-        """Let the next set count once it is due, but none before something was seen: a command waits for its start."""
+        """Switch to the next event set when it is due, but not before the first sample."""
         if len(self.readers) == 1 or not (self.active_ns or self.aggregate.samples):
             return
         if not self.active_ns:
@@ -156,7 +156,7 @@ class WatchedApplication:
             self.slices += 1
 
     def pause(self, now_ns: int) -> float:
-        """Seconds that may pass before the next look."""
+        """Seconds that may pass before the next poll."""
         pause = min(reader.pause for reader in self.readers)
         if len(self.readers) == 1:
             return pause
@@ -169,12 +169,12 @@ class WatchedApplication:
 
 
 def slice_for(interval_ns: int, sets: int) -> int:
-    """Length in ns of a set's time slices: each set gets two of them in an interval, but changing sets costs time."""
+    """Return the time slice of an event set in ns: two slices in each interval for every set, if not too short."""
     return max(_LEAST_SLICE_NS, min(_SLICE_NS, interval_ns // (2 * sets)))
 
 
 def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int, Mark]:
-    """Marks of an instant, after entries have been put together."""
+    """Return the marks of an instant after entries have been merged."""
     found = dict(marks)
     for old, home in moved.items():
         mark = found.pop(old, None)
@@ -184,7 +184,7 @@ def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int
 
 
 def late_marks(marks: Mapping[int, Mark], early: Mapping[int, Sequence[int]]) -> Mapping[int, Mark]:
-    """Marks of an instant, with counts that were booked later but happened before it."""
+    """Return the marks of an instant with counts that were added later but happened before it."""
     if not early:
         return marks
     found = dict(marks)

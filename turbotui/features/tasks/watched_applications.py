@@ -1,4 +1,4 @@
-"""Watches applications: chooses counters, opens them, adds up what comes, and gives tables of any interval."""
+"""Watches applications: chooses and opens counters, adds up samples, and makes reports of any interval."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LIVE_HORIZON_NS: Final = 60_000_000_000
 
 
 class WatchedApplications:
-    """The applications under watch. Lives on one thread; only `waiting.wake` may be called from others.
+    """The watched applications, for one thread; only `waiting.wake` may be called from others.
 
     Args:
         machine: whose tasks.
@@ -72,7 +72,7 @@ class WatchedApplications:
         self._loads: LoadWatch | None = None
 
     def watch_waits(self, wanted: bool) -> None:
-        """Read what tasks wait for from now on, or no more."""
+        """Start or stop reading what tasks wait for."""
         self._waits_wanted = wanted
         if wanted and self._waits is None and self._host.kind is HostKind.REAL:
             self._waits = WaitWatch(self._host, self._cpus, self.waiting, beginning=not self.watched)
@@ -81,7 +81,7 @@ class WatchedApplications:
             self._waits = None
 
     def watch_loads(self, wanted: bool) -> None:
-        """Sample loads from now on, or no more."""
+        """Start or stop sampling loads."""
         if wanted and self._loads is None:
             self._loads = LoadWatch(self._host, self._cpus, beginning=not self.watched)
         elif not wanted and self._loads is not None:
@@ -89,7 +89,7 @@ class WatchedApplications:
             self._loads = None
 
     def _with_loads(self, rows: list[TaskRow], one: WatchedApplication, *, whole: bool, again: bool) -> list[TaskRow]:
-        """The rows with the sampled loads of their threads, where somebody wants to know."""
+        """Return the rows with the sampled loads of their threads, if loads are sampled."""
         if self._loads is None:
             return rows
         if not again:
@@ -97,7 +97,7 @@ class WatchedApplications:
         return self._loads.rows(rows, one.aggregate.threads(), whole=whole)
 
     def _with_waits(self, rows: list[TaskRow], one: WatchedApplication, *, whole: bool, again: bool) -> list[TaskRow]:
-        """The rows with what their tasks waited for, where somebody wants to know."""
+        """Return the rows with the waits of their tasks, if waits are read."""
         if self._waits is None:
             return [replace(row, waits=SIMULATED) for row in rows] if self._waits_wanted else rows
         if not again:
@@ -183,12 +183,12 @@ class WatchedApplications:
 
     @property
     def pause(self) -> float:
-        """Seconds that a round may wait, while the kernel's samples lie in the rings."""
+        """Seconds that a round may wait while the kernel keeps samples in the rings."""
         now = self._host.now_ns()
         return min((one.pause(now) for one in self.watched), default=_PAUSE)
 
     def round(self, seconds: float) -> None:
-        """Wait for records, at most so many seconds, and book them."""
+        """Wait for records, at most this many seconds, and process them."""
         self.waiting.wait(seconds)
         now = self._host.now_ns()
         ran = None if self._switches is None else self._switches.take()
@@ -206,7 +206,7 @@ class WatchedApplications:
                 self._read_times(one, whole=False)
 
     def gone(self, one: WatchedApplication) -> bool:
-        """Whether nothing of the application is left; a process that nobody has waited for yet has ended too."""
+        """Tell whether all processes of the application have ended, including zombies."""
         if self._host.kind is not HostKind.REAL:
             return False
         if one.folder is not None:
@@ -265,11 +265,11 @@ class WatchedApplications:
         )
 
     def family(self, one: WatchedApplication, known: Mapping[int, Stat] | None = None) -> Lineage:
-        """Who made whom of an application's processes, as it is now; of some the state may be known already."""
+        """Return the present ancestry of an application's processes, of which some states may be known already."""
         return Lineage(self.facts, one.aggregators[0].births, known)
 
     def finish(self) -> None:
-        """Stop counting, and book the last read of every counter."""
+        """Stop counting, and process the last read of every counter."""
         for one in self.watched:
             for reader in one.readers:
                 reader.stop()
@@ -285,7 +285,7 @@ class WatchedApplications:
                 one.regions.settle()
 
     def close(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
         for one in self.watched:
             for reader in one.readers:
                 reader.close()
@@ -297,7 +297,7 @@ class WatchedApplications:
         self.waiting.close()
 
     def _time_switches(self) -> None:
-        """Take the times of all switches from now on, where this user may."""
+        """Record the times of all switches from now on, if this user may."""
         if self._switches is None:
             try:
                 self._switches = SwitchTimes(self._host, self._cpus, self.waiting)
@@ -334,7 +334,7 @@ class WatchedApplications:
         return choose_sets(self._machine, application, pids)
 
     def _aim(self, one: WatchedApplication, reader: SampleReader, *, on_exec: bool) -> str | None:
-        """Open the counters of one set; returns the cgroup's folder."""
+        """Open the counters of one event set, and return the control group's folder."""
         application = one.application
         real = self._host.kind is HostKind.REAL
         if application.everything:
@@ -357,7 +357,7 @@ class WatchedApplications:
         return None
 
     def _name_nameless(self, one: WatchedApplication) -> None:
-        """Ask /proc for the names of threads whose birth nobody saw: their CPU had just come, or samples were lost."""
+        """Read names from /proc for threads whose creation was not recorded."""
         if self._host.kind is HostKind.REAL:
             for aggregator in one.aggregators:
                 for pid, tid in aggregator.nameless():

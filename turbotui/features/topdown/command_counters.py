@@ -116,7 +116,7 @@ class FamilyCounters:
         raise HostError(errno.EACCES, "perf_event_open")
 
     def read(self) -> Counts:
-        """What was counted since the last time."""
+        """Return the counts since the last reading."""
         found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
         for key, parts in self._open.items():
             try:
@@ -297,7 +297,7 @@ class ProgramCounters:
         return any(one.user_only for one in self._open)
 
     def read(self) -> Counts:
-        """What was counted since the last time."""
+        """Return the counts since the last reading."""
         found: Counts = {}
         for one in self._open:
             found = added(found, one.read())

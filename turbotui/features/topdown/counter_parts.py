@@ -59,7 +59,7 @@ class OpenPart(Protocol):
         """The descriptors, the leader first."""
 
     def read(self, host: Host) -> PartCount:
-        """What was counted since the last time.
+        """Return the counts since the last reading.
 
         Raises:
             HostError: as read(2).

@@ -43,7 +43,7 @@ def _span_rows(branches: Sequence[Branch], span: RegionSpan, found: RegionInterv
 
 
 def _with_gaps(row: TopdownRow, counted: Counts) -> TopdownRow:
-    """A row that says of the nodes whose groups were not counted why they are unknown."""
+    """Return a row with the reason for each node whose group was not counted."""
     gaps = {(branch.pmu, node.id): _NOT_BELOW for branch in row.branches for node in branch.tree.nodes
             if (branch.pmu, node.id) not in counted}
     return replace(row, whys={**gaps, **row.whys}) if row.slots() is not None else row

@@ -248,7 +248,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._show_tree()
 
     def open_chosen(self) -> bool:
-        """Enter: open the hottest part of the row under the cursor, or that of the column that is chosen."""
+        """See `WatchScreen.open_chosen`: the hottest part of the row, or that of the chosen column."""
         row = self.row_at_cursor
         if row is None:
             return False

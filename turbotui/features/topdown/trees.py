@@ -171,7 +171,7 @@ _DIVIDED: Final = 2  # deeper nodes name causes, and a vendor's table need not h
 
 
 def suits(tree: Tree | WrittenTree, model: str, pmu: str, events: frozenset[str], *, watchdog: bool) -> bool:
-    """Tell whether a tree is for a core PMU of a processor.
+    """Tell whether a tree is meant for a core PMU of a processor.
 
     Args:
         tree: the tree.

@@ -187,7 +187,7 @@ def _replay(arguments: argparse.Namespace, level: RowLevel) -> int:
 
 def _recorded_level(arguments: argparse.Namespace, journal: Journal, counters: RecordedTopdown,
                     level: RowLevel) -> RowLevel:
-    """The rows that a recording has where nobody says which: of the whole machine, else of regions, else of threads."""
+    """Return the default level of a recording: the whole machine if recorded, else regions, else threads."""
     if level is not RowLevel.MACHINE:
         return level
     for frame in replayed_frames(arguments, journal):

@@ -274,7 +274,7 @@ class KernelThreads:
         return Rounds(kernel, tuple(_combine(row, shared) for row in zip(*columns, strict=True)))
 
     def _all(self, tasks: Sequence[Callable[[], object]], hurry: Callable[[], None] = lambda: None) -> list[object]:
-        """Results of all threads; an exception, as of Ctrl-C, leaves once they are done, after `hurry`."""
+        """Return the results of all threads; an exception such as Ctrl+C is raised once all are done, after `hurry`."""
         jobs = [_Job(task) for task in tasks]
         try:
             for worker, job in zip(self._workers, jobs, strict=True):

@@ -206,7 +206,7 @@ _LEFT, _RIGHT = 6, 7  # tiles that are multiplied; accumulators are 0 to 5
 
 
 def _matrix(isa: VectorIsa, shape: LoopShape) -> Kernel:
-    """Chains of products of tiles (Intel SDM vol. 2): `tile_data` at the base, and where the first one goes."""
+    """Write chains of products of tiles (Intel SDM vol. 2), with `tile_data` at the base; the first is stored."""
     pp, opcode = _TILE_PRODUCTS[isa.format]
     streams = min(shape.streams, _LEFT)
     code = bytearray(b"\xc4\xe2\x78\x49\x06" + b"\xb8\x40\x00\x00\x00")  # ldtilecfg [rsi]; mov eax, 64
