@@ -34,7 +34,7 @@ def keys(data: bytes) -> Iterator[bytes]:
 
 
 def may_be_text(kept: bytes) -> bool:
-    """Whether one of the kept keys may have asked for a text to which the next key belongs.
+    """Tell whether one of the kept keys may have opened a field, to which the next key belongs.
 
     Args:
         kept: keys that wait for their screen; keys that only choose a screen or move a cursor ask for no text.

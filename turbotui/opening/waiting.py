@@ -151,7 +151,7 @@ class Opening:
                 self._draw()
 
     def _told(self, what: bytes) -> bool:
-        """Handle a signal; true when the other thread has ended."""
+        """Handle a signal, and return whether the other thread has ended."""
         if what == _LEAVE:
             raise UserLeftError
         if what == _STOP:

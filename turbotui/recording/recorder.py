@@ -237,7 +237,7 @@ class Recorder:
                 self._pending[rows.stream] = joined
 
     def lost(self, frames: int) -> None:
-        """Note that frames before the next one were lost, because a reader or the recorder was too slow.
+        """Record that frames before the next one were lost, because a reader or the recorder was too slow.
 
         Raises:
             RecordingError: as `take`.
@@ -248,7 +248,7 @@ class Recorder:
             self._stream.gap(Gap(self._last.wall_ns, self._last.started_ns, "lost", frames=frames))
 
     def mark(self, text: str) -> None:
-        """Note the user's text at this moment.
+        """Record the user's mark at this moment.
 
         Raises:
             RecordingError: as `take`.

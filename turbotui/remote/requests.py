@@ -23,22 +23,22 @@ _WORD: Final = "want"
 
 
 class RequestError(TurbotuiError):
-    """A reader asked for something that nobody may ask for; the message is a sentence."""
+    """A reader sent something other than a permitted request; the message is a sentence."""
 
 
 def request_line(signals: Iterable[SignalId]) -> bytes:
-    """The request for these signals."""
+    """Return the line of a request for these signals."""
     return json_text({_WORD: sorted(signals)}, compact=True).encode() + b"\n"
 
 
 class RequestParser:
-    """Takes the bytes of one reader in pieces of any size."""
+    """Parses the bytes of one reader, which come in pieces of any size."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, data: bytes) -> frozenset[SignalId] | None:
-        """The signals of the last request that these bytes complete; None where they complete none.
+        """Return the signals of the last request that these bytes complete; None if they complete none.
 
         Raises:
             RequestError: it is no request, or too long for one; nothing of this reader is to be believed any more.
@@ -65,7 +65,7 @@ LINGER: Final = 300.0
 
 
 class WantedSignals:
-    """Joins what readers ask for, and has it read.
+    """Joins the requests of all readers, and has their signals read.
 
     Args:
         session: that reads.
@@ -82,7 +82,7 @@ class WantedSignals:
         self._read: frozenset[SignalId] = frozenset()
 
     def take(self, wanted: Iterable[SignalId]) -> None:
-        """Have what all readers ask for now read from the next tick on; names that nothing here gives are left out."""
+        """Read the signals that all readers request from the next tick on, as far as they exist here."""
         known, now = self._session.capabilities.signals, self._clock()
         self._last |= {name: now for name in wanted if name in known}
         self._last = {name: at for name, at in self._last.items() if now - at < LINGER}

@@ -1,4 +1,4 @@
-"""How the sampler waits: until a time, until an event, or until every worker has answered.
+"""Waits of the sampler: until a time, until an event, or until every worker has answered.
 
 Under the dashboard, and in a program with an asyncio loop, the sampler waits with futures and timers of the loop. Text
 output has nothing else to run on a loop, so there the sampler waits on a lock and does not load asyncio, whose import

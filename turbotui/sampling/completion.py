@@ -13,7 +13,7 @@ _TELEMETRY = ("name=", "type=raw", "type=txtal_time", "type=tcore_clock", "forma
 
 
 def complete_added(host: Host, text: str, limit: int = 50) -> tuple[str, ...]:
-    """Up to `limit` whole texts that start with the typed text, its last token completed."""
+    """Return up to `limit` whole texts that start with the typed text, with its last token completed."""
     before, comma, token = text.rpartition(",")
     head = before + comma
     if before.startswith("pmt"):

@@ -42,7 +42,7 @@ class Completion:
 def complete_events(
     host: Host, text: str, sets: Mapping[str, EventSet], limit: int = 60, search: EventSearch | None = None
 ) -> tuple[Completion, ...]:
-    """Up to `limit` whole texts that start with the typed text, its last word completed.
+    """Return up to `limit` whole texts that start with the typed text, with its last word completed.
 
     Args:
         host: the machine.

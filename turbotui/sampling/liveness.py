@@ -26,7 +26,7 @@ STILL_SECONDS = 0.95
 
 @dataclass(slots=True)
 class _Counter:
-    """The raw value of one instance's counter, the time in ns since when it stands there, and whether it ever moved."""
+    """The last raw value of one instance's counter, since when (ns) it is unchanged, and whether it ever changed."""
 
     raw: int
     since_ns: int
@@ -41,7 +41,7 @@ class Liveness:
 
     def see(self, name: SignalId, rows: Sequence[RowId], raws: Sequence[Raw], stamps: Sequence[int],
             fresh: frozenset[int]) -> dict[int, float]:
-        """Note a reading of all instances.
+        """Record a reading of all instances.
 
         Args:
             name: one of `MUST_MOVE`.

@@ -281,7 +281,7 @@ class Sampler:
 
     def _publish(self, answers: Sequence[Answer], late: frozenset[int], wall: int, started: int, *,
                  behind: int = 0, torn: bool = False) -> None:
-        """Put a snapshot together; of one that is torn, nothing tells which readings are of before a sleep."""
+        """Assemble a snapshot and publish its frame; one interrupted by a suspension starts all counters anew."""
         if torn:
             self._anew = self._plan.signals()
         self._late_total += len(late)
@@ -302,7 +302,7 @@ class Sampler:
             self._found = self._new_topology()
 
     def _cut(self) -> bool:
-        """Whether pending ticks are outdated."""
+        """Tell whether pending ticks are outdated."""
         return self._changed or self._early.requested
 
     def _grace(self) -> float:

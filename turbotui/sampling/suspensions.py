@@ -1,4 +1,4 @@
-"""Measure how long the machine slept while it was watched; its hardware may have counted on in that time.
+"""Measures for how long the machine was suspended while it was watched, because hardware may count meanwhile.
 
 A clock that stops in suspend (CLOCK_MONOTONIC_RAW) gives the time in which programs ran. Counters of energy, idle and
 low-power states continue in suspend-to-idle, so an interval with a sleep is as long as turbostat's, which uses
@@ -15,7 +15,7 @@ _SHORTEST_NS: Final = 10_000_000  # shorter sleeps are noise of two clocks: susp
 
 
 class Suspensions:
-    """Sleeps of one machine since the first look.
+    """The suspensions of one machine since the first check.
 
     Attributes:
         ns: total time asleep.
@@ -27,7 +27,7 @@ class Suspensions:
         self.ns = 0
 
     def look(self) -> bool:
-        """Whether the machine slept since the last look."""
+        """Tell whether the machine was suspended since the last check."""
         passed = self._total() - self._before
         if passed - self.ns < _SHORTEST_NS:
             return False

@@ -44,7 +44,7 @@ class WrapCounter:
         self._counters: dict[tuple[SignalId, RowId], _Counter] = {}
 
     def see(self, signal: Signal, row: RowId, raw: Raw, at_ns: int, slept_ns: int = 0) -> None:
-        """Note one reading of one instance.
+        """Record one reading of one instance.
 
         A reopened counter may look as if it had wrapped. No difference is taken across its opening, so the surplus wrap
         has no effect.

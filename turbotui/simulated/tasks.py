@@ -102,11 +102,11 @@ class SimulatedTasks:
         self._add(range(KINDS))
 
     def find_threads(self, pids: Iterable[int]) -> frozenset[int]:  # noqa: ARG002 - the protocol's
-        """No threads come or go."""
+        """Return nothing, because no threads come or go."""
         return frozenset()
 
     def take(self) -> Iterator[list[RingRecords]]:
-        """A sample of every thread that ran since the last one; at most every 50 ms of machine time."""
+        """Return a sample of every thread that ran since the last one; at most every 50 ms of machine time."""
         model = self._model
         with model.lock:
             now = model.now()
@@ -120,7 +120,7 @@ class SimulatedTasks:
         yield [RingRecords(-1, tuple(news)), *pending, *found]
 
     def rest(self) -> None:
-        """Samples until now are kept for `take`."""
+        """Keep the samples until now for `take`."""
         with self._model.lock:
             now = self._model.now()
             if not self._resting:
@@ -142,7 +142,7 @@ class SimulatedTasks:
         """Do nothing, because the model counts by itself, and `take` makes the last samples."""
 
     def final_readings(self) -> list[Closing]:
-        """The counts at the last samples: samples and counters are one here."""
+        """Return the counts at the last samples, which are also the counters' last readings."""
         self._stopped = True
         return [Closing(-1, cpu, self._reading(values)) for cpu, values in self._totals.items()]
 

@@ -173,7 +173,7 @@ def _latency(machine: Machine, state: _State) -> Signal | Unavailable:
 
 
 def _one_of_each_kind(machine: Machine) -> tuple[int, ...]:
-    """The first CPU of each kind of core: CPUs of one kind have one table of idle states."""
+    """Return the first CPU of each core type, because CPUs of one type have the same table of idle states."""
     places = machine.topology.places
     kinds = {places[cpu].core_type: cpu for cpu in reversed(machine.topology.cpus)}
     return tuple(sorted(kinds.values()))

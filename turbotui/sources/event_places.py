@@ -148,7 +148,7 @@ def _filled(topology: Topology, scope: Scope, event: EncodedEvent) -> bool:
 
 
 def _elsewhere(events: Sequence[str], bundles: Sequence[Bundle], scope: Scope, label: int) -> Unavailable:
-    """Why a row has no counter although others have one."""
+    """Return why a row has no counter although others have one."""
     pmus = sorted({bundle.first.pmu for bundle in bundles})
     cpus = sorted({cpu for bundle in bundles for cpu in (bundle.first.covers or bundle.first.cpus)})
     what = f"the PMU {pmus[0]}" if len(pmus) == 1 else f"{len(pmus)} PMUs ({pmus[0]} ...)"

@@ -347,7 +347,7 @@ class EventSource(PerCpuSource):
 
 
 def _whole(machine: Machine, bundles: Sequence[Bundle]) -> Topology | None:
-    """The topology of all CPUs, if an uncore PMU names an unwatched one; None if that is not needed."""
+    """Return the topology of all CPUs if an uncore PMU names an unwatched one; None if it is not needed."""
     named = {cpu for bundle in bundles if bundle.first.uncore for cpu in bundle.first.cpus}
     return None if named <= machine.topology.places.keys() else read_topology(machine.host, None)
 

@@ -37,10 +37,10 @@ class Nvml(Protocol):
     NVMLError: type[Exception]
 
     def nvmlInit(self) -> None:  # noqa: N802 - NVML's names
-        """Begin; calls are counted."""
+        """Initialise the library; calls are counted."""
 
     def nvmlShutdown(self) -> None:  # noqa: N802
-        """End one of the calls of `nvmlInit`."""
+        """Undo one call of `nvmlInit`."""
 
     def nvmlDeviceGetHandleByPciBusId(self, address: bytes) -> object:  # noqa: N802
         """The card at an address."""
@@ -131,7 +131,7 @@ class NvidiaCard:
 
 
 def _asked(nvml: Nvml, what: str, card: object) -> int | None:
-    """One number in millionths; None if this card does not have it."""
+    """Return one number of a card in millionths; None if the card does not have it."""
     call = nvml.nvmlDeviceGetTotalEnergyConsumption if what == "energy" else nvml.nvmlDeviceGetPowerUsage
     try:
         return call(card) * _THOUSAND
@@ -145,7 +145,7 @@ def _model(host: Host, address: str) -> str:
 
 
 def _why_not(machine: Machine, addresses: tuple[str, ...]) -> Unavailable | None:
-    """Why no card can be asked; None if one can."""
+    """Return why no card can be read; None if one can."""
     if not addresses:
         reason = Reason.VIRTUALISED if machine.model.hypervisor else Reason.NO_HARDWARE
         return Unavailable(reason, f"{CARDS}: there is no card with NVIDIA's driver")

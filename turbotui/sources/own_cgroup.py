@@ -120,7 +120,7 @@ class OwnCgroupReader(NothingToClose):
         return (*self._counters, *self._quota, *self._stalls)
 
     def follow(self, cpus: Sequence[int]) -> None:
-        """Read on when CPUs come or go: no count is of a CPU."""
+        """Continue when CPUs come or go, because no count belongs to a CPU."""
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """One value of each signal, from the tightest group or the own group."""

@@ -211,7 +211,7 @@ def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
 
 
 def zone_scope(host: Host) -> Scope | None:
-    """Whether the package zones are named after dies or after packages; None where there is none."""
+    """Tell whether the package zones are named after dies or after packages; None without such zones."""
     try:
         names = [name for name in host.list_dir(CLASS) if _ZONE.fullmatch(name)]
     except HostError:
@@ -248,7 +248,7 @@ def _package_rows(words: Mapping[str, str], topology: Topology) -> dict[str, Row
 
 
 def _one_for_each_package(rows: Mapping[str, RowId], topology: Topology) -> dict[str, RowId]:
-    """The first zone of each package, as the package's: on AMD those of its dies would all be the same counter.
+    """Return the first zone of each package, because on AMD the zones of its dies are the same counter.
 
     Linux takes core complexes for dies from 6.9 on, and had a zone for each until intel_rapl_common.c was mended; the
     register behind them is the package's (AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT).
@@ -313,7 +313,7 @@ def _probed(host: Host, signal: SignalId, all_zones: Sequence[_Zone]) -> Signal 
 
 
 def _one_core(zones: Sequence[_Zone]) -> Unavailable:
-    """Why the zone `core` of AMD is not the energy of a package's cores.
+    """Return why AMD's zone `core` is not the energy of all of a package's cores.
 
     It reads MSR 0xC001029A on the package's lead CPU, and that register is each core's own (intel_rapl_msr.c,
     rapl_msr_priv_amd; AMD PPR, Core::X86::Msr::CORE_ENERGY_STAT).

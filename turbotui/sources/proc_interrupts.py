@@ -82,7 +82,7 @@ class ProcInterrupts(SharedSource):
     gives = "interrupts of each CPU: all, devices, timer, rescheduling, function calls, TLB shootdowns, NMI, thermal"
 
     def probe(self, machine: Machine) -> Probe:
-        """Read the table once and see which rows this machine prints."""
+        """Read the table once, and find the rows that this machine prints."""
         per_cpu = {_TOTAL: "interrupts", _DEVICE: "device interrupts", **{kind.signal: kind.words for kind in _KINDS}}
         try:
             text = machine.host.read_text(PATH)

@@ -40,7 +40,7 @@ _ORDER: tuple[SignalId, ...] = (_TOTAL, *dict.fromkeys(_KINDS.values()))
 
 
 def classify(label: str, _text: str) -> tuple[SignalId, ...]:
-    """The signals that a row of /proc/softirqs belongs to; a kind not known here counts in the total only."""
+    """Return the signals that a row of /proc/softirqs belongs to; an unknown kind counts in the total only."""
     kind = _KINDS.get(label)
     return (_TOTAL,) if kind is None else (_TOTAL, kind)
 
@@ -53,7 +53,7 @@ class ProcSoftirqs(SharedSource):
     gives = "softirqs of each CPU: all, and timer, network, block, scheduler, RCU and the other kinds"
 
     def probe(self, machine: Machine) -> Probe:
-        """Read the table once and see which rows this kernel prints."""
+        """Read the table once, and find the rows that this kernel prints."""
         try:
             text = machine.host.read_text(PATH)
         except HostError as error:

@@ -1,4 +1,4 @@
-"""resctrl's counts of memory bandwidth, added up over all groups: bytes between each L3 cache and what is beyond it.
+"""resctrl's counts of memory bandwidth, summed over all groups: the bytes between each L3 cache and memory.
 
 Every task is in one CTRL_MON group, whose counts have those of the MON groups in it, so that their sum is all tasks'
 (kernel Documentation/filesystems/resctrl.rst, "mon_data"). A group's counter may begin anew with the group: only what
@@ -43,7 +43,7 @@ class ResctrlBandwidth(SharedSource):
             document="kernel Documentation/filesystems/resctrl.rst")})
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:  # noqa: ARG002 - as above
-        """Read it for the L3 caches of the machine's topology."""
+        """Open the counts of the L3 caches of the machine's topology."""
         return _Reader(machine.host, _domains(machine))
 
 
@@ -66,7 +66,7 @@ def _why_not(machine: Machine) -> Unavailable | None:
 
 
 def _domains(machine: Machine) -> tuple[str, ...]:
-    """The domain of each L3 cache: cache ids are those of sysfs."""
+    """Return the domain of each L3 cache, by the cache ids of sysfs."""
     return tuple(f"L3 {_cache_id(machine.host, one.cpus[0]):02d}" for one in machine.topology.instances(Scope.L3))
 
 
@@ -80,7 +80,7 @@ def _cache_id(host: Host, cpu: int) -> int:
 
 
 def _counts(host: Host, top: str) -> Mapping[str, Mapping[str, int | None]]:
-    """Bytes by group and domain; None for one that gives a word instead of a number."""
+    """Return the bytes by group and domain; None for a domain whose file has a word instead of a number."""
     found: dict[str, dict[str, int | None]] = {}
     for group in resctrl_groups(host, top):
         if not group.is_monitor:
@@ -92,7 +92,7 @@ def _counts(host: Host, top: str) -> Mapping[str, Mapping[str, int | None]]:
 
 
 class _Reader(NothingToClose):
-    """Adds up what every group's counters gained since the reading before.
+    """Adds up the increases of all groups' counters since the previous reading.
 
     Args:
         host: the machine.
@@ -108,11 +108,11 @@ class _Reader(NothingToClose):
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """The one there is."""
+        """The one signal."""
         return (TOTAL,)
 
     def read(self) -> Sequence[Sequence[Raw]]:
-        """Bytes of each L3 cache since the reader was opened; None where a group gives no number now."""
+        """Return the bytes of each L3 cache since the reader was opened; None if a group has no number now."""
         now = _counts(self._host, self._top) if self._top else {}
         unknown = {domain for domain in self._domains if not now or any(mine.get(domain) is None
                                                                         for mine in now.values())}

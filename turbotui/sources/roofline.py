@@ -1,4 +1,4 @@
-"""perf raw events of the roofline: what each core's definition counts of floating-point operations, loads and stores.
+"""perf raw events of the roofline: floating-point operations, loads and stores by each core's metric definition.
 
 Codes and weights: `quantities.metric_table`. A definition's events go into as few groups as its counters allow;
 the kernel takes the groups in turn where they do not all fit, and counts are then scaled and marked as estimates.
@@ -83,7 +83,7 @@ class PerfRoofline(PerfSource):
 
 
 def why_uncounted(machine: Machine) -> Unavailable | None:
-    """Why this machine's cores have no floating-point events at all, whoever asks; None where they have."""
+    """Return why this machine's cores have no floating-point events at all; None if they have some."""
     definition = metric_definition_of(machine.model)
     if definition is None:
         return _no_definition(machine)
@@ -140,7 +140,7 @@ def _vector_length(machine: Machine) -> Signal:
 
 
 def _say_where(signals: dict[SignalId, Signal | Unavailable], groups: list[OfferGroup], machine: Machine) -> None:
-    """Tell counters of one kind of core as not there on the others, where each of these counts operations by its own.
+    """Mark the counters of one core type as absent on other core types, which count operations by other events.
 
     Where one counts none, a sum lacks it, and is marked as incomplete.
     """
@@ -159,7 +159,7 @@ def _say_where(signals: dict[SignalId, Signal | Unavailable], groups: list[Offer
 def _whys(
     definition: MetricDefinition, refused: dict[SignalId, Unavailable]
 ) -> tuple[Unavailable | None, Unavailable | None]:
-    """Why operations and why bytes cannot be counted by a definition; None for what can."""
+    """Return why operations, and why bytes, cannot be counted by a definition; None for each that can."""
     def why(keys: set[str]) -> Unavailable | None:
         return next(
             (
@@ -181,13 +181,13 @@ def _whys(
 
 
 def _note(definition: MetricDefinition, refused: dict[SignalId, Unavailable]) -> list[str]:
-    """The doctor's note on a metric definition of which events are missing."""
+    """Return the doctor's note on the missing events of a metric definition."""
     return [f"{definition.name}: {why.detail}" for why in dict.fromkeys(_whys(definition, refused)) if why is not None]
 
 
 def _say_why(signals: dict[SignalId, Signal | Unavailable],
              whys: list[tuple[Unavailable | None, Unavailable | None]]) -> None:
-    """Give operations and bytes a reason where no kind of core can count them."""
+    """Give the signals of operations and bytes a reason if no core type can count them."""
     for name, position in ((NO_FLOPS, 0), (NO_BYTES, 1)):
         reasons = [pair[position] for pair in whys]
         missing = [why for why in reasons if why is not None]

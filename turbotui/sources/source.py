@@ -19,7 +19,7 @@ from turbotui.quantities.unavailable import Unavailable
 
 
 class CpuGone(Exception):  # noqa: N818 - an event in a machine's life, not an error of anybody's
-    """The CPU (or device) that a reader was opened on is away; the topology is read again."""
+    """The CPU or device for which a reader was opened is gone; the topology is read again."""
 
 
 GONE = (errno.ENODEV, errno.ENXIO)
@@ -37,14 +37,14 @@ def raise_if_gone(error: HostError) -> None:
 
 
 class Reader(Protocol):
-    """Open counters, read over and over by one thread."""
+    """Open counters, which one thread reads repeatedly."""
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """Signals that `read` returns, in this order."""
+        """The signals that `read` returns, in this order."""
 
     def read(self) -> Sequence[Raw]:
-        """One raw value for each of `signals`; None where one could not be read this time.
+        """Return one raw value for each of `signals`; None for a value that could not be read this time.
 
         For a shared source each item is instead a sequence over the instances of the signal's scope, in topology
         order.
@@ -54,15 +54,15 @@ class Reader(Protocol):
         """
 
     def close(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
 
 
 @runtime_checkable
 class Adjustable(Protocol):
-    """A reader that can change what it returns without opening anything anew, so that no counter starts again."""
+    """A reader that can change what it returns without reopening counters, so that no count starts again."""
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
-        """Return `wanted` from now on; False, with nothing changed, if some of it is not open here."""
+        """Return `wanted` from now on; return False, without a change, if a part of it is not open here."""
 
 
 Capture = Sequence[bytes | None]
@@ -71,7 +71,7 @@ Capture = Sequence[bytes | None]
 
 @runtime_checkable
 class Rotating(Protocol):
-    """A reader that rotates between event sets: it counts another one in the next interval.
+    """A reader that rotates between event sets, counting another set in the next interval.
 
     Its readings can be taken in two steps: `read` is both in one. Where its thread wakes for a moment, the
     first step is what has to be done there and then.
@@ -79,10 +79,10 @@ class Rotating(Protocol):
 
     @property
     def deferrable(self) -> bool:
-        """Whether captures may be decoded later, several at once, one by one in their order."""
+        """Whether captures may be decoded later, several together, in their order."""
 
     def capture(self) -> Capture:
-        """Read the counters now and return the kernel's bytes undecoded.
+        """Read the counters now, and return the kernel's bytes undecoded.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -110,29 +110,29 @@ class Rotating(Protocol):
 
 @runtime_checkable
 class TopologyFollower(Protocol):
-    """A shared reader whose totals go on when CPUs come or go: only those CPUs begin anew."""
+    """A shared reader that follows changes of the online CPUs: only the counts of changed CPUs start again."""
 
     def follow(self, cpus: Sequence[int]) -> None:
-        """Give these CPUs from now on, in this order."""
+        """Return these CPUs from now on, in this order."""
 
 
 class SharedReader(Protocol):
-    """As `Reader`, for a file that holds every CPU at once: one sequence per signal, one item per instance."""
+    """A `Reader` of a file that holds every CPU: one sequence for each signal, one item for each instance."""
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """Signals that `read` returns, in this order."""
+        """The signals that `read` returns, in this order."""
 
     def read(self) -> Sequence[Sequence[Raw]]:
-        """For each of `signals` a sequence over the instances of its scope, in topology order."""
+        """Return for each of `signals` a sequence over the instances of its scope, in topology order."""
 
     def close(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Findings of a source on this machine.
+    """The findings of a source on this machine.
 
     Attributes:
         signals: every signal the source could ever give, with its facts or with why not.
@@ -148,11 +148,11 @@ class Source(Protocol):
 
     @property
     def id(self) -> str:
-        """Short name for the doctor, in lower case: "perf-msr"."""
+        """The short name in lower case: "perf-msr"."""
 
     @property
     def title(self) -> str:
-        """As the doctor prints it: "perf msr"."""
+        """The name for people: "perf msr"."""
 
     @property
     def gives(self) -> str:
@@ -160,7 +160,7 @@ class Source(Protocol):
 
     @property
     def shared(self) -> bool:
-        """True: one read holds all CPUs (`open_shared`); false: opened on each reading CPU (`open`)."""
+        """Whether one read returns all CPUs (`open_shared`), or the source is opened on each reading CPU."""
 
     @property
     def counts_from_open(self) -> bool:
@@ -170,10 +170,10 @@ class Source(Protocol):
         """
 
     def probe(self, machine: Machine) -> Probe:
-        """Look, without disturbing anything, what can be had. Opens and closes at most one of each counter."""
+        """Find what is available without side effects, opening and closing at most one of each counter."""
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """How many descriptors stay open when `readers` CPUs read `wanted`."""
+        """Return the number of descriptors that stay open when `readers` CPUs read `wanted`."""
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Open the wanted signals on one CPU.
@@ -189,7 +189,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class Defined(Protocol):
-    """A source that was made for somebody's request."""
+    """A source that was made for a user's request."""
 
     @property
     def definition(self) -> Definition | None:

@@ -1,4 +1,4 @@
-"""Spies: each pinned worker counts the event sets of its own CPU, which can change while it runs."""
+"""Spies: each pinned worker counts the event sets of its own CPU, which may change while they are counted."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Spies(PerCpuSource):
         self._plan = plan
 
     def effort(self) -> SpyEffort:
-        """System calls of all readers so far."""
+        """Return the number of system calls of all readers so far."""
         with self._lock:
             return SpyEffort(sum(one.reads for one in self._efforts), sum(one.opened for one in self._efforts))
 
@@ -88,7 +88,7 @@ class Spies(PerCpuSource):
         return Probe(signals, "; ".join(found.notes))
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """The two largest sets of a CPU: for a moment the new one and the old one are open."""
+        """Return the counters of the two largest sets of a CPU: for a moment, an old and a new set are open."""
         if not wanted:
             return 0
         sizes = [

@@ -61,7 +61,7 @@ class _Tally:
     held: tuple[int, int, int] = (0, 0, 0)
 
     def add(self, found: tuple[int, int, int]) -> None:
-        """Take what was counted, and what was held back before."""
+        """Add new counts, and counts that were held back before."""
         self.count += found[0] + self.held[0]
         self.enabled += found[1] + self.held[1]
         self.running += found[2] + self.held[2]
@@ -69,7 +69,7 @@ class _Tally:
 
 
 class _OpenSet:
-    """One set's open groups, and what they showed when they were last looked at."""
+    """The open groups of one set, and their counts at the last reading."""
 
     def __init__(self, host: Host, cpu: int, one: SpySet, effort: SpyEffort) -> None:
         self.one = one
@@ -97,7 +97,7 @@ class _OpenSet:
         return CounterGroup(descriptors, members, Times(_ENABLED, _RUNNING))
 
     def capture(self) -> Capture:
-        """Every group as the kernel gives it now.
+        """Return the raw bytes of every group now.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -115,7 +115,7 @@ class _OpenSet:
         return found
 
     def increases(self, captured: Capture, started: int, ended: int) -> dict[str, tuple[int, int, int]]:
-        """Count, ns enabled and ns running of each event since what was captured before.
+        """Return count, ns enabled and ns running of each event since the previous capture.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -173,7 +173,7 @@ class SpyReader:
         self._follow()
 
     def read(self) -> Sequence[Raw]:
-        """Totals of every event counted here; None for those that are not.
+        """Return the totals of every event counted here; None for other events.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -188,7 +188,7 @@ class SpyReader:
         return len(self._sets) == 1
 
     def capture(self) -> Capture:
-        """The groups of the set that counts now, as the kernel gives them.
+        """Return the raw bytes of the groups of the active set.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -196,7 +196,7 @@ class SpyReader:
         return () if self._open is None else self._open.capture()
 
     def decode(self, captured: Capture, started: int, ended: int) -> Sequence[Raw]:
-        """Totals as `read` gives them, when this was captured; captures in the order of their time.
+        """Return totals as of the time of a capture; captures must be decoded in their order.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -205,7 +205,7 @@ class SpyReader:
         return [None if pick is None else getattr(*pick) for pick in self._picks]
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
-        """Return these from now on, of the newest arrangement; nothing that goes on being counted begins anew."""
+        """Return these signals of the newest arrangement from now on; no continuing count starts again."""
         self.signals = tuple(sorted(wanted))
         try:
             self._follow()
@@ -215,7 +215,7 @@ class SpyReader:
         return True
 
     def rotate(self, *, more: bool = False) -> None:
-        """The interval has ended: take over a new arrangement, and rotate to the next set.
+        """Adopt a new arrangement at the end of an interval, and rotate to the next set.
 
         Args:
             more: captures of the same set are still to be decoded: it stays.
@@ -231,7 +231,7 @@ class SpyReader:
 
     @property
     def set_count(self) -> int:
-        """How many sets are multiplexed on this CPU."""
+        """The number of sets that are multiplexed on this CPU."""
         return len(self._sets)
 
     def close(self) -> None:
@@ -248,7 +248,7 @@ class SpyReader:
             self._switch()
 
     def _follow(self) -> None:
-        """Take over the arrangement as it is now."""
+        """Adopt the present arrangement."""
         found = self._newest()
         if found is self._arrangement:
             return
@@ -263,7 +263,7 @@ class SpyReader:
         self._pick()
 
     def _switch(self) -> None:
-        """Have the set open that counts next; what the old one counted stays in the totals."""
+        """Open the set that counts next; the counts of the old set stay in the totals."""
         one = self._sets[self._at] if self._sets else None
         if self._open is not None and self._open.one == one:
             return
@@ -287,7 +287,7 @@ class SpyReader:
         self._time = self._host.now_ns()
 
     def _collect(self, captured: Capture, started: int, ended: int, following: frozenset[str] | None = None) -> None:
-        """Add what was counted since the last look to the totals.
+        """Add the counts since the last reading to the totals.
 
         Args:
             captured: the set that is open, as it was then.
@@ -325,7 +325,7 @@ class SpyReader:
 
     @staticmethod
     def _of_interval(tally: _Tally) -> int:
-        """Counts of a tally in the interval under way."""
+        """Return the counts of a tally in the present interval."""
         count, enabled, running = tally.begun
         return _scaled(tally.count - count, tally.enabled - enabled, tally.running - running)
 
@@ -334,7 +334,7 @@ class SpyReader:
             tally.begun = (tally.count, tally.enabled, tally.running)
 
     def _pick(self) -> None:
-        """Work out where the value of each signal is."""
+        """Find the place of each signal's value."""
         found: dict[SignalId, tuple[object, str]] = {}
         if self._sets:
             found = {SAMPLES: (self, "samples"), SETS: (self, "set_count")}
@@ -351,7 +351,7 @@ def _names(one: SpySet | None) -> frozenset[str]:
 
 
 def _scaled(count: int, enabled: int, running: int) -> int:
-    """A count that ran part of the time, brought to all of it; 0 if it never ran."""
+    """Scale a count that ran for part of the time to all of it; 0 if it never ran."""
     if running <= 0:
         return 0
     return count if running >= enabled else round(count * enabled / running)

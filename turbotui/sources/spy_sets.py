@@ -28,7 +28,7 @@ _FULL = (errno.EINVAL, errno.ENOSPC)  # what the kernel says of a group that no 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """A plan brought onto a machine.
+    """The event sets of a plan on a machine.
 
     Attributes:
         plan: what was asked for.
@@ -43,14 +43,14 @@ class Arrangement:
     notes: tuple[str, ...] = ()
 
     def counted(self, cpu: int) -> frozenset[str]:
-        """Events that this CPU's spy counts at some time."""
+        """Return the events that this CPU's spy counts at some time."""
         return frozenset(
             event.name for one in self.sets.get(cpu, ()) for group in one for event in group if event.name
         )
 
 
 def cpus_of(target: Target, topology: Topology) -> frozenset[int]:
-    """The measured CPUs that a target means."""
+    """Return the measured CPUs of a target."""
     cpus = frozenset(topology.cpus)
     if target.cpus is not None:
         return cpus & target.cpus
@@ -62,7 +62,7 @@ def cpus_of(target: Target, topology: Topology) -> frozenset[int]:
 
 
 def arrange(machine: Machine, plan: SpyPlan) -> Arrangement:
-    """Encode every event, try each once, and split sets that do not fit; nothing stays open."""
+    """Encode every event, try each once, and split sets that do not fit, leaving nothing open."""
     return _Arranger(machine, plan).result()
 
 
@@ -82,7 +82,7 @@ class _Arranger:
         self._notes: list[str] = []
 
     def result(self) -> Arrangement:
-        """The plan on this machine."""
+        """Return the arrangement of the plan."""
         sets: dict[int, tuple[SpySet, ...]] = {}
         for spy in self._plan.spies:
             cpus = cpus_of(spy.on, self._machine.topology)
@@ -110,7 +110,7 @@ class _Arranger:
         return self._split[key]
 
     def _on(self, cpu: int, name: str) -> EncodedEvent | None:
-        """An event as this CPU's PMU counts it, None (with the reason kept) if it does not."""
+        """Encode an event for this CPU's PMU; None, with the reason kept, if that is impossible."""
         if name not in self._encoded:
             self._encoded[name] = self._encode(name)
         found = self._encoded[name]
@@ -155,7 +155,7 @@ class _Arranger:
         return tuple(replace(event, name=name, attr=counting(event)) for event in found)
 
     def _cpus_spied(self, name: str) -> set[int]:
-        """The CPUs on which an event is counted by somebody's request."""
+        """Return the CPUs on which an entry asks for an event."""
         every = self._plan.reference == name
         wanted = (spy for spy in self._plan.spies if every or any(name in events for events in spy.sets))
         return {cpu for spy in wanted for cpu in cpus_of(spy.on, self._machine.topology)}
@@ -166,7 +166,7 @@ class _Arranger:
 
     def _fit(self, cpu: int, reference: EncodedEvent | None, events: Sequence[EncodedEvent], *,
              may_split: bool) -> tuple[SpySet, ...]:
-        """The events in as few sets as the kernel takes, filled in order; the reference is in each."""
+        """Pack the events in order into as few sets as the kernel accepts, with the reference in each."""
         always = () if reference is None else (reference,)
         whole = _by_pmu((*always, *events))
         if all(self._opens_together(cpu, group) for group in whole):
@@ -183,12 +183,12 @@ class _Arranger:
         return tuple(_by_pmu((*always, *part)) for part in parts)
 
     def _opens_together(self, cpu: int, group: Sequence[EncodedEvent]) -> bool:
-        """Whether the kernel takes these events as one group; any other refusal is not a question of room."""
+        """Tell whether the kernel accepts these events as one group; refusals for other reasons do not count."""
         error = self._refusal(cpu, group)
         return error is None or error.errno not in _FULL
 
     def _refusal(self, cpu: int, group: Sequence[EncodedEvent]) -> HostError | None:
-        """Open a group and close it again: why that fails, None where it works."""
+        """Open a group and close it again; return why that fails, None if it works."""
         try:
             close_all(self._host, open_group(self._host, [event.attr for event in group], _EVERY_TASK, cpu))
         except HostError as error:
@@ -197,7 +197,7 @@ class _Arranger:
 
 
 def _by_pmu(events: Sequence[EncodedEvent]) -> SpySet:
-    """Groups of one PMU each: a group over several is not scheduled as one, or counts nothing (Linux 6.18)."""
+    """Split events into groups of one PMU each, because a group over several PMUs counts nothing (Linux 6.18)."""
     groups: dict[str | int, list[EncodedEvent]] = {}
     for event in events:
         groups.setdefault(event.pmu or event.attr.type, []).append(event)

@@ -1,4 +1,4 @@
-"""Files of one value each that are kept open and read again with pread at offset 0.
+"""Files of one value each that stay open and are read repeatedly with pread at offset 0.
 
 sysfs makes the text anew at every read from offset 0 (kernel Documentation/filesystems/sysfs.rst, "Reading/Writing
 Attribute Data"), so one system call a value is enough.
@@ -41,7 +41,7 @@ def text(data: bytes) -> str | None:
 
 
 def read_value(host: Host, path: str) -> bytes:
-    """As much of a file as a value takes, now.
+    """Read the beginning of a file, as much as a value takes.
 
     Raises:
         HostError: it cannot be opened or read.
@@ -53,7 +53,7 @@ def read_value(host: Host, path: str) -> bytes:
 
 
 def read_number(host: Host, path: str) -> int | None:
-    """The integer in a file now; None if the file cannot be read or does not hold one."""
+    """Read the integer in a file; None if the file cannot be read or holds no integer."""
     try:
         return number(host.read_text(path).encode())
     except HostError:
@@ -61,7 +61,7 @@ def read_number(host: Host, path: str) -> int | None:
 
 
 def read_line(host: Host, path: str) -> str | None:
-    """The text in a file now, stripped; None if it cannot be read or is empty."""
+    """Read the text in a file, stripped; None if the file cannot be read or is empty."""
     return line_of(host, path) or None
 
 
@@ -137,7 +137,7 @@ class FileReader:
             raise CpuGone(f"CPU {cpu} is offline")
 
     def read(self) -> Sequence[Raw]:
-        """One pread a file.
+        """Read each file by one pread.
 
         Raises:
             CpuGone: every open file is gone, and with them the CPU.
@@ -169,7 +169,7 @@ class FileReader:
         self._entries = []
 
     def _is_gone(self, *, certain: bool) -> bool:
-        """Whether the CPU went away, when no file can be read any more.
+        """Tell whether the CPU is gone, when no file can be read any more.
 
         Files outside the CPU's own directory may go with their driver, and some errors do not say "gone" (cpufreq
         gives EBUSY for an offline policy): then the kernel is asked.

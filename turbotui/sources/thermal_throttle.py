@@ -74,7 +74,7 @@ class ThermalThrottle(PerCpuSource):
         return readers * sum(fact.signal in wanted for fact in _FACTS)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the wanted counters as one CPU keeps them.
+        """Open the wanted counters of one CPU.
 
         Raises:
             CpuGone: the CPU is offline.

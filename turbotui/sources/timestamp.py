@@ -34,7 +34,7 @@ class _TimestampReader(NothingToClose):
         self._read = host.read_tsc
 
     def read(self) -> Sequence[Raw]:
-        """The time stamp counter."""
+        """Read the time stamp counter."""
         try:
             return (self._read(),)
         except HostError:
@@ -53,7 +53,7 @@ class Timestamp(PerCpuSource):
         return Probe({_TSC: _probed(machine)})
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's
-        """A reader; the worker's thread is pinned to the CPU.
+        """Make a reader for the worker's thread, which is pinned to the CPU.
 
         Raises:
             HostError: ENOSYS where nothing can be executed.

@@ -1,4 +1,4 @@
-"""One uncore PMU as a source: a signal for each event of each of its units, read only while somebody looks at it.
+"""One uncore PMU as a source: a signal for each event of each of its units, read only while it is shown.
 
 A unit's signals are of the whole machine's scope and name the one CPU that reads them: uncore units are no level of
 the topology, and there may be a hundred in a package.
@@ -36,7 +36,7 @@ such a PMU has (arch/x86/events/amd/uncore.c)."""
 
 @dataclass(frozen=True, slots=True)
 class UncoreRequest:
-    """An order to count events of one PMU.
+    """A request to count events of one PMU.
 
     Attributes:
         units: all of the PMU.
@@ -56,22 +56,22 @@ class UncoreRequest:
         return self.units[0].pmu.name
 
     def written(self, event: str) -> str:
-        """An event with the filters, as perf writes it; a clock goes on whatever passes, and has none."""
+        """Return an event with the filters, as perf writes it; a clock event has no filters."""
         settings = () if event in CLOCKS else self.settings
         terms = ",".join((event, *(f"{name}={value:#x}" for name, value in settings)))
         return f"{self.pmu}/{terms}/"
 
     def signal(self, unit: UncoreUnit, bundle: int, event: str) -> SignalId:
-        """The signal of one event of one unit."""
+        """Return the id of the signal of one event of one unit."""
         return f"uncore.{unit.key}.{self.number}.{bundle}.{event}"
 
     def times(self, unit: UncoreUnit, bundle: int) -> Times:
-        """The signals of how long a bundle was to count, and did."""
+        """Return the ids of the signals with a bundle's enabled and running times."""
         stem = f"uncore.{unit.key}.{self.number}.{bundle}"
         return Times(f"{stem}:enabled", f"{stem}:running")
 
     def signals(self) -> frozenset[SignalId]:
-        """Ids of every signal that is read for the order."""
+        """Return the ids of all signals that are read for the request."""
         found: set[SignalId] = set()
         for unit in self.units:
             for bundle, events in enumerate(self.bundles):
@@ -81,7 +81,7 @@ class UncoreRequest:
 
 
 class UncoreSource(PerCpuSource):
-    """The events of one order."""
+    """The events of one request."""
 
     gives = "what an uncore PMU counts, while the uncore screen shows it"
     counts_from_open = True
@@ -102,7 +102,7 @@ class UncoreSource(PerCpuSource):
                             order.settings)
 
     def probe(self, machine: Machine) -> Probe:
-        """Encode every event, find who reads each unit now, and open each event once on the first of them."""
+        """Encode every event, find the CPU that reads each unit now, and open each event once on the first unit."""
         order, signals = self.order, dict[SignalId, Signal | Unavailable]()
         refused = self._encode(machine)
         mask = mask_now(machine.host, order.pmu)
@@ -124,7 +124,7 @@ class UncoreSource(PerCpuSource):
         return Probe(signals)
 
     def _encode(self, machine: Machine) -> dict[str, Unavailable]:
-        """Encode all events; gives why some cannot be."""
+        """Encode all events, and return why some cannot be encoded."""
         encoder = PerfEncoder(machine.host)
         refused: dict[str, Unavailable] = {}
         self._encoded = {}
@@ -139,7 +139,7 @@ class UncoreSource(PerCpuSource):
         return refused
 
     def _try(self, machine: Machine, cpu: int) -> dict[str, Unavailable]:
-        """Open each event once on one unit; gives why some do not open.
+        """Open each event once on one unit, and return why some cannot be opened.
 
         Not where filters are set: the counters that they take the place of may still hold others.
         """
@@ -187,7 +187,7 @@ class UncoreSource(PerCpuSource):
         return found
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One for each event of each unit that has a wanted signal; an event in two groups counts once."""
+        """Return the number of events of each unit with a wanted signal; an event in two groups counts once."""
         each = len({event for events in self.order.bundles for event in events})
         return readers * sum(each for unit in self.order.units if not wanted.isdisjoint(self._of(unit)))
 
@@ -203,7 +203,7 @@ class UncoreSource(PerCpuSource):
         return UncoreReader(machine.host, cpu, [self._bundles(unit, wanted) for unit in units], limit)
 
     def _bundles(self, unit: UncoreUnit, wanted: frozenset[SignalId]) -> Sequence[ConcurrentEvents]:
-        """A unit's bundles, the largest first: it is the one that needs an empty group most."""
+        """Return a unit's bundles, the largest first, because it is most likely to need an empty group."""
         order = self.order
         found = [
             ConcurrentEvents(

@@ -1,4 +1,4 @@
-"""Opens what is counted of one uncore unit, in as few groups as the kernel schedules, and reads each by one read(2).
+"""Opens the counters of uncore units in as few groups as the kernel schedules, and reads each group by one read(2).
 
 Uncore counters are few and other programs may hold some: whether a group fits shows only when it is opened
 (perf_event_open(2), EINVAL). Events that belong together are put into a group together or not at all.
@@ -40,7 +40,7 @@ class ConcurrentEvents:
 
 @dataclass(slots=True)
 class _Group:
-    """One group while it is opened: descriptors by attribute, in the order of a read."""
+    """A group that is being opened: descriptors by attribute, in the order of a read."""
 
     descriptors: dict[PerfAttr, int] = field(default_factory=dict)
     held: list[ConcurrentEvents] = field(default_factory=list)
@@ -50,14 +50,14 @@ class _Group:
         return next(iter(self.descriptors.values()), -1)
 
     def has_room(self, bundle: ConcurrentEvents, limit: int | None) -> bool:
-        """Whether a bundle may be tried here. Those of other filters may not, nor those of none: they need not wait."""
+        """Tell whether a bundle may be tried in this group: the filters must be equal, and the events few enough."""
         if any(one.filter != bundle.filter for one in self.held):
             return False
         together = self.descriptors.keys() | set(bundle.signals.values())
         return limit is None or not self.descriptors or len(together) <= limit
 
     def take(self, host: Host, cpu: int, bundle: ConcurrentEvents) -> HostError | None:
-        """Open what the group does not have yet of a bundle; if one is refused, none of it stays."""
+        """Open the events of a bundle that the group does not have yet; if one is refused, close all of them."""
         added: list[PerfAttr] = []
         for attr in bundle.signals.values():
             if attr in self.descriptors:
@@ -118,7 +118,7 @@ class UncoreReader:
         self._layouts = [struct.Struct(f"={_HEADER_WORDS + len(group.descriptors)}Q") for group in self._groups]
 
     def _open(self, bundles: Sequence[ConcurrentEvents], refused: list[HostError]) -> list[SignalId]:
-        """Open the bundles of one unit; gives the signals of those that do not open."""
+        """Open the bundles of one unit, and return the signals of those that cannot be opened."""
         mine: list[_Group] = []
         absent: list[SignalId] = []
         for bundle in bundles:
@@ -138,7 +138,7 @@ class UncoreReader:
         return absent
 
     def read(self) -> Sequence[Raw]:
-        """One running count for each of `signals`, ns for times; None for what is not open.
+        """Return one running count for each of `signals`, ns for times; None for counters that are not open.
 
         Raises:
             CpuGone: a group is not what it was: its CPU or its PMU is away.

@@ -19,12 +19,12 @@ _REASONS = {
 
 
 def unreadable(error: HostError, remedy: str = "") -> Unavailable:
-    """The reason that goes with the errno, with the file and the errno in the detail."""
+    """Return the reason for an errno, with the file and the errno in the detail."""
     return Unavailable(_REASONS.get(error.errno or 0, Reason.FAILED), str(error), remedy)
 
 
 def proc_unreadable(error: HostError, host: Host) -> Unavailable:
-    """The reason why a file of /proc could not be read: it is mounted on a running machine, and copied or not else."""
+    """Return why a file of /proc could not be read; on copied trees it may not have been copied."""
     if is_bare_copy(host) and error.errno == errno.ENOENT:
         return Unavailable(Reason.RECORDED, f"{error.what}: not among the files that were copied")
     if error.errno == NOT_GATHERED:

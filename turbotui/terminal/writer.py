@@ -55,7 +55,7 @@ class TerminalWriter:
         self._thread.start()
 
     def write(self, data: bytes, *, must: bool = False) -> None:
-        """Have bytes written; a whole update at a time, for it may be dropped unless it must not be. Never waits."""
+        """Queue the bytes of a whole update without waiting; the update may be dropped unless it must not be."""
         with self._changed:
             if self._closed or self._lost or (self._behind and not must):
                 return

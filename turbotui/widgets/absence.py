@@ -1,4 +1,4 @@
-"""What a screen says that has nothing to show on a machine. Nothing here knows Textual."""
+"""The text of a screen that has nothing to show on a machine. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _WIDEST: Final = 100
 
 
 def wrapped(text: str, role: StyleRole, width: int, *, hang: int = 0) -> list[list[TextSegment]]:
-    """A text in lines for a screen of this width; later lines begin further to the right by `hang`."""
+    """Wrap a text to this width; further lines are indented by `hang`."""
     room = max(20, min(_WIDEST, width - 2 * MARGIN))
     return [[(" " * MARGIN + line, role)] for line in textwrap.wrap(text, room, subsequent_indent=" " * hang)]
 
 
 def absence_lines(title: str, why: Unavailable, width: int) -> list[list[TextSegment]]:
-    """What is not here, why, and each thing that can be done about it."""
+    """Format what is missing, why, and each possible remedy."""
     blank: Sequence[TextSegment] = (("", StyleRole.PLAIN),)
     remedies = [part.strip() for part in why.remedy.split(";") if part.strip()]
     tried = [line for part in remedies for line in wrapped(f"to do: {part}", StyleRole.KEY, width, hang=7)]

@@ -17,7 +17,7 @@ _LINES: Final = 256
 
 
 def area(past: Sequence[float], top: float, width: int, height: int) -> list[str]:
-    """The last values as an area, one in each place, the newest at the right.
+    """Draw the last values as an area, one in each place, the newest at the right.
 
     Args:
         past: oldest first; NaN is a gap.
@@ -42,18 +42,18 @@ def area(past: Sequence[float], top: float, width: int, height: int) -> list[str
 
 @lru_cache(_LINES)
 def _characters(below: int, most: int) -> str:
-    """The character of each place from 0 to `most` on a line that has so many eighths below it."""
+    """Return the characters of places 0 to `most` on a line with this many eighths below it."""
     ramp = _ramp(most)  # a slice, because a tall terminal has hundreds of lines, each with eight places for every line
     return ramp[most - below:2 * most - below + 1]
 
 
 @lru_cache(8)
 def _ramp(most: int) -> str:
-    """What stands at a place, from `most` eighths below a line's lower edge to `most` above it."""
+    """Return the characters of a place, from `most` eighths below a line's lower edge to `most` above it."""
     return " " * most + _BLOCKS + _BLOCKS[-1] * (most - 8)
 
 
 @lru_cache(_LINES)
 def roles(height: int) -> Sequence[StyleRole]:
-    """The colours of the lines of an area, each that of the level it stands at; the upper one first."""
+    """Return the colours of the lines of an area by the level at which each line stands, the upper one first."""
     return tuple(role_of((height - at - 0.5) / height) for at in range(height))

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ColumnArrangement:
-    """A person's order and widths of the columns of one table.
+    """A user's order and widths of the columns of one table.
 
     Attributes:
         order: names from left to right; a column that is not named follows its usual left neighbour.
@@ -45,7 +45,7 @@ class ColumnArrangement:
         return replace(self, show=(*show, name) if shown else show, hide=hide if shown else (*hide, name))
 
     def in_place(self) -> ColumnArrangement:
-        """The same columns in their usual order and with their natural widths."""
+        """Return the arrangement with the usual order and natural widths."""
         return replace(self, order=(), widths={})
 
     def ordered(self, columns: Mapping[ColumnId, T]) -> list[T]:

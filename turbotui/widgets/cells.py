@@ -171,7 +171,7 @@ def cut_words(text: str, width: int) -> str:
 
 
 def narrowed(text: str, value: float, column: Column[Any], width: int) -> str:
-    """A short form of a number that is too wide for its column, which never reads as another number.
+    """Shorten a number that is too wide for its column to a form that cannot be read as another number.
 
     The form may drop decimals or write thousands with a letter; a number that is still too wide, or would falsely read
     as zero, is hatched.

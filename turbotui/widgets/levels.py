@@ -53,7 +53,7 @@ _BARS: Final = 1024
 
 
 def level_bar(share: float | None, width: int) -> tuple[LevelSegment, ...]:
-    """A horizontal bar of so many marks, each in the colour of the level that it stands at, and dots up to its end.
+    """Draw a horizontal bar, each mark in the colour of the level at which it stands, and dots up to the end.
 
     Rows of marks stay apart, where blocks would grow together to a wall. What is not 0 has at least one mark.
 
@@ -75,7 +75,8 @@ def _level_bar(filled: int, width: int) -> tuple[LevelSegment, ...]:
 
 
 def flat_bar(share: float, width: int, role: StyleRole) -> tuple[LevelSegment, ...]:
-    """A bar as `level_bar`, in one colour: of what is a share of the greatest one, not of what is possible."""
+    """Draw a bar as `level_bar`, but in one colour, because the scale is the greatest value and not what is possible.
+    """
     filled = sum(len(text) for text, _ in level_bar(share, width) if text[0] == _FILLED)
     return (_FILLED * filled, role), (_TRACK * (width - filled), StyleRole.RULE)
 

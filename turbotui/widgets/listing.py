@@ -47,7 +47,7 @@ class Listing(StyledScroll):
 
     @dataclass()
     class Resized(Message):
-        """The list has another width: lines that were wrapped are wrapped anew."""
+        """The width of the list changed, so that wrapped lines have to be wrapped again."""
 
         listing: Listing
 

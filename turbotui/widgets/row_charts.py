@@ -62,7 +62,7 @@ class ChartedRow(Generic[F, C, K]):
     height: int
 
     def is_like(self, other: ChartedRow[F, C, K]) -> bool:
-        """Whether the charts are the same; contents are compared by identity, because each moment has its own."""
+        """Tell whether the charts are the same; contents are compared by identity, because each moment has its own."""
         return (self.content is other.content and self.view is other.view and self.row == other.row
                 and (self.chosen.id, self.width, self.height) == (other.chosen.id, other.width, other.height)
                 and [one.id for one in self.columns] == [one.id for one in other.columns])
@@ -70,7 +70,7 @@ class ChartedRow(Generic[F, C, K]):
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Places of charts: how many stand beside and below each other, and the size of each."""
+    """The arrangement of charts: how many stand beside and below each other, and the size of each."""
 
     across: int
     down: int
@@ -79,7 +79,7 @@ class Grid:
 
 
 def grid_of(count: int, width: int, height: int) -> Grid | None:
-    """The grid in which so many charts have a good shape and few places are left empty; None if they do not fit."""
+    """Return the grid that gives this many charts a good shape and leaves few places empty; None if they do not fit."""
     best, least = None, math.inf
     for down in range(1, count + 1):
         across = math.ceil(count / down)
@@ -94,7 +94,7 @@ def grid_of(count: int, width: int, height: int) -> Grid | None:
 
 
 def past_of(ring: HistoryRing | None, seq: int, value: Value, count: int) -> Sequence[float]:
-    """The last values of a ring that is kept for so many from now on, and the newest, which it may not have yet."""
+    """Return the last values of a ring, which keeps that many from now on, followed by the newest value."""
     newest = float(value) if isinstance(value, int | float) else math.nan
     if ring is None:
         return [newest]
@@ -106,7 +106,7 @@ def past_of(ring: HistoryRing | None, seq: int, value: Value, count: int) -> Seq
 
 
 class RowCharts(Generic[F, C, K]):
-    """Charts of the row under the cursor: of the drawn columns of which there is something to see.
+    """Charts of the row under the cursor, for the drawn columns whose values vary.
 
     A column has a chart as soon as it has something to show, and keeps it while the cursor stays on the row: charts
     that come and go cannot be read.
@@ -123,7 +123,7 @@ class RowCharts(Generic[F, C, K]):
         self._lines: list[list[TextSegment]] = []
 
     def lines(self, room: ChartedRow[F, C, K]) -> list[list[TextSegment]]:
-        """The charts of a row; none where nothing can be drawn."""
+        """Draw the charts of a row; none if nothing can be drawn."""
         if self._known is None or not self._known.is_like(room):
             self._known = room
             self._lines = self._drawn(room) if room.height >= LEAST else []
@@ -162,7 +162,7 @@ def _is_number(column: Column[Any]) -> bool:
 
 
 def _has_something(column: Column[Any], past: Sequence[float]) -> bool:
-    """Whether a curve is more than a line at the bottom, or one through the middle."""
+    """Tell whether a curve is more than a line at the bottom or through the middle."""
     known = [value for value in past if value == value]  # noqa: PLR0124 - no NaN
     if not known:
         return False
@@ -171,7 +171,7 @@ def _has_something(column: Column[Any], past: Sequence[float]) -> bool:
 
 
 def _beside(room: ChartedRow[F, C, K], charts: Mapping[C, Sequence[float]], grid: Grid) -> list[list[TextSegment]]:
-    """Charts beside each other; as they are equally high, each of their lines has one colour."""
+    """Arrange charts side by side; all are equally high, so each of their lines has one colour."""
     titles: list[TextSegment] = [(" ", StyleRole.PLAIN)]
     areas: list[list[str]] = []
     for column, past in charts.items():
@@ -187,7 +187,7 @@ def _beside(room: ChartedRow[F, C, K], charts: Mapping[C, Sequence[float]], grid
 
 
 def _title(column: Column[Any], value: Value, top: float, width: int, *, here: bool) -> list[TextSegment]:
-    """Name, value and end of the scale, in places that stay."""
+    """Draw name, value and end of the scale at constant positions."""
     unit = "" if column.title.endswith(column.shown_unit) else f" {column.shown_unit}"
     widest = len(f"{column.as_shown(top):.{column.decimals}f}")
     words = f" {cell_text(column, value, column.width).strip().rjust(widest)}{unit} "

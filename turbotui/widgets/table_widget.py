@@ -127,7 +127,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
 
     @property
     def lines(self) -> Sequence[Line[K]]:
-        """The rows from top to bottom, pinned ones not among them."""
+        """The rows from top to bottom, without pinned ones."""
         return self._rows.lines
 
     def _line_at(self, y: int) -> Line[K] | None:
@@ -176,7 +176,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
 
     @property
     def is_column_chosen(self) -> bool:
-        """Whether a person put the cursor into a column."""
+        """Whether the user put the cursor into a column."""
         return self._slot is not None
 
     @property
@@ -297,7 +297,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
     # Drawing
 
     def _repaint(self, *, everything: bool = False, quietly: bool = False, moved: bool = False) -> None:
-        """Draw what changed; a cursor that `moved` is told of out of sight too, so that the container follows it."""
+        """Draw what changed; a `moved` cursor is reported even if it is out of sight, so that the container follows."""
         if not self.is_attached:
             return
         if self.is_out_of_sight:

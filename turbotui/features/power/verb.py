@@ -229,7 +229,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print tables until the intervals are over, the recording is, or SIGINT comes.
+    """Print tables until the intervals or the recording are over, or SIGINT comes.
 
     Raises:
         UsageError: the options contradict each other.

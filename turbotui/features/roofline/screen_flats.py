@@ -26,7 +26,7 @@ class FlatRoofs:
         self.chosen: Precision | None = None
 
     def next(self, roofs: RoofSet | None, point: RooflinePoint | None) -> str:
-        """Choose the next format that has flat roofs, or after the last one that of the point; in words."""
+        """Choose the next format with flat roofs, or after the last one that of the point; return its name."""
         usual = None if roofs is None else roofs.top_peak(None if point is None else precision_of(point))
         there = () if roofs is None else tuple(one for one in _ORDER if roofs.top_peak(one) is not None
                                                and (usual is None or one is not usual.precision))
@@ -37,7 +37,7 @@ class FlatRoofs:
         return self.chosen.word + (", under which no point of FLOPs stands" if self.hides_points else "")
 
     def of(self, point: RooflinePoint | None) -> Precision | None:
-        """The format that is drawn while the cursor is on a point; None: double, or single where there is none."""
+        """Return the format that is drawn while the cursor is on a point; None for double, else single, precision."""
         return self.chosen or (None if point is None else precision_of(point))
 
     @property
@@ -47,5 +47,5 @@ class FlatRoofs:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Why no points are drawn."""
+        """Return why no points are drawn."""
         return (_NO_POINTS,) if self.hides_points else ()

@@ -61,7 +61,7 @@ def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: Row, metric: M
 
 
 def unapplied_of(counters: UncoreCounters, row: Row, metric: Metric) -> Iterator[str]:
-    """Sentences about the filters of a row that the kernel does not apply to events of a column."""
+    """Return sentences about the filters of a row that the kernel does not apply to a column's events."""
     found: dict[tuple[str, ...], list[str]] = {}
     for event in metric.needs:
         fields = () if metric.is_clock(event) else counters.unapplied(row.units[0], event)

@@ -137,7 +137,7 @@ class UncoreTable(RowTable[Row]):
                      for alike, same in found.items())
 
     def unfiltered(self) -> tuple[str, ...]:
-        """Which columns count more than the filters of their rows say, a sentence each."""
+        """Return a sentence for each column that counts more than the filters of its rows say."""
         found: dict[str, dict[str, None]] = {}
         for column in self._metrics:
             for row in self.own_rows(column):

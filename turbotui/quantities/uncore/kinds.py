@@ -82,7 +82,7 @@ class UncoreKind:
 
     @property
     def described(self) -> str:
-        """The kind's title, and what it watches."""
+        """Return the kind's title, and what it watches."""
         return f"{self.title}: {self.what}" if self.what else self.title
 
 
