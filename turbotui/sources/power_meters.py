@@ -81,7 +81,7 @@ class GraphicsPower(MeterSource):
 
 
 class PowerMeters(MeterSource):
-    """The `Source` of what a platform says of its power."""
+    """The `Source` of the platform's own power figures."""
 
     id = "hwmon-power"
     title = "hwmon power"
@@ -139,7 +139,7 @@ def _card(chip: HwmonChip) -> MeterDevice | None:
 
 
 def _platform(host: Host, chip: HwmonChip) -> Iterator[MeterDevice]:
-    """The figures of a chip that are of the whole machine, or of a part that nothing else tells."""
+    """Return the figures of a chip for the whole machine, or for a part that no other meter covers."""
     if chip.name == "power_meter":
         for number in _numbers(chip, "average"):
             info = read_line(host, chip.path(f"power{number}_oem_info")) or ""
@@ -176,7 +176,7 @@ def _numbers(chip: HwmonChip, what: str) -> Sequence[int]:
 
 
 def _by_label(devices: Sequence[MeterDevice]) -> list[MeterDevice]:
-    """Meters of sockets in the order of the sockets that their names have; others as they are."""
+    """Sort meters of sockets by the socket in their names; others keep their order."""
     return sorted(devices, key=lambda device: [integer(part) for part in re.findall(r"[0-9]{1,9}", device.label)]
                   if device.kind in {"module", "socket", "rail", "sysio"} else [])
 

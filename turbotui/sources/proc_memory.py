@@ -1,4 +1,4 @@
-"""/proc/vmstat and /proc/meminfo: what the machine does for want of memory, and how much it has left.
+"""/proc/vmstat and /proc/meminfo: paging, reclaim and swapping for lack of memory, and the memory that is left.
 
 Counters of /proc/vmstat are the events of include/linux/vm_event_item.h; meminfo is described in kernel
 Documentation/filesystems/proc.rst, "meminfo".
@@ -51,7 +51,7 @@ class ProcVmstat(SystemFiles):
 
     @staticmethod
     def parse(text: str) -> Mapping[str, int]:
-        """The counters of interest by their names."""
+        """Return the relevant counters by name."""
         return numbers_by_name(_OF_INTEREST.findall(text))
 
 
@@ -70,5 +70,5 @@ class ProcMeminfo(SystemFiles):
 
     @staticmethod
     def parse(text: str) -> Mapping[str, int]:
-        """KiB by their names."""
+        """Return KiB by name."""
         return named_numbers(text)

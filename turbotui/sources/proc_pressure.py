@@ -1,4 +1,4 @@
-"""/proc/pressure: for how long tasks could not go on for want of a CPU, of memory, of storage, or for interrupts.
+"""/proc/pressure: the time for which tasks waited for a CPU, for memory, for storage, or because of interrupts.
 
 Format: kernel Documentation/accounting/psi.rst. Each file has up to two lines, `some` (at least one task waited) and
 `full` (all that had work waited). Of a line only `total=` is read, microseconds since boot: the averages over 10, 60
@@ -41,7 +41,7 @@ _LINES: Final[tuple[tuple[SignalId, str, str], ...]] = (
 
 
 def pressure_totals(text: str) -> Mapping[str, int]:
-    """Microseconds of the lines of a pressure file: "some", "full"."""
+    """Return the microseconds of the lines of a pressure file: "some", "full"."""
     return numbers_by_name(_TOTAL.findall(text))
 
 
@@ -58,11 +58,11 @@ class ProcPressure(SystemFiles):
 
     @staticmethod
     def parse(text: str) -> Mapping[str, int]:
-        """The totals of a file."""
+        """Return the totals of a file."""
         return pressure_totals(text)
 
     def why_unreadable(self, error: HostError, path: str, machine: Machine) -> Unavailable:
-        """Why a kernel does not account pressure, by how it was built and booted."""
+        """Return why a kernel does not account this pressure, by its build options and boot parameters."""
         host = machine.host
         if error.errno not in _ABSENT or is_bare_copy(host):
             return proc_unreadable(error, host)
@@ -83,7 +83,7 @@ def _can_read(host: Host, path: str) -> bool:
 
 
 def why_no_pressure(host: Host, what: str) -> Unavailable:
-    """Why a kernel does not account pressure at all, by how it was built and booted.
+    """Return why a kernel does not account any pressure, by its build options and boot parameters.
 
     Args:
         host: the machine.

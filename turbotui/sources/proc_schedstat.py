@@ -1,4 +1,4 @@
-"""/proc/schedstat: how long tasks waited on each CPU's run queue, and how many time slices it gave them.
+"""/proc/schedstat: the time for which tasks waited on each CPU's run queue, and the number of time slices.
 
 Format: kernel Documentation/scheduler/sched-stats.rst. The rows of CPUs are the same in versions 15, 16 and 17: nine
 numbers, of which the last three are nanoseconds run, nanoseconds waited and time slices. (16 changed the order of idle
@@ -35,7 +35,7 @@ _SIGNALS: Final[tuple[tuple[SignalId, int, Unit, float], ...]] = (
 
 
 def parse_schedstat(text: str) -> tuple[int, Mapping[int, Sequence[str]]]:
-    """The version, 0 where none is given, and the numbers of each online CPU, without the rows of domains."""
+    """Return the version (0 if none is given) and the numbers of each online CPU, without the rows of domains."""
     version = 0
     rows: dict[int, Sequence[str]] = {}
     for line in text.split("\n"):
@@ -58,7 +58,7 @@ class ProcSchedstat(SharedSource):
     counts_from_open = False  # the kernel's own totals since boot
 
     def probe(self, machine: Machine) -> Probe:
-        """Read the file once and see whether its version is known."""
+        """Read the file once, and check whether its version is known."""
         ids = [signal for signal, *_ in _SIGNALS]
         try:
             version, _ = parse_schedstat(machine.host.read_text(PATH))
@@ -104,7 +104,7 @@ class SchedstatReader(NothingToClose):
 
 
 def _number(row: Sequence[str], place: int) -> int | None:
-    """One number of a row that has as many as it should."""
+    """Return one number of a row that has the expected length; None for other rows."""
     return whole_number(row[place]) if len(row) == _FIELDS else None
 
 

@@ -1,4 +1,4 @@
-"""/proc/stat: where each CPU's time went, by the kernel's own clock ticks; context switches and forks of the machine.
+"""/proc/stat: each CPU's time by mode, in the kernel's clock ticks; context switches and forks of the machine.
 
 Format: proc_stat(5), kernel Documentation/filesystems/proc.rst "Miscellaneous kernel statistics in /proc/stat".
 `user` includes the time of guests and `nice` that of niced guests; whoever shows them side by side subtracts.
@@ -54,7 +54,7 @@ _SMALL_STEP_BACK = 100  # ticks, one second: more than the kernel's rounding eve
 
 @dataclass(frozen=True, slots=True)
 class StatText:
-    """The fields of /proc/stat, not yet made into numbers.
+    """The fields of /proc/stat as texts.
 
     Attributes:
         cpus: for each online CPU the fields of its row, as many as this kernel prints.
@@ -66,7 +66,7 @@ class StatText:
 
 
 def parse_stat(text: str) -> StatText:
-    """Split /proc/stat. The `intr` row, thousands of numbers of no use here, is stepped over and not split."""
+    """Split /proc/stat, except the `intr` row, whose thousands of numbers are not used here."""
     start = text.find("\nintr ")
     end = text.find("\n", start + 1) if start >= 0 else -1
     head = text if start < 0 else text[:start]
@@ -89,7 +89,7 @@ def parse_stat(text: str) -> StatText:
 
 
 def _column(rows: Sequence[Sequence[str]], place: int) -> Sequence[int | None]:
-    """One field of every row; None for one that a file system in between has damaged or cut."""
+    """Return one field of every row."""
     return whole_numbers([row[place] if place < len(row) else "" for row in rows])
 
 
@@ -102,7 +102,7 @@ class ProcStat(SharedSource):
     counts_from_open = False  # the kernel's own totals since boot
 
     def probe(self, machine: Machine) -> Probe:
-        """Read the file once and see which columns and rows this kernel prints."""
+        """Read the file once, and find the columns and rows that this kernel prints."""
         ids = (*(signal for signal, _ in _TIMES), *(signal for signal, _, _ in _ROWS))
         try:
             stat = parse_stat(machine.host.read_text(PATH))
@@ -138,7 +138,7 @@ class ProcStat(SharedSource):
 
 
 class StatReader(NothingToClose):
-    """Reads /proc/stat; a CPU without a row (offline) and a field that is missing give None."""
+    """Reads /proc/stat; the values of an offline CPU, which has no row, and of missing fields are None."""
 
     def __init__(self, host: Host, cpus: Sequence[int], wanted: frozenset[SignalId]) -> None:
         self._host = host
@@ -169,7 +169,7 @@ class StatReader(NothingToClose):
         return result
 
     def _steady(self, signal: SignalId, values: Sequence[int | None]) -> Sequence[int | None]:
-        """Hold a counter that took a small step back at its highest value, so that it does not read as reset."""
+        """Hold a counter that stepped back slightly at its highest value, so that it does not look like a reset."""
         before = self._highest.get(signal)
         if before is not None:
             values = [

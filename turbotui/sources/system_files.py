@@ -1,4 +1,4 @@
-"""Files of /proc that hold a few numbers of the whole machine: what a source of them has in common.
+"""The base of sources whose files in /proc hold a few numbers of the whole machine.
 
 A source names its facts, one for each number, and how the text of its files becomes numbers by name.
 """
@@ -29,13 +29,13 @@ _NAMED = re.compile(r"^([^\s:]+):?[ \t]+(\d+)", re.MULTILINE)
 
 
 def named_numbers(text: str) -> Mapping[str, int]:
-    """Lines of a name and a number: "pswpin 12", "MemTotal:  8052316 kB"."""
+    """Parse lines of a name and a number: "pswpin 12", "MemTotal: 8052316 kB"."""
     return numbers_by_name(_NAMED.findall(text))
 
 
 @dataclass(frozen=True, slots=True)
 class SystemFact:
-    """One number of the whole machine and where it stands.
+    """One number of the whole machine, and its place in a file.
 
     Attributes:
         signal: its id.
@@ -58,14 +58,14 @@ class SystemFact:
     since: str = ""
 
     def value(self, numbers: Mapping[str, int]) -> int | None:
-        """The number among those of the file; None where none has its name."""
+        """Return the number among those of the file; None if none has its name."""
         if self.pattern in numbers:
             return numbers[self.pattern]
         found = [number for name, number in numbers.items() if re.fullmatch(self.pattern, name)]
         return sum(found) if found else None
 
     def offered(self) -> Signal:
-        """The signal on a machine that has the number."""
+        """Return the signal of a machine that has the number."""
         return Signal(
             self.signal, Scope.SYSTEM, self.unit, self.behavior, Reduce.SUM,
             origin=f"{self.path} {self.pattern}", document=self.document, scale=self.scale,
@@ -73,7 +73,7 @@ class SystemFact:
 
 
 class SystemFiles(SharedSource, ABC):
-    """Base of sources whose numbers are of the whole machine, each read anew at every tick."""
+    """Base of sources whose numbers belong to the whole machine, and are all read at every tick."""
 
     counts_from_open = False  # the kernel's own totals since boot
     facts: ClassVar[tuple[SystemFact, ...]]
@@ -81,14 +81,14 @@ class SystemFiles(SharedSource, ABC):
     @staticmethod
     @abstractmethod
     def parse(text: str) -> Mapping[str, int]:
-        """The numbers of one of the source's files by their names."""
+        """Parse the numbers of one of the source's files by name."""
 
     def why_unreadable(self, error: HostError, path: str, machine: Machine) -> Unavailable:  # noqa: ARG002 - for others
-        """Why a file cannot be read."""
+        """Return why a file cannot be read."""
         return proc_unreadable(error, machine.host)
 
     def probe(self, machine: Machine) -> Probe:
-        """Read each file once and see which numbers this kernel gives."""
+        """Read each file once, and find the numbers that this kernel provides."""
         signals: dict[SignalId, Signal | Unavailable] = {}
         for path in dict.fromkeys(fact.path for fact in self.facts):
             mine = [fact for fact in self.facts if fact.path == path]
@@ -103,12 +103,12 @@ class SystemFiles(SharedSource, ABC):
         return Probe(signals)
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
-        """Read the wanted numbers."""
+        """Open the files of the wanted numbers."""
         return SystemFilesReader(machine.host, [fact for fact in self.facts if fact.signal in wanted], self.parse)
 
 
 class SystemFilesReader(NothingToClose):
-    """Reads each file once for all the numbers that are wanted of it; what cannot be read is None."""
+    """Reads each file once for all wanted numbers in it; unreadable numbers are None."""
 
     def __init__(self, host: Host, facts: Sequence[SystemFact], parse: Parse) -> None:
         self._host = host
@@ -122,7 +122,7 @@ class SystemFilesReader(NothingToClose):
         return tuple(fact.signal for fact in self._facts)
 
     def read(self) -> Sequence[Sequence[Raw]]:
-        """One value of each signal: the machine's."""
+        """Return one value of each signal, for the machine."""
         numbers = {path: self._numbers(path) for path in self._paths}
         return [(fact.value(numbers[fact.path]),) for fact in self._facts]
 

@@ -54,7 +54,7 @@ class UncoreFrequency(LocatedFiles):
     gives = "clock of the uncore (mesh, ring, fabric), by die or by fabric cluster"
 
     def probe(self, machine: Machine) -> Probe:
-        """Find the files and read each signal's; a clock that is 0 wherever it is read cannot be had."""
+        """Find the files, and read the files of each signal; a clock that is 0 in all of them is unavailable."""
         found = super().probe(machine)
         answers = {name: _believed(machine, answer, self.paths(machine, name)) if isinstance(answer, Signal) else answer
                    for name, answer in found.signals.items()}
@@ -73,7 +73,7 @@ class UncoreFrequency(LocatedFiles):
 
 
 def _clock(data: bytes) -> int | None:
-    """A clock in kHz; None for 0: the driver prints that where the register behind it cannot be read.
+    """Return a clock in kHz; None for 0, which the driver prints if it cannot read the register.
 
     uncore_read_freq() of drivers/platform/x86/intel/uncore-frequency leaves the frequency 0 then; an uncore whose clock
     stands still could not be asked.
@@ -82,7 +82,7 @@ def _clock(data: bytes) -> int | None:
 
 
 def _believed(machine: Machine, signal: Signal, paths: Sequence[str]) -> Signal | Unavailable:
-    """The signal, unless each of its files says 0."""
+    """Return the signal, unless each of its files says 0."""
     said = {path: read_number(machine.host, path) for path in paths}
     if not said or any(value != 0 for value in said.values()):
         return signal
@@ -92,7 +92,7 @@ def _believed(machine: Machine, signal: Signal, paths: Sequence[str]) -> Signal 
 
 
 def _clusters(host: Host, names: Sequence[str]) -> list[_Cluster]:
-    """The clusters with their ids, in the order of their directories' numbers."""
+    """Return the clusters with their ids, in the order of their directories' numbers."""
     numbered = sorted((integer(match[1]), name) for name in names if (match := _CLUSTER.fullmatch(name)))
     found = []
     for _, name in numbered:

@@ -75,8 +75,7 @@ def _level_bar(filled: int, width: int) -> tuple[LevelSegment, ...]:
 
 
 def flat_bar(share: float, width: int, role: StyleRole) -> tuple[LevelSegment, ...]:
-    """Draw a bar as `level_bar`, but in one colour, because the scale is the greatest value and not what is possible.
-    """
+    """Draw a bar as `level_bar`, but in one colour, because its scale is the greatest value, not what is possible."""
     filled = sum(len(text) for text, _ in level_bar(share, width) if text[0] == _FILLED)
     return (_FILLED * filled, role), (_TRACK * (width - filled), StyleRole.RULE)
 
