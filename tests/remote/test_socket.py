@@ -143,6 +143,10 @@ def test_a_group_is_a_name_or_a_number() -> None:
     assert group_number("1234") == 1234
     with pytest.raises(UsageError, match='there is no group "no such group"'):
         group_number("no such group")
+    assert group_number(str((1 << 32) - 2)) == (1 << 32) - 2
+    for none in (str((1 << 32) - 1), "9" * 5000):  # chown(2) takes the first as "no change", and Python none above
+        with pytest.raises(UsageError, match=f"{none} is no number of a group"):
+            group_number(none)
 
 
 @needs_root

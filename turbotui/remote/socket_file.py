@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.quantities.plain_numbers import integer
+from turbotui.quantities.plain_numbers import integer_or_none
 from turbotui.untrusted import original
 
 _BACKLOG: Final = 64
+_LAST_GROUP: Final = (1 << 32) - 2  # chown(2) takes the number above it, -1, as "no change"
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -30,10 +31,13 @@ def group_number(name: str) -> int:
         name: of the group, or its number.
 
     Raises:
-        UsageError: there is no such group.
+        UsageError: there is no such group, or no such number.
     """
     if name.isascii() and name.isdigit():
-        return integer(name)
+        number = integer_or_none(name)
+        if number is None or number > _LAST_GROUP:
+            raise UsageError(f"{name} is no number of a group: the last one is {_LAST_GROUP}")
+        return number
     try:
         return grp.getgrnam(original(name)).gr_gid
     except (KeyError, ValueError):
