@@ -245,13 +245,14 @@ class RemoteSession(FixedColumns):
             RecordingError: of a later version.
         """
         until = self._clock() + FIRST_SECONDS
-        why = ""
+        why, received = "", False
         with contextlib.ExitStack() as opened:
             opened.callback(link.close)
             while not why and self._clock() < until:
                 data = link.read(_LISTEN)
+                received = received or bool(data)
                 if data == b"":
-                    why = self._why(link)
+                    why = self._why(link, received=received)
                 found = []
                 for item in self._incoming.take(data or b""):
                     if isinstance(item, Received):
@@ -264,11 +265,13 @@ class RemoteSession(FixedColumns):
         answer = "a collector answered and sent no reading" if self._incoming.begun else "no collector's stream came"
         raise LinkError(why or f"{self._way.name}: {answer} in {FIRST_SECONDS:.0f} s")
 
-    def _why(self, link: Link) -> str:
+    def _why(self, link: Link, *, received: bool) -> str:
         why = link.why_ended()
-        if not self._way.again and not self._incoming.begun:
-            return f"{why}, and held no readings of turbotui collect"
-        return why
+        if self._incoming.begun:
+            return why
+        if received:
+            return f"{why}; what came was no stream of turbotui collect"
+        return why if self._way.again else f"{why}, and held no readings of turbotui collect"
 
     def _run(self) -> None:
         pause = _SHORTEST_PAUSE
