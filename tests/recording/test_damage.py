@@ -155,6 +155,18 @@ def test_what_is_missing_is_named_with_its_place(whole: bytes, tmp_path: Path) -
     assert any(one.offset <= at <= one.offset + one.length for one in found)
 
 
+def test_damage_is_said_with_the_records_it_held_where_their_number_is_known(whole: bytes, tmp_path: Path) -> None:
+    at = whole.index(b"\xabTTJ", 10)
+    for name, data, sentence in (
+        ("hole", whole[:at + 4] + bytes(8) + whole[at + 12 :], "they held 1 record"),
+        ("beheaded", whole[10:], "they held an unknown number of records"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(data)
+        with recording.read(str(path)) as journal:
+            assert next(one.text.partition(" damaged: ")[2] for one in journal.check()) == sentence
+
+
 def test_a_reader_sees_what_is_appended(tmp_path: Path) -> None:
     path = tmp_path / "grows.ttj"
     recorder = Recorder(str(path), machine(TOPOLOGY), sync_seconds=0.0)

@@ -216,8 +216,9 @@ class StreamReader:
     def _skipped_ticks(self) -> Iterator[Missing]:
         if self._skipped:
             ticks, self._skipped = self._skipped, 0
-            yield Missing(self._skipped_at, 0, ticks, f"{ticks} readings from byte {self._skipped_at:,} on cannot be "
-                          "decoded without what is missing before them")
+            readings = "1 reading" if ticks == 1 else f"{ticks:,} readings"
+            yield Missing(self._skipped_at, 0, ticks, f"{readings} from byte {self._skipped_at:,} on cannot be decoded "
+                          f"without what is missing before {'it' if ticks == 1 else 'them'}")
 
     def _forget(self) -> None:
         for _layout, decoder in self._layouts.values():
@@ -225,11 +226,13 @@ class StreamReader:
 
 
 def _missing(damage: Damage | None, found: Record, lost: int) -> Missing:
-    records = f"{lost:,} record{'' if lost == 1 else 's'}" if lost > 0 else "records"
+    many = f"{lost:,}" if lost > 0 else "an unknown number of"
+    records = f"{many} record{'' if lost == 1 else 's'}"
     if damage is None:
-        return Missing(found.offset, 0, 0, f"{records} before byte {found.offset:,} are not there")
-    return Missing(damage.offset, damage.length, 0,
-                   f"{damage.length:,} bytes from byte {damage.offset:,} on are damaged, {records} in them")
+        are = "is" if lost == 1 else "are"
+        return Missing(found.offset, 0, 0, f"{records} before byte {found.offset:,} {are} not there")
+    return Missing(damage.offset, damage.length, 0, f"{damage.length:,} bytes from byte {damage.offset:,} on are "
+                   f"damaged: they held {records}")
 
 
 def event_from(said: JsonValue) -> Event:
