@@ -69,6 +69,16 @@ def test_a_reader_waits_for_items_and_ends_with_the_queue() -> None:
     assert found == list(range(100))
 
 
+def test_a_reader_may_wait_for_one_item_and_knows_when_none_will_come() -> None:
+    box: EveryItem[int] = EveryItem(2)
+    assert box.take(0.0) is None
+    for item in range(3):
+        box.put(item)
+    box.close()
+    assert [box.take(PATIENCE), box.over, box.take(PATIENCE), box.over] == [0, False, 1, True]
+    assert (box.take(PATIENCE), box.lost) == (None, 1)
+
+
 def test_the_bus_gives_every_mailbox_every_item_from_when_it_was_attached() -> None:
     bus: Bus[int] = Bus()
     first: EveryItem[int] = EveryItem()

@@ -69,6 +69,17 @@ class EveryItem(Generic[T]):
             self._closed = True
             self._change.notify_all()
 
+    def take(self, seconds: float) -> T | None:
+        """Return the oldest item; None if none came in this time, or if none will come any more."""
+        with self._change:
+            self._change.wait_for(lambda: self._items or self._closed, seconds)
+            return self._items.popleft() if self._items else None
+
+    @property
+    def over(self) -> bool:
+        """Whether `close` was called and every item was taken."""
+        return self._closed and not self._items
+
     def __iter__(self) -> Iterator[T]:
         """Yield items in order until `close`, waiting for each."""
         while True:

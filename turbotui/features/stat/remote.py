@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import signal
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.remote.links import Connector, SocketConnector
 from turbotui.remote.session import RemoteSession
 from turbotui.remote.ssh import SshConnector
+from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import signals_of
 from turbotui.tables.layout import Layout
@@ -53,6 +53,7 @@ def watch_remote(options: StatOptions, streams: Streams) -> int:
         StatError: there is no such column.
     """
     session = RemoteSession(connector_of(options), LinuxHost())
+    frames: EveryItem[Frame] = EveryItem()
     try:
         layout = _layout(options, session)
         if options.task is StatTask.LIST:
@@ -62,11 +63,11 @@ def watch_remote(options: StatOptions, streams: Streams) -> int:
             streams.notes([f"# read by {session.way}", *([f"# {layout.label}"] if layout.label else [])])
         streams.configuration(session.machine, options)
         session.want(column.id for column in layout.columns)
-        _print(options, streams, session, layout)
+        _print(options, streams, session, layout, frames)
     finally:
         session.stop()
-    for sentence in (*session.missing, *((f"{session.lost} intervals were lost: the output is too slow",)
-                                         if session.lost else ())):
+    lost = session.lost + frames.lost
+    for sentence in (*session.missing, *((f"{lost} intervals were lost: the output is too slow",) if lost else ())):
         warn(sentence)
     return 0
 
@@ -77,38 +78,35 @@ def _layout(options: StatOptions, session: RemoteSession) -> Layout:
                          lambda column: is_absent(column, capabilities, machine.topology), "not available there: {}")
 
 
-def _print(options: StatOptions, streams: Streams, session: RemoteSession, layout: Layout) -> None:
+def _print(options: StatOptions, streams: Streams, session: RemoteSession, layout: Layout,
+           frames: EveryItem[Frame]) -> None:
     printer = FramePrinter(options, streams, layout, options.intervals)
     needed = frozenset(name for name in signals_of(layout.columns, session.capabilities)
                        if session.capabilities.signals[name].behavior is not Behavior.CONSTANT)
-    for count, frame in enumerate(_frames(session, needed), 1):
+    for count, frame in enumerate(_intervals(session, needed, frames), 1):
         printer.take(frame)
         if count == options.intervals:
             break
     printer.end()
 
 
-def _frames(session: RemoteSession, needed: frozenset[SignalId]) -> Iterator[Frame]:
+def _intervals(session: RemoteSession, needed: frozenset[SignalId], frames: EveryItem[Frame]) -> Iterator[Frame]:
     """Yield each interval from the first complete one on, until a signal.
 
     The reason of missing readings is printed on stderr once, and again after readings resumed.
     """
-    frames: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
-    with guarded_signals(dict.fromkeys((signal.SIGINT, signal.SIGTERM), lambda _number: frames.put(None))):
+    with guarded_signals(dict.fromkeys((signal.SIGINT, signal.SIGTERM), lambda _number: frames.close())):
         session.start(frames.put)
         troubled, without = False, 0
-        while True:
-            try:
-                frame = frames.get(timeout=_LOOK)
-            except queue.Empty:
+        while not frames.over:
+            frame = frames.take(_LOOK)
+            if frame is None:
                 if session.failure is not None:
-                    raise session.failure from None
+                    raise session.failure
                 if session.trouble and not troubled:
                     troubled = True
                     warn(session.trouble)
                 continue
-            if frame is None:
-                return
             troubled = False
             if frame.older is None:
                 continue
