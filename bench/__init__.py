@@ -1,1 +1,1 @@
-"""What turbotui costs, measured: `python -m bench` prints every figure that the project claims."""
+"""Measures the costs of turbotui: `python -m bench` prints every figure that the project claims."""

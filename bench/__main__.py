@@ -1,4 +1,4 @@
-"""`python -m bench`: prints, in one run, every figure the project claims, with its peers beside it."""
+"""`python -m bench`: prints in one run every figure that the project claims, and those of its peers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KEYS = 150
 
 
 def main() -> int:
-    """Run and print."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--seconds", type=float, default=15.0, help="length of each measurement (default 15)")
     parser.add_argument("--quick", action="store_true", help="3 seconds each, no peers")

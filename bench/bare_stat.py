@@ -21,7 +21,7 @@ _COLUMNS = 28
 
 
 class _Reader(threading.Thread):
-    """Reads one CPU whenever it is asked."""
+    """Reads one CPU on request."""
 
     def __init__(self, cpu: int) -> None:
         super().__init__(daemon=True)
@@ -44,7 +44,7 @@ class _Reader(threading.Thread):
 
 
 def interval_ms(intervals: int) -> float:
-    """Milliseconds of CPU time for each interval, beyond the start."""
+    """Return the milliseconds of CPU time for each interval, without the start."""
     readers = [_Reader(0), _Reader(1)]
     for reader in readers:
         reader.start()

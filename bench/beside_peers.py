@@ -1,4 +1,4 @@
-"""The dashboard beside htop and btop: all at the same time, so that a machine that is slow today is slow for each."""
+"""Runs the dashboard, htop and btop at the same time, so that a slow machine is equally slow for each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PEERS = (
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Percent of one CPU, and of what turbotui takes the multiple of a peer's in the same run."""
+    """Percent of one CPU, and the ratio to a peer in the same run."""
 
     name: str
     percent: float
@@ -55,12 +55,14 @@ class Share:
 
 
 def beside_peers(seconds: float, size: tuple[int, int]) -> Sequence[Share]:
-    """CPU time of each over the same seconds, each in a terminal of this size; a peer that is not there is left out."""
+    """Measure the CPU time of each program over the same seconds, leaving out peers that are not installed."""
     return beside(seconds, size, [TURBOTUI, *(peer for peer in PEERS if shutil.which(peer.words[0]))])
 
 
 def beside(seconds: float, size: tuple[int, int], chosen: Sequence[Peer]) -> Sequence[Share]:
-    """CPU time of programs over the same seconds, each in a terminal of this size; ratios are of the first one."""
+    """Measure the CPU time of programs over the same seconds, each in a terminal of this size, with ratios to the
+    first.
+    """
     with ExitStack() as stack:
         stack.enter_context(_sleepers())
         terminals = [stack.enter_context(_running(peer, size)) for peer in chosen]
@@ -73,7 +75,7 @@ def beside(seconds: float, size: tuple[int, int], chosen: Sequence[Peer]) -> Seq
 
 
 def megabytes_after_screens(size: tuple[int, int]) -> float:
-    """Resident megabytes of the dashboard after every screen was shown, as soon as the first is shown again."""
+    """Return the resident megabytes of the dashboard after every screen was shown once."""
     with _running(TURBOTUI, size) as terminal:
         terminal.drain(_WARM_UP)
         for number in (*(screen.number for screen in SCREENS), SCREENS[0].number):

@@ -1,4 +1,4 @@
-"""CPU time of `turbotui stat` beside that of the C turbostat (Debian: linux-cpupower), on one machine in one run."""
+"""Compares the CPU time of `turbotui stat` with that of the C turbostat (Debian: linux-cpupower) in one run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THEIRS = "turbostat"
 
 @dataclass(frozen=True, slots=True)
 class TextCost:
-    """What a program of text output takes.
+    """The cost of a program with text output.
 
     Attributes:
         name: of the program.
@@ -32,7 +32,7 @@ class TextCost:
 
 
 def text_costs(seconds: float, intervals: int) -> Iterator[TextCost]:
-    """The cost of turbostat, and ours: each with its own default columns, then ours with turbostat's.
+    """Measure turbostat and turbotui, each with its own default columns, then turbotui with turbostat's.
 
     turbostat has no column of a register or PMU that it does not know on a processor; turbotui may.
 
@@ -52,7 +52,7 @@ def text_costs(seconds: float, intervals: int) -> Iterator[TextCost]:
 
 
 def _columns_of_turbostat() -> str:
-    """The titles of turbostat's default columns, with commas; "" if it does not run."""
+    """Return the titles of turbostat's default columns, joined by commas; "" if it does not run."""
     if shutil.which(THEIRS) is None:
         return ""
     ran = subprocess.run((THEIRS, "--quiet", "--interval", "0.1", "--num_iterations", "1"), capture_output=True,  # noqa: S603 - as below
@@ -71,7 +71,7 @@ def _cost(name: str, command: Sequence[str], seconds: float, intervals: int) -> 
 
 
 def _cpu_seconds(words: Sequence[str]) -> tuple[float, str]:
-    """User and system time of a program by the kernel's accounting (wait4(2)), and its last words if it failed."""
+    """Return user and system time of a program (wait4(2)), and its last output if it failed."""
     with tempfile.TemporaryFile() as errors, subprocess.Popen(  # noqa: S603 - the two programs that are compared
         words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
     ) as process:

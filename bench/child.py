@@ -1,4 +1,4 @@
-"""The dashboard as `turbotui` runs it, with a clock on every thread: simulation cost can then be told apart.
+"""Runs the dashboard as `turbotui` does, with a clock for every thread, which tells the simulation's cost apart.
 
 A simulated machine is computed by the threads that read it (the workers); nobody pays for that on a real machine.
 """
@@ -14,7 +14,7 @@ from turbotui.cli import main
 
 
 def thread_seconds() -> dict[str, float]:
-    """CPU seconds of every thread that runs now, by name."""
+    """Return the CPU seconds of every running thread, by name."""
     seconds: dict[str, float] = {}
     for thread in threading.enumerate():
         if thread.ident is not None:

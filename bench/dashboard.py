@@ -1,4 +1,4 @@
-"""Cost, start-up and key latency of the dashboard, measured from outside in a pseudo-terminal."""
+"""Measures cost, start-up and key latency of the dashboard from outside, in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PEERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Percent of one CPU, by thread where the program is ours, and memory."""
+    """Percent of one CPU, by thread if the program is turbotui, and memory."""
 
     name: str
     all: float
@@ -55,7 +55,7 @@ def cost_of_dashboard(name: str, words: Sequence[str], seconds: float,
 
 def cost_without_model(name: str, words: Sequence[str], ticks: int,
                        size: tuple[int, int] = (_COLUMNS, _ROWS)) -> Cost:
-    """Run the dashboard of a simulated machine on answers that were kept, so that no model is computed beside it.
+    """Run the dashboard of a simulated machine on earlier answers, so that no model is computed.
 
     Args:
         name: of the row.
@@ -103,7 +103,7 @@ def _watch(name: str, terminal: Terminal, seconds: float) -> Cost:
 
 
 def key_to_paint(words: Sequence[str], keys: int, burners: int) -> list[float]:
-    """Milliseconds from each cursor key to the first byte of the repaint, beside busy processes."""
+    """Return the milliseconds from each cursor key to the first byte of the repaint, while other processes are busy."""
     busy = [multiprocessing.Process(target=_burn, daemon=True) for _ in range(burners)]
     for process in busy:
         process.start()

@@ -1,4 +1,4 @@
-"""CPU time of parsing and encoding event strings, over the PMUs of a simulated machine."""
+"""Measures the CPU time of parsing and encoding event strings, on the PMUs of a simulated machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STRINGS = 10_000
 
 
 def encoding_seconds() -> float:
-    """Seconds for 10,000 different strings, after the PMUs were read: names, terms, raw codes, cache events."""
+    """Return the seconds for 10,000 different strings (names, terms, raw codes, cache events)."""
     encoder = EventEncoder(simulated_host("sapphire-2s", ManualClock()))
     texts = [_text(number) for number in range(STRINGS)]
     for text in texts[:4]:

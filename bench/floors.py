@@ -1,4 +1,4 @@
-"""`python -m bench.floors`: what no program can go below that is written in Python, draws with Textual or reads /proc.
+"""`python -m bench.floors`: costs below which no program in Python, with Textual, or that reads /proc can go.
 
 Each floor is measured in one run with the figure that it is the floor of: on a machine that is slow today both are.
 """
@@ -124,7 +124,7 @@ class Floor:
 
 
 def running(seconds: float) -> Sequence[Floor]:
-    """Percent of one CPU of the overview and of its floors, at the same time."""
+    """Measure the percent of one CPU of the overview and of its floors, at the same time."""
     shares = beside(seconds, _SIZE, (
         TURBOTUI, Peer("Python that reads its files", (sys.executable, "-c", _READS)),
         Peer("Textual that draws as many lines", _scrolling(_LINES, _COLOURS)),
@@ -133,7 +133,7 @@ def running(seconds: float) -> Sequence[Floor]:
 
 
 def running_large(seconds: float) -> Sequence[Floor]:
-    """Percent of one CPU of the dashboard of 1,024 CPUs without their model, and then, at one time, of its floors."""
+    """Measure the dashboard of 1,024 CPUs without their model, and then its floors at the same time."""
     found = [cost_without_model(f"{screen} of 1,024 CPUs, no model", ["--machine", "big-8s", "--screen", screen], 12)
              for screen in ("overview", "cpus")]
     shares = beside(seconds, _SIZE, (
@@ -148,7 +148,7 @@ def _scrolling(lines: int, colours: int) -> tuple[str, ...]:
 
 
 def memory() -> Sequence[Floor]:
-    """Resident megabytes of processes that import and do nothing, from Python alone to all of the dashboard."""
+    """Return the resident megabytes of processes that only import, from Python alone to the whole dashboard."""
     found = []
     for name, text in IMPORTS:
         words = [sys.executable, "-c", f"{text}\n{_RSS.format(page=os.sysconf('SC_PAGE_SIZE'))}"]
@@ -163,7 +163,8 @@ def memory() -> Sequence[Floor]:
 
 
 def importing(runs: int) -> Sequence[Floor]:
-    """Milliseconds of CPU time of a process that imports what stat does, and of stat; medians of runs in turn."""
+    """Return the milliseconds of CPU time of a process that imports what stat does, and of stat, in alternating runs.
+    """
     commands = {
         "Python alone": (sys.executable, "-c", "pass"),
         "imports of stat": (sys.executable, "-c", "import gc, turbotui.features.stat.running; gc.freeze()"),

@@ -1,4 +1,4 @@
-"""Inputs that no writer made, for the reader of recordings: what it raises but a `RecordingError` is a fault.
+"""Fuzzes the reader of recordings: any exception other than a `RecordingError` is a fault.
 
 `python -m bench.fuzz --count 1000000 --seed 1` (some 600 a second) takes short recordings and changes them, each
 input in one of four ways: bytes of the file; bytes of a payload, under a right checksum; a value of a JSON document in
@@ -75,7 +75,7 @@ _ODD_WORDS: Final = (0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF, 1 << 22, 1 << 26)
 
 
 def base(path: Path) -> list[Record]:
-    """The records of a recording up to its fifth tick, and all that are no ticks."""
+    """Return the records of a recording up to its fifth tick, and all records that are not ticks."""
     found, ticks = [], 0
     for record in RecordParser().feed(path.read_bytes()):
         if not isinstance(record, Record):
@@ -87,7 +87,7 @@ def base(path: Path) -> list[Record]:
 
 
 class Inputs:
-    """Changed recordings by their number."""
+    """Changed recordings, by their number."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -109,7 +109,7 @@ def _joined(records: Sequence[Record]) -> bytes:
 
 
 def _changed(chance: random.Random, data: bytes, most: int = 8) -> bytes:
-    """Some bytes of it replaced, left out or put in."""
+    """Replace, remove or insert some bytes."""
     found = bytearray(data)
     for _ in range(chance.randrange(1, most)):
         at = chance.randrange(len(found) + 1)
@@ -139,7 +139,7 @@ def _payload_bytes(chance: random.Random, records: Sequence[Record]) -> bytes:
 
 
 def _documents(chance: random.Random, records: Sequence[Record]) -> bytes:
-    """One to three values of JSON documents changed."""
+    """Change one to three values of JSON documents."""
     made = list(records)
     places = [at for at, one in enumerate(made) if one.kind not in _BINARY]
     for _ in range(chance.randrange(1, 4)):
@@ -158,7 +158,7 @@ def _documents(chance: random.Random, records: Sequence[Record]) -> bytes:
 
 
 def _change_value(chance: random.Random, document: object) -> None:
-    """Replace, remove or copy a value somewhere in a document; the deeper, the likelier."""
+    """Replace, remove or copy a value in a document, preferring deep values."""
     here = document
     while True:
         keys: Sequence[object] = ()
@@ -189,7 +189,7 @@ def _odd(chance: random.Random, value: object) -> object:
 
 
 def _bodies(chance: random.Random, records: Sequence[Record]) -> bytes:
-    """Bytes of unpacked ticks changed, packed again as a whole stream."""
+    """Change bytes of unpacked ticks, and pack them again as a whole stream."""
     made, unpacking, packing = [], stream_decompressor(), stream_compressor()
     spoil = chance.randrange(_TICKS)
     ticks = 0
@@ -213,7 +213,7 @@ def _bodies(chance: random.Random, records: Sequence[Record]) -> bytes:
 
 
 def read_all(data: bytes, number: int, layouts: KnownLayouts) -> None:
-    """Everything that a reader may ask of a file; one in 16 goes through a file, the others as a stream.
+    """Read everything from a file; one input in 16 is read as a file, the others as streams.
 
     Args:
         data: of the file.
@@ -282,7 +282,7 @@ def _too_long(_number: int, _frame: FrameType | None) -> None:
 
 
 def run(count: int, inputs: Callable[[int], bytes], first: int = 0) -> dict[str, tuple[int, str]]:
-    """Read so many inputs.
+    """Read this many inputs.
 
     Returns:
         By the place in the program at which something was raised that is no `RecordingError`: the first input that

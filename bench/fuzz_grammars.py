@@ -1,4 +1,4 @@
-"""Texts that no person made, for every grammar that one can type or put into a file: what fails but by its own error.
+"""Fuzzes every grammar that a user can type or put into a file: any exception other than its own error is a fault.
 
 `python -m bench.fuzz_grammars --count 1000000 --seed 1` takes the grammars in turn. Half of the texts are made of a
 grammar's pieces, half are examples with some characters changed. Each text has a number, from which alone it can be
@@ -146,7 +146,7 @@ def _span(text: str) -> tuple[int, int]:
 
 
 def grammars() -> tuple[Grammar, ...]:
-    """Every grammar but that of recordings."""
+    """Return every grammar except that of recordings."""
     return (
         Grammar("events", _EVENTS, _EVENT_TEXTS, _encoded("sapphire-2s"), (EventError,)),
         Grammar("events of several kinds of core", _EVENTS, _EVENT_TEXTS, _encoded("laptop"), (EventError,)),
@@ -303,7 +303,7 @@ def grammars() -> tuple[Grammar, ...]:
 
 
 def text_of(grammar: Grammar, chance: random.Random) -> str:
-    """A text: of pieces, or an example that was changed."""
+    """Make a text of pieces, or change an example."""
     words = (*grammar.pieces, *_COMMON)
     if chance.random() < 0.5:
         pieces = chance.choices((grammar.pieces, words), k=1)[0]
@@ -321,7 +321,7 @@ def _too_long(_number: int, _frame: FrameType | None) -> None:
 
 
 def run(count: int, seed: int, first: int = 0) -> tuple[dict[str, str], Counter[str]]:
-    """Read so many texts, of one grammar after the other.
+    """Parse this many texts, grammar by grammar.
 
     Returns:
         By the place in the program the text and traceback of what was raised there and is no refusal of that grammar;

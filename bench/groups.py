@@ -1,4 +1,4 @@
-"""What 500 control groups cost a second: `python -m bench.groups`.
+"""`python -m bench.groups`: measures the cost of reading 500 control groups every second.
 
 The groups are folders of this program's. Every slice and two of the 19 units in it are busy: their files lead to those
 of the mounted version 2, where there is one, so that the kernel answers as it would, and no group is made. By the clock
@@ -34,7 +34,7 @@ _STILL: Final = {
 
 
 class _Hasty(LinuxHost):
-    """A clock that is a second further after each reading."""
+    """A clock that advances by a second at each reading."""
 
     rounds = 0
 
@@ -44,7 +44,7 @@ class _Hasty(LinuxHost):
 
 
 def _make(top: Path, real: str) -> int:
-    """Write the groups; says how many."""
+    """Write the files of the groups, and return their number."""
     folders = [top]
     for outer in range(_OUTER):
         folders += [top / f"s{outer}.slice", *(top / f"s{outer}.slice/u{inner}.service" for inner in range(_INNER))]
@@ -62,7 +62,7 @@ def _make(top: Path, real: str) -> int:
 
 
 def main() -> None:
-    """Print what reading them takes."""
+    """Print the cost of reading the groups."""
     tree = for_pressure(hierarchies(LinuxHost()))
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

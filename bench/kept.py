@@ -1,4 +1,4 @@
-"""The dashboard with the answers of earlier ticks in place of a model: what it costs by itself on a large machine.
+"""Runs the dashboard on answers of earlier ticks in place of a model, to measure its own cost on a large machine.
 
 A simulated machine is computed while it is read. Here it is read for some ticks, whose answers are kept, and then
 they are given again, one a tick: what is measured begins with the second of them, for in the first counters go back.
@@ -21,7 +21,7 @@ _SETTLED = 8  # ticks in which what is read still changes: the first screen, its
 
 
 class _KeptPool(WorkerPool):
-    """A pool that reads so many ticks, and then gives them again."""
+    """A worker pool that reads a number of ticks, and then returns the same answers again."""
 
     ticks = 0
     again = threading.Event()
@@ -32,7 +32,7 @@ class _KeptPool(WorkerPool):
         self._seen = self._given = 0
 
     async def ask(self, *arguments: Any, **words: Any) -> tuple[list[Answer], frozenset[int]]:
-        """Read, or give what was read."""
+        """Read, or return earlier answers."""
         self._seen += 1
         if len(self._kept) < self.ticks:
             found = await super().ask(*arguments, **words)
@@ -48,12 +48,12 @@ class _KeptPool(WorkerPool):
 
 
 def _stopped(_model: Model) -> float:
-    """The time in a machine in which nothing happens any more."""
+    """Return the time of a machine whose clock stands still."""
     return 100.0
 
 
 def _as_it_is(_sampler: sampler.Sampler) -> None:
-    """Look at no CPU set: to be asked for its files, the model would compute what has happened meanwhile."""
+    """Skip the check of the CPU set, whose files the model would have to compute."""
 
 
 def _report(path: str, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What a simulated machine itself keeps in memory, which nobody pays for on a real one."""
+"""Measures the memory of a simulated machine's model, which a real machine does not need."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PATIENCE = 60.0
 
 
 def model_megabytes(machine: str, cpus: str) -> float:
-    """Megabytes that the code of the model has allocated while its default columns are read.
+    """Return the megabytes that the model's code allocates while its default columns are read.
 
     Args:
         machine: name of the simulated machine.

@@ -1,4 +1,4 @@
-"""Two processes that do nothing but switch: a byte goes to and fro over two pipes, both on one CPU."""
+"""Two processes on one CPU that only switch, by passing a byte to and fro over two pipes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANSWER: Final = struct.Struct("dq")
 
 @dataclass(frozen=True, slots=True)
 class Rally:
-    """What a number of round trips took; each is two switches.
+    """The cost of a number of round trips, of two switches each.
 
     Attributes:
         wall: seconds from the first to the last.
@@ -33,7 +33,7 @@ class Rally:
 
 
 def rally(trips: int, cpu: int) -> Rally:
-    """Play; the caller stays on the CPU afterwards."""
+    """Run the round trips; the caller stays pinned to the CPU afterwards."""
     os.sched_setaffinity(0, {cpu})
     to_child, from_parent = os.pipe()
     to_parent, from_child = os.pipe()
@@ -61,7 +61,7 @@ def rally(trips: int, cpu: int) -> Rally:
 
 
 def _return_every_byte(come: int, go: int) -> None:
-    """Until nobody sends any more; then what it took since the mark."""
+    """Return bytes until the other end closes, then report the time since the mark."""
     used, switches = 0.0, 0
     while byte := os.read(come, 1):
         if byte == _MARK:
@@ -76,7 +76,7 @@ def _switches() -> int:
 
 
 def main() -> int:
-    """Play once, and print wall seconds, CPU seconds and switches."""
+    """Run once, and print wall seconds, CPU seconds and switches."""
     parser = argparse.ArgumentParser(prog="python -m bench.ping_pong", description=__doc__)
     parser.add_argument("--trips", type=int, default=20_000)
     parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)))

@@ -1,4 +1,4 @@
-"""What recording costs: CPU time and bytes of a tick, memory of the ring, a day on disk, and a jump into it.
+"""Measures the cost of recording: CPU time and bytes of a tick, memory of the ring, a day on disk, a jump.
 
 The data are synthetic: 256 CPUs with 43 counters, 40 % of them busy, with noise in every one, which is more than a real
 machine has. The entropy of that noise is printed beside what it takes on disk.
@@ -50,7 +50,7 @@ _UNIFORM: Final = math.sqrt(12.0)  # width of evenly spread noise of standard de
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Counters of one sort: how many, by which source, increase a second, and noise of it (a share)."""
+    """Counters of one kind: their number, source, increase per second, and noise as a share."""
 
     name: str
     count: int
@@ -73,7 +73,7 @@ _KINDS: Final = (
 
 
 def synthetic_machine() -> tuple[Machine, Capabilities]:
-    """256 CPUs of two packages, and what is read of them: 41 counters, a temperature and an energy meter."""
+    """Make a machine of 256 CPUs in two packages with 41 counters, a temperature and an energy meter."""
     topology = topology_of(
         CpuPlace(cpu, cpu % 128 // 64, 0, 0, cpu % 128 // 64, 0, cpu % 64, smt=cpu // 128) for cpu in range(CPUS)
     )
@@ -114,11 +114,11 @@ class _Ticks:
         self._own = {name: kind.source for name, kind in self._columns} | {"heat": "hwmon", "energy": "msr"}
 
     def _random(self) -> array[int]:
-        """32 random bits for each CPU."""
+        """Return 32 random bits for each CPU."""
         return array("I", self._noise.randbytes(4 * CPUS))
 
     def snapshots(self, count: int) -> Iterator[Snapshot]:
-        """So many of them."""
+        """Yield this many snapshots."""
         values = self._values
         for number in range(count):
             for name, kind in self._columns:
@@ -147,7 +147,7 @@ class _Ticks:
 
 
 def _share(kind: _Kind, cpu: int) -> float:
-    """How much of what a busy CPU counts one counts: two of five are busy, the others idle."""
+    """Return a CPU's share of the increase of a busy CPU: two CPUs of five are busy, the others idle."""
     busy = cpu * 2 % 5 < 2
     if kind.name == "tsc" or kind.name.startswith("stat"):
         return 1.0
@@ -155,7 +155,7 @@ def _share(kind: _Kind, cpu: int) -> float:
 
 
 def entropy(tier: Tier) -> float:
-    """Bytes a value that the noise has, or that is left of it in a tier's significant bits; time stamps included."""
+    """Return the bytes of noise in each value, or what a tier's significant bits leave of it, including time stamps."""
     bits = 0.0
     for kind in _KINDS:
         for cpu in range(CPUS):
@@ -168,14 +168,14 @@ def entropy(tier: Tier) -> float:
 
 
 def _spread(kind: _Kind, cpu: int, seconds: float) -> tuple[int, int]:
-    """The least increase of a counter in so many seconds, and how much more it may be."""
+    """Return the least increase of a counter in this many seconds, and the range above it."""
     mean = kind.rate * _share(kind, cpu) * seconds
     width = mean * kind.noise * _UNIFORM
     return round(mean - width / 2), round(width)
 
 
 def synthetic_frames(count: int, seconds: float = 1.0) -> tuple[Machine, Iterator[Frame]]:
-    """The synthetic machine and so many frames of it."""
+    """Make the synthetic machine, and this many frames of it."""
     machine, capabilities = synthetic_machine()
     maker = FrameMaker()
     ticks = _Ticks(machine.topology, capabilities, seconds).snapshots(count)
@@ -184,7 +184,7 @@ def synthetic_frames(count: int, seconds: float = 1.0) -> tuple[Machine, Iterato
 
 @dataclass(frozen=True, slots=True)
 class RecordingCost:
-    """What a tick costs.
+    """The cost of a tick.
 
     Attributes:
         milliseconds: CPU time of one tick, all of it in Python.
@@ -199,7 +199,7 @@ class RecordingCost:
 
 
 def recording_cost(tier: Tier, ticks: int) -> RecordingCost:
-    """Record so many ticks of a tier to a file, and look at the clock and at the length of the file."""
+    """Record this many ticks of a tier to a file, and measure the time and the file's length."""
     seconds = tier.seconds or 1.0
     machine, frames = synthetic_frames(ticks, seconds)
     used, size, cells = 0.0, 0, 0
@@ -219,7 +219,7 @@ def recording_cost(tier: Tier, ticks: int) -> RecordingCost:
 
 
 def ring_megabytes(ticks: int) -> tuple[float, float, float]:
-    """Resident memory that a full ring adds, milliseconds of CPU time of a tick, and of a step into the past."""
+    """Return the memory of a full ring, and the milliseconds of CPU time of a tick and of a step into the past."""
     _machine, frames = synthetic_frames(ticks)
     ring, used = PastRing(), 0.0
     before = 0
@@ -237,7 +237,7 @@ def ring_megabytes(ticks: int) -> tuple[float, float, float]:
 
 
 def jump_milliseconds(path: str) -> tuple[float, float]:
-    """Opening a recording and jumping into its middle: the first time, and the median of jumps to other seconds."""
+    """Measure opening a recording and jumping to its middle: the first time, and the median of other jumps."""
     began = time.perf_counter()
     with recording.read(path) as journal:
         first, last = journal.first_ns, journal.last_ns
@@ -253,7 +253,7 @@ def jump_milliseconds(path: str) -> tuple[float, float]:
 
 
 def write_day(folder: str, hours: float = 24.0) -> str:
-    """A day of every second in accelerated time; the path of the recording."""
+    """Record a day of every second in accelerated time, and return the path."""
     path = str(Path(folder) / "day.ttj")
     machine, frames = synthetic_frames(round(hours * 3600))
     recorder = Recorder(path, machine)
@@ -264,7 +264,7 @@ def write_day(folder: str, hours: float = 24.0) -> str:
 
 
 def keep_day(folder: str, hours: float = 25.0) -> tuple[str, int]:
-    """Write a simulated day as `record --keep 24h` does; the path, and the most bytes that all files had."""
+    """Record a simulated day as `record --keep 24h` does, and return the path and the greatest size of all files."""
     path, most = str(Path(folder) / "kept.ttj"), 0
     machine, frames = synthetic_frames(round(hours * 3600))
     recorder = RotatingRecorder(path, machine, Retention(86_400.0))
@@ -277,7 +277,7 @@ def keep_day(folder: str, hours: float = 25.0) -> tuple[str, int]:
 
 
 def print_recording(ticks: int) -> None:
-    """Print what recording costs."""
+    """Print the cost of recording."""
     for tier, count in ((FULL, ticks), (TEN_SECONDS, ticks // 2), (MINUTE, ticks // 2)):
         cost = recording_cost(tier, count)
         print(f"  {tier.name:<34} {cost.milliseconds:8.2f} ms a tick   {cost.bytes_a_value:.2f} bytes a value "

@@ -1,4 +1,4 @@
-"""What recording adds to sampling this machine once a second: CPU time of the whole process with and without, in turn.
+"""Measures what recording adds to sampling this machine once a second, by alternating with and without it.
 
 `python -m bench.recording_beside --seconds 240` samples every default column and records in every other spell. Beside
 the difference of the spells, which holds everything and the noise of the machine, it tells the CPU time of the writing
@@ -30,7 +30,7 @@ _FIRST: Final = 3  # ticks that are left out: probing, first frames
 
 @dataclass(slots=True)
 class Spells:
-    """Percent of one CPU of spells, and ms of CPU time of the writing of each tick."""
+    """Percent of one CPU in each spell, and ms of CPU time for writing each tick."""
 
     plain: list[float] = field(default_factory=list)
     recording: list[float] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Spells:
 
 
 def spells(seconds: float) -> Spells:
-    """Sample at 1 Hz for so long, and record in every other spell."""
+    """Sample at 1 Hz for a time, and record in every other spell."""
     machine = read_machine(LinuxHost())
     session = Session(machine, SOURCES, 1.0, LinuxHost())
     session.want(column.id for column in default_columns(session.catalog, session.capabilities, machine.topology,

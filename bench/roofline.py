@@ -1,4 +1,4 @@
-"""CPU time of one redraw of the roofline: 2,000 points of the past and a point for each of 224 CPUs."""
+"""Measures the CPU time of one redraw of the roofline: 2,000 past points, and a point for each of 224 CPUs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDTHS = ("scalar", "SSE", "AVX", "AVX-512")
 
 
 class _Bench(App[list[float]]):
-    """A roofline and nothing else."""
+    """An application with a roofline and nothing else."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,16 +31,16 @@ class _Bench(App[list[float]]):
         self.plot = RoofPlot()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Variables that the widget's tones are made of."""
+        """Return the variables of the widget's colours."""
         return TUI_DEFAULTS
 
     def compose(self) -> ComposeResult:
-        """The plot."""
+        """Lay out the plot."""
         yield self.plot
 
 
 def pictures(rounds: int = _ROUNDS) -> list[Picture]:
-    """Pictures in which every point has moved since the one before."""
+    """Return pictures in which every point has moved since the previous one."""
     plot = build_plot(chip_roofs("i7-3770K", "all"))
 
     def place(step: int, speed: float) -> tuple[float, float]:
@@ -69,6 +69,6 @@ async def _measured(size: tuple[int, int], shown: Sequence[Picture]) -> list[flo
 
 
 def redraw_seconds(size: tuple[int, int] = (200, 60)) -> tuple[float, float]:
-    """Median and 95th percentile of the CPU time of one redraw, which other work on the machine does not stretch."""
+    """Return median and 95th percentile of one redraw's CPU time, which other work does not affect."""
     times = sorted(asyncio.run(_measured(size, pictures())))
     return statistics.median(times), times[int(len(times) * 0.95)]

@@ -1,4 +1,4 @@
-"""`python -m bench.roofs`: our roof kernels beside the same loops by gcc -O3 -march=native, in one run.
+"""`python -m bench.roofs`: compares turbotui's roof kernels with the same loops by gcc -O3 -march=native in one run.
 
 Both run on one pinned CPU and one buffer, round about, so that a change of clock or load meets both. Needs gcc.
 """
@@ -80,7 +80,7 @@ void memory(long iterations, char *base, long bytes)
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One loop: how to run it and what an iteration does."""
+    """One loop: how to run it, and its work in an iteration."""
 
     name: str
     run: Run
@@ -89,7 +89,7 @@ class Contender:
 
 
 def _gcc(folder: str, isa: VectorIsa, unroll: int, mix: Mix) -> ctypes.CDLL:
-    """The reference loops for a width, compiled.
+    """Compile the reference loops for a width.
 
     Raises:
         subprocess.CalledProcessError: gcc failed; its words are on stderr.
@@ -133,7 +133,7 @@ def _iterations(contender: Contender, buffer: Buffer, seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Best and median rates of our fastest loop and of gcc's fastest."""
+    """Best and median rates of turbotui's fastest loop and of gcc's."""
 
     ours: str
     best: float
@@ -142,13 +142,13 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """Ours / gcc's, by the best rounds."""
+        """Turbotui's rate over gcc's, by the best rounds."""
         return self.best / self.gcc_best
 
 
 def compare(ours: Sequence[Contender], theirs: Sequence[Contender], buffer: Buffer, rounds: int,
             seconds: float) -> Comparison:
-    """Run all contenders in turns and compare the fastest of each side."""
+    """Run all contenders in turns, and compare the fastest of each side."""
     everyone = (*ours, *theirs)
     iterations = [_iterations(contender, buffer, seconds) for contender in everyone]
     rates: list[list[float]] = [[] for _ in everyone]
@@ -171,7 +171,7 @@ def _contenders(kernels: Sequence[Kernel], pages: Sequence[CodePage], size: int)
 
 
 def main() -> int:
-    """Run and print; the status says whether every ratio reaches the goal."""
+    """Run and print; the exit status says whether every ratio reaches the target."""
     parser = argparse.ArgumentParser(prog="python -m bench.roofs", description=__doc__)
     parser.add_argument("--cpu", type=int, default=0, help="where to run (default 0)")
     parser.add_argument("--rounds", type=int, default=15, help="of each loop (default 15)")

@@ -1,4 +1,4 @@
-"""CPU time of one sample, by the reading threads' own clocks."""
+"""Measures the CPU time of one sample by the clocks of the reading threads."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def sample_costs(ticks: int) -> Iterator[SampleCost]:
 
 
 def register_cost(registers: int, rounds: int) -> float:
-    """Microseconds of CPU time of a worker's thread to read so many registers of its CPU, one pread(2) each.
+    """Return the microseconds of CPU time in which a worker's thread reads a number of registers, one pread(2) each.
 
     Files hold the registers of a simulated machine in place of the MSR device: all that a sample costs but the
     instruction itself.
@@ -95,7 +95,7 @@ def register_cost(registers: int, rounds: int) -> float:
 
 
 class _Files(LinuxHost):
-    """Registers in a file, eight bytes each: by address alone, as the device has them, they would overlap."""
+    """Registers as files of eight bytes each; in one file by address, as in the device, they would overlap."""
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
         return super().read_at(descriptor, size, offset * 8)

@@ -1,4 +1,4 @@
-"""`python -m bench.soak`: random keys for minutes, and what becomes of the dashboard's memory.
+"""`python -m bench.soak`: presses random keys for minutes, and records the dashboard's memory.
 
 Every word behind the options goes to `turbotui`, as in `soak --minutes 10 -- --machine big-8s -i 0.2`.
 """
@@ -26,7 +26,7 @@ _WARM_UP_SHARE = 0.25  # of the run, until every screen and window was loaded on
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the kernel says of the process at a moment of the run."""
+    """The kernel's figures of the process at a moment of the run."""
 
     seconds: float
     keys: int
@@ -34,7 +34,7 @@ class Look:
 
 
 def keys_of(seed: int) -> Iterator[bytes]:
-    """Keys for ever: any of the key table, the screens' numbers, and Escape often enough to come back from windows.
+    """Yield keys for ever: those of the key table, the screens' numbers, and Escape often enough to leave windows.
 
     Keys that end the dashboard are left out (Enter in the palette may, too), and `s`, `S` and `X`, which write files.
     """
@@ -52,7 +52,7 @@ def keys_of(seed: int) -> Iterator[bytes]:
 
 
 def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int], rate: float) -> Iterator[Look]:
-    """Type at a rate of keys a second, and look at memory every ten seconds.
+    """Press keys at a rate, and read the memory every ten seconds.
 
     Raises:
         RuntimeError: the dashboard ended; the message ends with what it wrote last.
@@ -81,7 +81,7 @@ def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int],
 
 
 def growth_mb(looks: Sequence[Look]) -> float:
-    """Megabytes by which memory grew from the first to the last quarter of the time after the warm-up."""
+    """Return the growth of the memory in megabytes from the first to the last quarter of the time after the warm-up."""
     end = looks[-1].seconds
     settled = [look for look in looks if look.seconds >= _WARM_UP_SHARE * end]
     part = max(1, len(settled) // 4)

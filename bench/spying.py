@@ -1,4 +1,4 @@
-"""CPU time of spies at short intervals: eight events on two CPUs every 50 ms (to reach: 2 % of one CPU)."""
+"""Measures the CPU time of spies at short intervals: eight events on two CPUs every 50 ms (target: 2 % of one CPU)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WARM = 1.0  # seconds until every counter is open and nothing is done for the f
 
 @dataclass(frozen=True, slots=True)
 class SpyCost:
-    """What spying cost.
+    """The cost of spying.
 
     Attributes:
         cpus: spied on.

@@ -1,4 +1,4 @@
-"""What a start costs: CPU time of short commands, time to the first paint, to the first frame, until a key acts."""
+"""Measures a start: CPU time of short commands, time to the first paint, to the first frame, until a key acts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Start:
 
 
 def cpu_ms(words: Sequence[str]) -> float:
-    """CPU time of a command, in ms, its own and the system's."""
+    """Return the CPU time of a command in ms, user and system."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(words, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,  # noqa: S603 - of this file
                    stderr=subprocess.DEVNULL)
@@ -70,7 +70,7 @@ def cpu_ms(words: Sequence[str]) -> float:
 
 
 def command_costs(runs: int) -> dict[str, float]:
-    """Median CPU time of each command in ms; the runs of all commands take turns."""
+    """Return the median CPU time of each command in ms; the runs of all commands alternate."""
     found: dict[str, list[float]] = {name: [] for name, _ in COMMANDS}
     for _ in range(runs):
         for name, words in COMMANDS:
@@ -79,7 +79,7 @@ def command_costs(runs: int) -> dict[str, float]:
 
 
 def starts(runs: int) -> dict[str, Start]:
-    """Milliseconds to the first paint and to the end after `q`, of each installed program with a screen."""
+    """Return the milliseconds to the first paint, and to the end after `q`, of each installed program with a screen."""
     found: dict[str, list[Start]] = {}
     for _ in range(runs):
         for name, words, picture, differences in SCREENS:

@@ -1,4 +1,4 @@
-"""CPU time from a key that goes to another moment of the past to the picture of it, on every screen.
+"""Measures the CPU time from a key that shows another moment of the past to its picture, on every screen.
 
 `python -m bench.stepping FILE --screens cpus,map` takes a recording of many CPUs; without FILE one of 224 is made.
 Moments come from the file, as in `turbotui replay`, or with `--ring` from the ring of the last hour, as in the
@@ -34,21 +34,21 @@ SIZE = (200, 60)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Milliseconds of CPU time of steps on one screen."""
+    """Milliseconds of CPU time of the steps on one screen."""
 
     screen: str
     times: Sequence[float]
 
     @property
     def line(self) -> str:
-        """Median, 95th percentile and the worst."""
+        """Median, 95th percentile and maximum."""
         found = sorted(self.times)
         return (f"{self.screen:12} {statistics.median(found):8.1f} {found[int(len(found) * 0.95)]:8.1f} "
                 f"{found[-1]:8.1f}")
 
 
 def moments_of(journal: Journal, *, ring: bool) -> PastFrames:
-    """The moments of a recording, of its file or of a ring that took its frames."""
+    """Return the moments of a recording, from its file or from a ring with its frames."""
     if not ring:
         return JournalPast(journal)
     past = LivePast()
@@ -58,7 +58,7 @@ def moments_of(journal: Journal, *, ring: bool) -> PastFrames:
 
 
 async def steps(journal: Journal, past: PastFrames, screen: str, count: int, by: int) -> Steps:
-    """Step so many times on one screen: back from the end, or on from the beginning."""
+    """Step this many times on one screen: back from the end, or forward from the beginning."""
     cursor = TimeCursor(past, live=False)
     cursor.go_to(0 if by > 0 else len(past.times) - 1)
     app = TurbotuiApp(RecordedSession(journal, 1.0), player=Player(cursor, 1.0), screen=screen, on_shown=freeze_objects)

@@ -1,4 +1,4 @@
-"""`python -m bench.tasks`: what sampling tasks costs those who are watched, and the one who watches.
+"""`python -m bench.tasks`: measures what sampling tasks costs the sampled tasks and the reader.
 
 A byte goes to and fro between two processes on one CPU; the reader sits on another CPU where there is one. Rounds
 with and without sampling take turns, and the median of the differences counts: this is what a switch of a watched
@@ -32,7 +32,7 @@ EIGHT: Final = ("minor-faults", "major-faults", "page-faults", "cpu-migrations",
 
 @dataclass(frozen=True, slots=True)
 class SwitchCost:
-    """Microseconds of CPU time of a switch: both processes' CPU time over their switches.
+    """Microseconds of CPU time of a switch: the CPU time of both processes over the number of their switches.
 
     Attributes:
         name: how it was watched.
@@ -51,7 +51,7 @@ class SwitchCost:
 
 
 def switch_cost(name: str, application: Application, rounds: int, trips: int) -> SwitchCost:
-    """Play with and without sampling in turns.
+    """Measure switches with and without sampling, alternating.
 
     Args:
         name: for people.
@@ -76,7 +76,7 @@ def switch_cost(name: str, application: Application, rounds: int, trips: int) ->
 
 
 def reader_cost(seconds: float, events: Sequence[str] = EIGHT) -> tuple[float, float]:
-    """Watching all CPUs with eight events, sampled at each switch and every 50 ms, as the screen does.
+    """Watch all CPUs with eight events, sampled at each switch and every 50 ms, as the screen does.
 
     Returns:
         Share of one CPU that the reader used, and samples a second that it booked.
@@ -114,7 +114,7 @@ def _each(one: Rally) -> float:
 
 
 def _watched(application: Application, trips: int, cpus: Sequence[int]) -> tuple[Rally, int, float, int]:
-    """A round under watch: the rally, samples lost, CPU seconds of the reader, samples booked."""
+    """Measure a round under observation: the rally, lost samples, CPU seconds of the reader, processed samples."""
     answer, put = os.pipe()
     os.set_inheritable(put, True)
     held = HeldCommand(["sh", "-c", f'exec "$@" >&{put}', "sh", *_words(trips, cpus[0])])
@@ -141,7 +141,7 @@ def _watched(application: Application, trips: int, cpus: Sequence[int]) -> tuple
 
 
 def print_costs(rounds: int, trips: int, seconds: float) -> None:
-    """Measure, and print a line a figure."""
+    """Measure, and print one line for each figure."""
     pair = ("pair",)
     ways = (
         ("mode B, as --pid or a command", Application("pair", command=pair)),

@@ -1,4 +1,4 @@
-"""A program in a pseudo-terminal: drained so that it never waits, measured by the kernel's own accounting."""
+"""A program in a pseudo-terminal whose output is read, so that it never waits, and whose cost the kernel reports."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Terminal:
                 os._exit(127)
 
     def drain(self, seconds: float, until: re.Pattern[bytes] | None = None) -> bytes:
-        """Take output for this long, or until it holds what is looked for.
+        """Read output for a time, or until it contains a text.
 
         Returns:
             What was taken.
@@ -72,11 +72,11 @@ class Terminal:
         return bytes(taken)
 
     def press(self, keys: bytes) -> None:
-        """Type."""
+        """Type keys."""
         os.write(self._descriptor, keys)
 
     def first_bytes(self, seconds: float) -> float | None:
-        """Seconds until the program writes anything, None if it does not."""
+        """Return the seconds until the program writes anything; None if it does not."""
         start = time.perf_counter()
         ready, _, _ = select.select([self._descriptor], [], [], seconds)
         return time.perf_counter() - start if ready else None
@@ -90,7 +90,7 @@ class Terminal:
         return Usage((int(fields[11]) + int(fields[12])) / _TICKS, resident * _PAGE)
 
     def cpu_seconds(self) -> float:
-        """CPU time of the process and all its threads, in steps of ns where /proc has them of 10 ms.
+        """Return the CPU time of the process and all its threads, in ns where /proc only has steps of 10 ms.
 
         By the clock of a process that clock_getcpuclockid(3) gives; Linux makes its number of the process's as
         CPUCLOCK_SCHED of MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h.
@@ -98,11 +98,11 @@ class Terminal:
         return time.clock_gettime(~self._pid << 3 | 2)
 
     def ended(self) -> bool:
-        """Whether the program has ended; asks without taking its exit status away from `end`."""
+        """Tell whether the program has ended, leaving its exit status to `end`."""
         return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def end(self) -> None:
-        """Stop the program and forget it."""
+        """Stop the program."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.kill(self._pid, number)

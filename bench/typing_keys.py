@@ -1,4 +1,4 @@
-"""What a terminal sends for the keys of the key table."""
+"""The bytes that a terminal sends for the keys of the key table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SEQUENCES: dict[str, bytes] = {
 
 
 def sent(key: str) -> bytes:
-    """The bytes that a terminal sends for a key by Textual's name.
+    """Return the bytes that a terminal sends for a key, given Textual's name.
 
     Raises:
         ValueError: no bytes are known for it.
