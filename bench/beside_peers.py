@@ -60,9 +60,7 @@ def beside_peers(seconds: float, size: tuple[int, int]) -> Sequence[Share]:
 
 
 def beside(seconds: float, size: tuple[int, int], chosen: Sequence[Peer]) -> Sequence[Share]:
-    """Measure the CPU time of programs over the same seconds, each in a terminal of this size, with ratios to the
-    first.
-    """
+    """Measure the CPU time of programs over the same seconds, each in a terminal, as ratios to the first program."""
     with ExitStack() as stack:
         stack.enter_context(_sleepers())
         terminals = [stack.enter_context(_running(peer, size)) for peer in chosen]

@@ -163,8 +163,7 @@ def memory() -> Sequence[Floor]:
 
 
 def importing(runs: int) -> Sequence[Floor]:
-    """Return the milliseconds of CPU time of a process that imports what stat does, and of stat, in alternating runs.
-    """
+    """Return the milliseconds of CPU time of a process that imports what stat imports, and of stat itself."""
     commands = {
         "Python alone": (sys.executable, "-c", "pass"),
         "imports of stat": (sys.executable, "-c", "import gc, turbotui.features.stat.running; gc.freeze()"),

@@ -37,7 +37,7 @@ def recorded() -> Recording:
 
 
 @dataclass
-class ListLine:
+class GraphDashboard:
     """A dashboard with a past, and a graph on it."""
 
     app: TurbotuiApp
@@ -71,13 +71,13 @@ class ListLine:
 
 @asynccontextmanager
 async def graph(recorded: Recording, *before: str, size: tuple[int, int] = (120, 36), ticks: int = COUNT + 1,
-                cell: tuple[str, int] = ("Busy%", 3), tagged: tuple[int, ...] = ()) -> AsyncIterator[ListLine]:
+                cell: tuple[str, int] = ("Busy%", 3), tagged: tuple[int, ...] = ()) -> AsyncIterator[GraphDashboard]:
     """Open the graph of a cell of a machine whose frames are all kept."""
     session = ReplayedSession(recorded)
     async with dashboard(session, size=size, ticks=ticks) as (app, pilot):
         timeline = FramesTimeline(recorded.frames[:ticks])
         app.watched.cursor = TimeCursor(timeline)
-        shown = ListLine(app, pilot, recorded, timeline)
+        shown = GraphDashboard(app, pilot, recorded, timeline)
         for cpu in tagged:
             table(app).select(cpu_row(cpu))
             await pilot.press("v")
@@ -96,7 +96,7 @@ async def test_the_past_of_a_cell_is_read_from_the_frames_that_are_kept(recorded
         assert shown.value(shown.column("Busy%"), cpu_row(3), COUNT) in shown.lines[0]
 
 
-async def explained(shown: ListLine) -> str:
+async def explained(shown: GraphDashboard) -> str:
     """The explanation of the graph's cell."""
     await shown.press("e")
     return "\n".join(str(part.content) for part in shown.app.screen.query(Static).results(Static))
@@ -236,7 +236,7 @@ async def test_what_cannot_be_read_any_more_is_a_gap(recorded: Recording) -> Non
         timeline = Damaged(recorded.frames)
         app.watched.cursor = TimeCursor(timeline)
         app.watched.history = app.watched.live_history = History()
-        shown = ListLine(app, pilot, recorded, timeline)
+        shown = GraphDashboard(app, pilot, recorded, timeline)
         table(app).select(cpu_row(3))
         table(app).select_column(shown.column("IRQ"))
         await shown.press("g")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from x86guest import GUEST, KnownConstant, loading
+from x86guest import GUEST, GuestRegister, loading
 
 import turbotui
 
@@ -27,25 +27,25 @@ _BUSY, _MORE_BUSY, _TURBO = 0.25, 0.05, 1.5
 _C6, _PC2, _PC6 = 0.3, 0.1, 0.05
 _REGISTERS: Final = (
     # addresses and layouts: Intel SDM vol. 4; the DRAM unit of servers is 2^-16 J (linux rapl.c)
-    KnownConstant(0x10, rate=_ONE),
-    KnownConstant(0x34, 5),
-    KnownConstant(0xCE, _BASE_MHZ // 100 << 8),
-    KnownConstant(0xE2, 0x8007),
-    KnownConstant(0xE7, rate=int(_BUSY * _ONE), per_cpu=int(_MORE_BUSY * _ONE)),
-    KnownConstant(0xE8, rate=int(_BUSY * _TURBO * _ONE), per_cpu=int(_MORE_BUSY * _TURBO * _ONE)),
-    KnownConstant(0x19C, 0x8832_0000),  # 50 degrees below 100
-    KnownConstant(0x1A2, 100 << 16),
-    KnownConstant(0x1B1, 0x8828_0000),  # 40 degrees below 100
-    KnownConstant(0x3F9, 7, rate=int(_PC6 * _ONE)),
-    KnownConstant(0x3FD, 7, rate=int(_C6 * _ONE)),
-    KnownConstant(0x606, 0x000A_0E03),
-    KnownConstant(0x60D, 7, rate=int(_PC2 * _ONE)),
-    KnownConstant(0x610, 0x0007_8200_001D_80E0),
-    KnownConstant(0x611, rate=int(_ONE * _WATTS * 2**14 / _TSC_HZ)),
-    KnownConstant(0x614, 0x010D_0070_00E0),
-    KnownConstant(0x619, rate=int(_ONE * _RAM_WATTS * 2**16 / _TSC_HZ)),
-    KnownConstant(0x620, 0x0816),
-    KnownConstant(0x621, 18),
+    GuestRegister(0x10, rate=_ONE),
+    GuestRegister(0x34, 5),
+    GuestRegister(0xCE, _BASE_MHZ // 100 << 8),
+    GuestRegister(0xE2, 0x8007),
+    GuestRegister(0xE7, rate=int(_BUSY * _ONE), per_cpu=int(_MORE_BUSY * _ONE)),
+    GuestRegister(0xE8, rate=int(_BUSY * _TURBO * _ONE), per_cpu=int(_MORE_BUSY * _TURBO * _ONE)),
+    GuestRegister(0x19C, 0x8832_0000),  # 50 degrees below 100
+    GuestRegister(0x1A2, 100 << 16),
+    GuestRegister(0x1B1, 0x8828_0000),  # 40 degrees below 100
+    GuestRegister(0x3F9, 7, rate=int(_PC6 * _ONE)),
+    GuestRegister(0x3FD, 7, rate=int(_C6 * _ONE)),
+    GuestRegister(0x606, 0x000A_0E03),
+    GuestRegister(0x60D, 7, rate=int(_PC2 * _ONE)),
+    GuestRegister(0x610, 0x0007_8200_001D_80E0),
+    GuestRegister(0x611, rate=int(_ONE * _WATTS * 2**14 / _TSC_HZ)),
+    GuestRegister(0x614, 0x010D_0070_00E0),
+    GuestRegister(0x619, rate=int(_ONE * _RAM_WATTS * 2**16 / _TSC_HZ)),
+    GuestRegister(0x620, 0x0816),
+    GuestRegister(0x621, 18),
 )
 _FEATURES: Final = (3 * 32 + 28, 14 * 32 + 0, 14 * 32 + 6)
 """APERFMPERF, DTHERM, PTS (linux arch/x86/include/asm/cpufeatures.h)."""

@@ -28,7 +28,7 @@ DRIVERS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class KnownConstant:
+class GuestRegister:
     """The value of one register: base + (rate + per_cpu * CPU) * TSC / 2^32."""
 
     address: int
@@ -37,7 +37,7 @@ class KnownConstant:
     per_cpu: int = 0
 
 
-def loading(registers: tuple[KnownConstant, ...], features: tuple[int, ...]) -> str:
+def loading(registers: tuple[GuestRegister, ...], features: tuple[int, ...]) -> str:
     """The shell command that gives registers their values and then loads the drivers.
 
     Args:

@@ -36,7 +36,7 @@ COUNTING = ("sapphire-2s", "turin-2s", "laptop", "laptop-arrow", "laptop-old", "
 
 
 @dataclass(frozen=True)
-class LookResults:
+class CountedInterval:
     bed: Bed
     frame: Frame
     before: dict[int, CpuTruth]
@@ -44,7 +44,7 @@ class LookResults:
 
 
 @pytest.fixture(scope="module", params=COUNTING)
-def seen(request: pytest.FixtureRequest) -> LookResults:
+def seen(request: pytest.FixtureRequest) -> CountedInterval:
     bed = Bed(request.param)
     marks: list[dict[int, CpuTruth]] = []
 
@@ -52,17 +52,17 @@ def seen(request: pytest.FixtureRequest) -> LookResults:
         marks.append({cpu: truth_of(bed.host).truth(cpu) for cpu in bed.machine.topology.cpus})
 
     frame = bed.frames(1.0, 1, mark)[0]
-    return LookResults(bed, frame, *marks)
+    return CountedInterval(bed, frame, *marks)
 
 
-def test_operations_are_those_of_the_model(seen: LookResults) -> None:
+def test_operations_are_those_of_the_model(seen: CountedInterval) -> None:
     for cpu, before in seen.before.items():
         flops = seen.after[cpu].flops - before.flops
         # counts are whole numbers, and a machine with few counters reads them in turn
         assert seen.bed.cell(seen.frame, "GFLOP/s", cpu_row(cpu)) == pytest.approx(flops / 1e9, rel=1e-6, abs=1e-6), cpu
 
 
-def test_larger_rows_are_the_sums_of_their_cpus(seen: LookResults) -> None:
+def test_larger_rows_are_the_sums_of_their_cpus(seen: CountedInterval) -> None:
     bed, frame = seen.bed, seen.frame
     for name in ("GFLOP/s", "CoreGB/s"):
         cells = [bed.cell(frame, name, cpu_row(cpu)) for cpu in bed.machine.topology.cpus]

@@ -22,7 +22,7 @@ from turbotui.sources import SOURCES
 from turbotui.sources.added import added_source
 
 
-class WatchedApplication:
+class AddedCounters:
     """A simulated machine under a clock moved by hand, watched by a real session."""
 
     def __init__(self, name: str) -> None:
@@ -52,8 +52,8 @@ class WatchedApplication:
 
 
 @contextmanager
-def watching(name: str) -> Iterator[WatchedApplication]:
-    watched = WatchedApplication(name)
+def watching(name: str) -> Iterator[AddedCounters]:
+    watched = AddedCounters(name)
     try:
         yield watched
     finally:

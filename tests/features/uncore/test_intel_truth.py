@@ -38,7 +38,7 @@ RIDGES = {
 PCIE = 16.0 * (16 + 4 + 4) * 128 / 130 / 8  # GB/s of a package's three devices
 
 
-class WatchedApplication:
+class UncoreInterval:
     """One interval of a machine with every derived value counted, and what the model moved in it, in bytes."""
 
     def __init__(self, shape: str) -> None:
@@ -66,11 +66,11 @@ class WatchedApplication:
 
 
 @pytest.fixture(scope="module", params=list(DCLK))
-def watched(request: pytest.FixtureRequest) -> WatchedApplication:
-    return WatchedApplication(request.param)
+def watched(request: pytest.FixtureRequest) -> UncoreInterval:
+    return UncoreInterval(request.param)
 
 
-def expected(one: WatchedApplication, package: int) -> dict[str, dict[str, float | None]]:
+def expected(one: UncoreInterval, package: int) -> dict[str, dict[str, float | None]]:
     """What each value of each kind of PMU has to be for a package."""
     other = 1 - package
     several = len(one.read) > 1
@@ -157,7 +157,7 @@ def expected(one: WatchedApplication, package: int) -> dict[str, dict[str, float
     return found
 
 
-def skylake(one: WatchedApplication, package: int) -> dict[str, float | None]:
+def skylake(one: UncoreInterval, package: int) -> dict[str, float | None]:
     """What a CHA of Skylake says otherwise: memory's home tells local from remote reads, and requests go by opcode.
 
     Devices read by RdCur, and write whole lines by ItoM, parts of lines by RFO, which pcm-pcie takes for reads too.
@@ -181,7 +181,7 @@ UNCOUNTED = {"prefetch hits %", "dram latency ns"}
 """What the model has nothing of."""
 
 
-def test_every_value_is_what_the_model_moved(watched: WatchedApplication) -> None:
+def test_every_value_is_what_the_model_moved(watched: UncoreInterval) -> None:
     for package in range(len(watched.read)):
         for kind, values in expected(watched, package).items():
             offered = {one.id for one in watched.watch.units_of(kind).metrics}
@@ -196,7 +196,7 @@ def test_every_value_is_what_the_model_moved(watched: WatchedApplication) -> Non
                 assert reading.value == pytest.approx(values[metric], rel=5e-3, abs=1e-9), (kind, package, metric)
 
 
-def test_totals_add_up(watched: WatchedApplication) -> None:
+def test_totals_add_up(watched: UncoreInterval) -> None:
     """Channels, the homes of the CHAs, the links and the requesters tell of the same bytes."""
     packages = range(len(watched.read))
 
@@ -260,7 +260,7 @@ def test_memory_mode() -> None:
             assert value("pmem rd bandwidth") == pytest.approx(value("rd bandwidth") / 4, rel=5e-3)
 
 
-def test_a_share_of_the_machine_is_of_all_its_units(watched: WatchedApplication) -> None:
+def test_a_share_of_the_machine_is_of_all_its_units(watched: UncoreInterval) -> None:
     units = watched.watch.units_of("uncore_imc")
     used = next(one for one in units.metrics if one.id == "used %")
     rows = [row for row in units.rows if not row.is_sum]
@@ -274,7 +274,7 @@ def test_a_share_of_the_machine_is_of_all_its_units(watched: WatchedApplication)
                                                ("cascade-2s", (0.6, 0.0, 0.3, 0.1))])
 def test_counters_that_always_run(shape: str, shares: tuple[float, ...]) -> None:
     """The kernel's uncore_imc_free_running and uncore_iio_free_running, which nobody has to program."""
-    watched = WatchedApplication(shape)
+    watched = UncoreInterval(shape)
     kinds = {units.kind.id: units for units in watched.watch.counters.kinds}
 
     def value(kind: str, metric: str) -> float | None:

@@ -20,7 +20,7 @@ PEAK = 8 * 3200 * 8 / 1000
 """GB/s of a package: eight channels at 3,200 million transfers of 8 bytes, as its SMBIOS has them."""
 
 
-class WatchedApplication:
+class UncoreInterval:
     """One interval with every derived value counted, and what the model moved in it, in GB/s or per ns."""
 
     def __init__(self, mesh: str = "cmn-600") -> None:
@@ -60,8 +60,8 @@ class WatchedApplication:
 
 
 @pytest.fixture(scope="module", params=["cmn-600", "cmn-700"])
-def watched(request: pytest.FixtureRequest) -> WatchedApplication:
-    return WatchedApplication(request.param)
+def watched(request: pytest.FixtureRequest) -> UncoreInterval:
+    return UncoreInterval(request.param)
 
 
 def expected(moved: dict[str, float], mesh: float) -> dict[str, dict[str, float]]:
@@ -94,7 +94,7 @@ def bridged(moved: dict[str, float]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("package", [0, 1])
-def test_every_value_is_what_the_model_moved(watched: WatchedApplication, package: int) -> None:
+def test_every_value_is_what_the_model_moved(watched: UncoreInterval, package: int) -> None:
     mesh = watched.readings("arm_cmn", package)["frequency GHz"].value or 0.0
     assert 0.8 <= mesh <= 2.2
     wanted = expected(watched.moved[package], mesh)
@@ -107,7 +107,7 @@ def test_every_value_is_what_the_model_moved(watched: WatchedApplication, packag
             assert found[name].value == pytest.approx(value, rel=5e-3, abs=1e-9), (kind, name)
 
 
-def test_memory_and_devices_have_no_place_but_a_sum(watched: WatchedApplication) -> None:
+def test_memory_and_devices_have_no_place_but_a_sum(watched: UncoreInterval) -> None:
     both = {name: sum(one[name] for one in watched.moved) for name in watched.moved[0]}
     memory = watched.readings("arm_dmc620", -1)
     assert memory["bandwidth GB/s"].value == pytest.approx(both["read"] + both["written"], rel=5e-3)
@@ -121,7 +121,7 @@ def test_memory_and_devices_have_no_place_but_a_sum(watched: WatchedApplication)
     assert smmu["table walks M/s"].value == pytest.approx(0.06 * asked, rel=5e-3)
 
 
-def test_a_channel_is_held_against_its_own_peak(watched: WatchedApplication) -> None:
+def test_a_channel_is_held_against_its_own_peak(watched: UncoreInterval) -> None:
     units = watched.watch.units_of("arm_dmc620")
     peak = next(one for one in units.metrics if one.id == "peak bandwidth GB/s")
     row = next(row for row in units.rows if not row.is_sum)
@@ -138,7 +138,7 @@ def test_a_peak_that_firmware_does_not_tell_is_a_reason() -> None:
     assert "SMBIOS type 17" in reading.why.sentence()
 
 
-def test_a_watchpoint_is_the_bytes_that_memory_sends(watched: WatchedApplication) -> None:
+def test_a_watchpoint_is_the_bytes_that_memory_sends(watched: UncoreInterval) -> None:
     for package in (0, 1):
         flits = watched.readings("arm_cmn", package)[watched.typed["arm_cmn"].id]
         assert (flits.value or 0.0) * 32 / 1000 == pytest.approx(watched.moved[package]["read"], rel=5e-3)
@@ -146,7 +146,7 @@ def test_a_watchpoint_is_the_bytes_that_memory_sends(watched: WatchedApplication
         assert home == pytest.approx(watched.moved[package]["read"] + watched.moved[package]["written"], rel=5e-3)
 
 
-def test_an_event_that_needs_more_says_what(watched: WatchedApplication) -> None:
+def test_an_event_that_needs_more_says_what(watched: UncoreInterval) -> None:
     units = watched.watch.units_of("arm_cmn")
     with pytest.raises(EventError, match="needs wp_chn_sel, wp_grp, wp_val, wp_mask; write watchpoint_up,wp_dev_sel"):
         typed_metric(units, "watchpoint_up,wp_dev_sel=0")
