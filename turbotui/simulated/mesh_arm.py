@@ -17,12 +17,8 @@ from turbotui.simulated import basis as b
 from turbotui.simulated.basis import Form, scaled
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import EventFile, SimulatedCounter
+from turbotui.simulated.pmu_codes import pmu_codes
 
-FORMATS: Final = {
-    "type": "config:0-15", "eventid": "config:16-26", "occupid": "config:27-30", "bynodeid": "config:31",
-    "nodeid": "config:32-47", "wp_dev_sel": "config:48-50", "wp_chn_sel": "config:51-55", "wp_grp": "config:56",
-    "wp_exclusive": "config:57", "wp_combine": "config:27-30", "wp_val": "config1:0-63", "wp_mask": "config2:0-63",
-}  # fmt: skip
 IDENTIFIERS: Final = {"cmn-600": "43406", "cmn-700": "43c02"}
 """Part 434, revision 6: CMN-600 r3p1; part 43c, revision 2: CMN-700 r2p0."""
 COUNTERS: Final = 8
@@ -45,57 +41,6 @@ MEMORY_NODES: Final = (0x008, 0x038, 0x1C8, 0x1F8)
 """Crosspoints that have a memory controller at port 0."""
 _DATA, _UP, _DOWN, _ANY = 3, 0, 2, (1 << 64) - 1
 
-_HNF_NAMES: Final = (
-    "cache_miss", "slc_sf_cache_access", "cache_fill", "pocq_retry", "pocq_reqs_recvd", "sf_hit", "sf_evictions",
-    "dir_snoops_sent", "brd_snoops_sent", "slc_eviction", "slc_fill_invalid_way", "mc_retries", "mc_reqs",
-    "qos_hh_retry", "", "pocq_addrhaz", "pocq_atomic_addrhaz", "ld_st_swp_adq_full", "cmp_adq_full", "txdat_stall",
-    "txrsp_stall", "seq_full", "seq_hit", "snp_sent", "sfbi_dir_snp_sent", "sfbi_brd_snp_sent", "snp_sent_untrk",
-    "intv_dirty", "stash_snp_sent", "stash_data_pull", "snp_fwded",
-)  # fmt: skip
-_RNI_NAMES: Final = (
-    "s0_rdata_beats", "s1_rdata_beats", "s2_rdata_beats", "rxdat_flits", "txdat_flits", "txreq_flits_total",
-    "txreq_flits_retried", "rrt_occ_ovfl", "wrt_occ_ovfl", "txreq_flits_replayed", "wrcancel_sent", "s0_wdata_beats",
-    "s1_wdata_beats", "s2_wdata_beats", "rrt_alloc", "wrt_alloc",
-)  # fmt: skip
-_HNI_NAMES: Final = (
-    "rrt_rd_occ_cnt_ovfl", "rrt_wr_occ_cnt_ovfl", "rdt_rd_occ_cnt_ovfl", "rdt_wr_occ_cnt_ovfl", "wdb_occ_cnt_ovfl",
-    "rrt_rd_alloc", "rrt_wr_alloc", "rdt_rd_alloc", "rdt_wr_alloc", "wdb_alloc", "txrsp_retryack",
-    "arvalid_no_arready", "arready_no_arvalid", "awvalid_no_awready", "awready_no_awvalid", "wvalid_no_wready",
-    "txdat_stall", "nonpcie_serialization", "pcie_serialization",
-)  # fmt: skip
-_HNF_LATER: Final = {
-    "atomic_fwd": 0x20, "mpam_hardlim": 0x21, "mpam_softlim": 0x22, "snp_sent_cluster": 0x23,
-    "sf_imprecise_evict": 0x24, "sf_evict_shared_line": 0x25,
-    "sf_precise_to_imprecise": 0x2C, "snp_intv_cln": 0x2D, "nc_excl": 0x2E,
-    "excl_mon_ovfl": 0x2F,
-}  # fmt: skip
-_RNI_EARLY: Final = {"rdb_unord": 0x11, "rdb_replay": 0x12, "rdb_hybrid": 0x13, "rdb_ord": 0x14}
-_RNI_LATER: Final = {
-    "padb_occ_ovfl": 0x11, "rpdb_occ_ovfl": 0x12, "rrt_occup_ovfl_slice1": 0x13, "rrt_occup_ovfl_slice2": 0x14,
-    "rrt_occup_ovfl_slice3": 0x15, "wrt_throttled": 0x16, "ldb_full": 0x17,
-    **{f"rrt_rd_req_occup_ovfl_slice{at}": 0x18 + at for at in range(4)},
-    **{f"rrt_burst_occup_ovfl_slice{at}": 0x1C + at for at in range(4)},
-    "rrt_burst_alloc": 0x20, "awid_hash": 0x21, "atomic_alloc": 0x22, "atomic_occ_ovfl": 0x23,
-}  # fmt: skip
-_DVM_EARLY: Final = {"rxreq_dvmop": 1, "rxreq_dvmsync": 2, "rxreq_dvmop_vmid_filtered": 3, "rxreq_retried": 4}
-_DVM_LATER: Final = {
-    "dvmop_tlbi": 1, "dvmop_bpi": 2, "dvmop_pici": 3, "dvmop_vici": 4, "dvmsync": 5, "vmid_filtered": 6,
-    "rndop_filtered": 7, "retry": 8, "txsnp_flitv": 9, "txsnp_stall": 0xA, "trkfull": 0xB, "trk_alloc": 0xF,
-    "trk_cxha_alloc": 0x10, "trk_pdn_alloc": 0x11, "txsnp_stall_limit": 0x12, "rxsnp_stall_starv": 0x13,
-    "txsnp_sync_stall_op": 0x14,
-}  # fmt: skip
-_SBSX_NAMES: Final = {
-    "rd_req": 1, "wr_req": 2, "cmo_req": 3, "txrsp_retryack": 4, "txdat_flitv": 5, "txrsp_flitv": 6,
-    "rd_req_trkr_occ_cnt_ovfl": 0x11, "wr_req_trkr_occ_cnt_ovfl": 0x12, "cmo_req_trkr_occ_cnt_ovfl": 0x13,
-    "wdb_occ_cnt_ovfl": 0x14, "rd_axi_trkr_occ_cnt_ovfl": 0x15, "cmo_axi_trkr_occ_cnt_ovfl": 0x16,
-    "rdb_occ_cnt_ovfl": 0x17, "arvalid_no_arready": 0x21, "awvalid_no_awready": 0x22, "wvalid_no_wready": 0x23,
-    "txdat_stall": 0x24, "txrsp_stall": 0x25,
-}  # fmt: skip
-_CCLA_NAMES: Final = {
-    "rx_cxs": 0x21, "tx_cxs": 0x22, "rx_cxs_avg_size": 0x23, "tx_cxs_avg_size": 0x24, "tx_cxs_lcrd_backpressure": 0x25,
-    "link_crdbuf_occ": 0x26, "link_crdbuf_alloc": 0x27, "pfwd_rcvr_cxs": 0x28, "pfwd_sndr_num_flits": 0x29,
-    "pfwd_sndr_stalls_static_crd": 0x2A, "pfwd_sndr_stalls_dynmaic_crd": 0x2B,
-}  # fmt: skip
 _QUEUE: Final = ("all", "read", "write", "atomic", "stash")
 _TRACKER: Final = ("all", "dvmop", "dvmsync")
 _CLASSES: Final = tuple(f"class{at}" for at in range(4))
@@ -172,10 +117,9 @@ def _named(mesh: str) -> Mapping[str, _Event]:
     """The events by their names."""
     nodes, early = nodes_of(mesh), mesh == "cmn-600"
     tables: dict[int, Mapping[str, int]] = {
-        _DVM: _DVM_EARLY if early else _DVM_LATER, _HNI: _numbered(_HNI_NAMES, 0x20),
-        _HNF: _numbered(_HNF_NAMES) if early else {**_numbered(_HNF_NAMES), **_HNF_LATER},
-        _RNI: {**_numbered(_RNI_NAMES), **(_RNI_EARLY if early else _RNI_LATER)},
-        _SBSX: _SBSX_NAMES, _CCLA: _CCLA_NAMES,
+        _DVM: _codes("dvm-early" if early else "dvm-later"), _HNI: _codes("hni"),
+        _HNF: _codes("hnf") if early else _codes("hnf", "hnf-later"),
+        _RNI: _codes("rni", "rni-early" if early else "rni-later"), _SBSX: _codes("sbsx"), _CCLA: _codes("ccla"),
     }  # fmt: skip
     found = {f"{nodes[kind].prefix}_{name}": _Event(kind, code)
              for kind, names in tables.items() if kind in nodes for name, code in names.items()}
@@ -186,8 +130,8 @@ def _named(mesh: str) -> Mapping[str, _Event]:
     return {**found, **_crosspoints(early=early)}
 
 
-def _numbered(names: Sequence[str], first: int = 1) -> Mapping[str, int]:
-    return {name: first + at for at, name in enumerate(names) if name}
+def _codes(*tables: str) -> Mapping[str, int]:
+    return {name: code for table in tables for name, code in pmu_codes(f"cmn-{table}").codes.items()}
 
 
 def _crosspoints(*, early: bool) -> Mapping[str, _Event]:

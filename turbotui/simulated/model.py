@@ -7,6 +7,7 @@ the same integrals (`basis`), so that all readings of one instant agree.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from math import exp, prod
 
 from turbotui.simulated import basis as b
@@ -338,6 +339,11 @@ class Model:
         return self.state[package].sink.at(now) + max(
             [self.core_heat[core].at(now) for core in self.layout.package_cores[package]]
         )
+
+    def first_online(self, groups: Iterable[Iterable[int]]) -> list[int]:
+        """Return the first online CPU of each group that has one: the mask of a PMU with an instance for each group."""
+        found = (next((cpu for cpu in group if self.online[cpu]), None) for group in groups)
+        return [cpu for cpu in found if cpu is not None]
 
     def set_online(self, cpu: int, online: bool) -> None:
         """Take a CPU offline or online; an offline CPU's counters stand still."""

@@ -208,10 +208,6 @@ def nvidia_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     result: list[SimulatedPmu] = []
     for kind, socket, complex_number, name in _instances(model.shape):
         cpus = model.layout.package_cpus[socket]
-
-        def active(cpus: tuple[int, ...] = cpus) -> list[int]:
-            return [cpu for cpu in cpus if model.online[cpu]][:1]
-
         result.append(
             SimulatedPmu(
                 name=name,
@@ -220,7 +216,7 @@ def nvidia_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
                 resolve=_resolver(model, kind, socket, complex_number),
                 formats=kind.formats,
                 events={event: EventFile(f"event={code:#x}") for event, (code, _) in kind.events.items()},
-                readers=active,
+                readers=functools.partial(model.first_online, [cpus]),
                 cpus=frozenset(cpus),
                 counters=kind.counters,
                 files={

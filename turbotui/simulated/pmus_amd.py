@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -177,7 +178,7 @@ def amd_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
             context=Context.UNCORE,
             resolve=_controller(model, number // _CONTROLLERS),
             formats={"event": "config:0-7", "rdwrmask": "config:8-9"},
-            readers=_first(model, (layout.package_cpus[number // _CONTROLLERS],)),
+            readers=partial(model.first_online, [layout.package_cpus[number // _CONTROLLERS]]),
             counters=_UMC_COUNTERS,
         )
         for number, name in enumerate(names[:-2])
@@ -186,7 +187,7 @@ def amd_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         "event": "config:0-7", "umask": "config:8-15", "coreid": "config:42-44", "enallcores": "config:47",
         "enallslices": "config:46", "sliceid": "config:48-50", "threadmask": "config:56-57",
     }  # fmt: skip
-    slices, packages = _first(model, layout.l3_cpus), _first(model, layout.package_cpus)
+    slices, packages = (partial(model.first_online, groups) for groups in (layout.l3_cpus, layout.package_cpus))
     found.append(
         SimulatedPmu(
             "amd_l3", types["amd_l3"], Context.UNCORE, _slice(model), formats, readers=slices, counters=_L3_COUNTERS
@@ -199,14 +200,6 @@ def amd_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         )
     )
     return found
-
-
-def _first(model: Model, groups: tuple[tuple[int, ...], ...]) -> Callable[[], list[int]]:
-    def readers() -> list[int]:
-        found = (next((cpu for cpu in group if model.online[cpu]), None) for group in groups)
-        return [cpu for cpu in found if cpu is not None]
-
-    return readers
 
 
 def _controller(model: Model, package: int) -> Callable[[PerfAttr, int], SimulatedCounter | int]:

@@ -7,8 +7,8 @@ The counts of the mesh are in `mesh_arm`.
 from __future__ import annotations
 
 import errno
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from turbotui.machine.cpulist import format_cpulist
@@ -19,19 +19,14 @@ from turbotui.simulated.basis import Form
 from turbotui.simulated.events_common import counts
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, Resolve, SimulatedCounter, SimulatedPmu
+from turbotui.simulated.pmu_codes import pmu_codes
 from turbotui.simulated.shapes import MachineShape
 
 _LINE: Final = 64.0
-_DSU_EVENTS: Final = {
-    "cycles": 0x11, "bus_access": 0x19, "memory_error": 0x1A, "bus_cycles": 0x1D, "l3d_cache_allocate": 0x29,
-    "l3d_cache_refill": 0x2A, "l3d_cache": 0x2B, "l3d_cache_wb": 0x2C,
-}  # fmt: skip
 _DSU_COUNTERS: Final = 6
 WRITE_BACKS: Final = 0.4
 """Lines that leave a cluster's L3 for each line that enters."""
 _CLUSTER_HZ: Final = 2.0e9
-_SMMU_EVENTS: Final = ("cycles", "transaction", "tlb_miss", "config_cache_miss", "trans_table_walk_access",
-                       "config_struct_access", "pcie_ats_trans_rq", "pcie_ats_trans_passed")
 _SMMU_COUNTERS: Final = 4
 _SMMU_SHARES: Final = (0.75, 0.25)
 """The distribution of devices' requests over a package's SMMUs, by the page frame of their registers."""
@@ -46,17 +41,6 @@ _DMC_COUNTERS: Final = 10
 _DMC_HZ: Final = 1.6e9
 ROW_MISSES: Final = 0.45
 """The share of memory reads and writes that open a row first."""
-_DMC_FORMATS: Final = {"mask": "config:0-44", "match": "config1:0-44", "invert": "config2:0", "incr": "config2:1-2",
-                       "event": "config2:3-8", "clkdiv2": "config2:9"}
-_DMC_NAMES: Final = (
-    "cycle_count", "allocate", "queue_depth", "waiting_for_wr_data", "read_backlog", "waiting_for_mi",
-    "hazard_resolution", "enqueue", "arbitrate", "lrank_turnaround_activate", "prank_turnaround_activate",
-    "read_depth", "write_depth", "highigh_qos_depth", "high_qos_depth", "medium_qos_depth", "low_qos_depth",
-    "activate", "rdwr", "refresh", "training_request", "t_mac_tracker", "bk_fsm_tracker", "bk_open_tracker",
-    "ranks_in_pwr_down", "ranks_in_sref",
-)  # fmt: skip
-_DMC_CLOCKED: Final = ("cycle_count", "request", "upload_stall")
-_NI_FORMATS: Final = {"type": "config:0-15", "nodeid": "config:16-31", "eventid": "config:32-47"}
 _NI_CYCLES, _NI_AMNI, _NI_COUNTERS = 0x6, 0x5, 8
 _NI_NODES: Final = 2
 
@@ -100,18 +84,14 @@ def _controllers(package: int) -> list[str]:
     return [f"arm_dmc620_{0x10008C000 + package * 0x400000000000 + number * 0x400000:x}" for number in range(_CHANNELS)]
 
 
-def _first(model: Model, cpus: Sequence[int]) -> Callable[[], list[int]]:
-    """Return the CPU of a PMU's mask: the first online CPU of its group."""
-    return lambda: [cpu for cpu in cpus if model.online[cpu]][:1]
-
-
 def _mesh(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
     name, mesh = f"arm_cmn_{package}", model.shape.mesh
     return SimulatedPmu(
-        name, types[name], Context.UNCORE, mesh_arm.Mesh(model, package), mesh_arm.FORMATS, mesh_arm.event_files(mesh),
-        _first(model, model.layout.package_cpus[package]), counters=mesh_arm.COUNTERS,
-        local_counters=mesh_arm.LOCAL_COUNTERS, files={"identifier": mesh_arm.IDENTIFIERS[mesh]},
-        fits=functools.partial(mesh_arm.fits, mesh),
+        name, types[name], Context.UNCORE, mesh_arm.Mesh(model, package), pmu_codes("cmn").formats,
+        mesh_arm.event_files(mesh), partial(model.first_online, [model.layout.package_cpus[package]]),
+        counters=mesh_arm.COUNTERS, local_counters=mesh_arm.LOCAL_COUNTERS,
+        files={"identifier": mesh_arm.IDENTIFIERS[mesh]},
+        fits=partial(mesh_arm.fits, mesh),
     )  # fmt: skip
 
 
@@ -142,7 +122,8 @@ def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPm
 
     return SimulatedPmu(
         name, types[name], Context.UNCORE, resolve, {"event": "config:0-31"},
-        {event: EventFile(f"event={code:#x}") for event, code in _DSU_EVENTS.items()}, _first(model, cpus),
+        {event: EventFile(f"event={code:#x}") for event, code in pmu_codes("dsu").codes.items()},
+        partial(model.first_online, [cpus]),
         counters=_DSU_COUNTERS, files={"associated_cpus": format_cpulist(cpus)}, sampling=errno.EOPNOTSUPP,
         fits=lambda attrs: (sum(attr.config == 0x11 for attr in attrs) <= 1
                             and sum(attr.config != 0x11 for attr in attrs) <= _DSU_COUNTERS),
@@ -169,8 +150,8 @@ def _smmu(model: Model, package: int, name: str, share: float, types: Mapping[st
         name, types[name], Context.UNCORE, resolve,
         {"event": "config:0-15", "filter_stream_id": "config1:0-31", "filter_span": "config1:32",
          "filter_enable": "config1:33"},
-        {event: EventFile(f"event={code:#04x}") for code, event in enumerate(_SMMU_EVENTS)},
-        _first(model, model.layout.package_cpus[0]), counters=_SMMU_COUNTERS, sampling=errno.EOPNOTSUPP,
+        {event: EventFile(f"event={code:#04x}") for event, code in pmu_codes("smmu").codes.items()},
+        partial(model.first_online, [model.layout.package_cpus[0]]), counters=_SMMU_COUNTERS, sampling=errno.EOPNOTSUPP,
     )  # fmt: skip
 
 
@@ -186,21 +167,23 @@ def _controller(model: Model, package: int, name: str, types: Mapping[str, int])
     one = model.package[package]
     each: Form = tuple((index, 1 / _LINE / _CHANNELS) for index in (b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES))
     halved: dict[int, Form] = {0x00: ((b.PKG_SECONDS, _DMC_HZ / 2),), 0x11: b.scaled(each, ROW_MISSES), 0x12: each}
+    whole, divided = pmu_codes("dmc620").codes, pmu_codes("dmc620-clkdiv2").codes
     clocked: dict[int, Form] = {0x00: ((b.PKG_SECONDS, _DMC_HZ),), 0x01: each}
 
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         del cpu
         event, half = attr.config2 >> 3 & 0x3F, attr.config2 >> 9 & 1
-        if event >= len(_DMC_NAMES if half else _DMC_CLOCKED):
+        if event >= len(divided if half else whole):
             return errno.EINVAL
         form = (halved if half else clocked).get(event, ())
         return SimulatedCounter(lambda now: one.value(form, now), slots=1)
 
-    events = {f"clkdiv2_{event}": EventFile(f"event={code:#x},clkdiv2=0x1") for code, event in enumerate(_DMC_NAMES)}
-    events |= {f"clk_{event}": EventFile(f"event={code:#x},clkdiv2=0x0") for code, event in enumerate(_DMC_CLOCKED)}
+    events = {f"clkdiv2_{event}": EventFile(f"event={code:#x},clkdiv2=0x1") for event, code in divided.items()}
+    events |= {f"clk_{event}": EventFile(f"event={code:#x},clkdiv2=0x0") for event, code in whole.items()}
     return SimulatedPmu(
-        name, types[name], Context.UNCORE, resolve, _DMC_FORMATS, events,
-        _first(model, model.layout.package_cpus[0]), counters=_DMC_COUNTERS, fits=lambda attrs: len(attrs) < 2,
+        name, types[name], Context.UNCORE, resolve, pmu_codes("dmc620").formats, events,
+        partial(model.first_online, [model.layout.package_cpus[0]]), counters=_DMC_COUNTERS,
+        fits=lambda attrs: len(attrs) < 2,
     )  # fmt: skip
 
 
@@ -222,8 +205,9 @@ def _network(model: Model, package: int, types: Mapping[str, int]) -> SimulatedP
               "amni": EventFile(f"type={_NI_AMNI:#x},eventid=?,nodeid=?")}
     resolver: Resolve = resolve
     return SimulatedPmu(
-        name, types[name], Context.UNCORE, resolver, _NI_FORMATS, events,
-        _first(model, model.layout.package_cpus[package]), counters=_NI_COUNTERS, files={"identifier": "43b01"},
+        name, types[name], Context.UNCORE, resolver, pmu_codes("ni").formats, events,
+        partial(model.first_online, [model.layout.package_cpus[package]]), counters=_NI_COUNTERS,
+        files={"identifier": "43b01"},
         fits=lambda attrs: (sum(attr.config & 0xFFFF == _NI_CYCLES for attr in attrs) <= 1
                             and sum(attr.config & 0xFFFF != _NI_CYCLES for attr in attrs) <= _NI_COUNTERS),
     )  # fmt: skip

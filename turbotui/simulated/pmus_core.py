@@ -18,6 +18,7 @@ from turbotui.simulated.events_common import MPERF_SECONDS, counts, in_mode
 from turbotui.simulated.model import Model
 from turbotui.simulated.pipeline import pipeline_counts
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu
+from turbotui.simulated.pmu_codes import pmu_codes
 from turbotui.simulated.shapes import CoreType, Isa
 
 _KeyT = TypeVar("_KeyT")
@@ -136,36 +137,6 @@ EXCLUDE_KERNEL = 1 << 5
 HARDWARE, SOFTWARE, TRACEPOINT, HW_CACHE, RAW, BREAKPOINT = range(6)
 """perf_type_id (uapi linux/perf_event.h)."""
 
-_INTEL_FORMATS = {
-    "event": "config:0-7",
-    "umask": "config:8-15",
-    "edge": "config:18",
-    "pc": "config:19",
-    "any": "config:21",
-    "inv": "config:23",
-    "cmask": "config:24-31",
-    "in_tx": "config:32",
-    "in_tx_cp": "config:33",
-    "ldlat": "config1:0-15",
-    "frontend": "config1:0-23",
-    "offcore_rsp": "config1:0-63",
-}
-_AMD_FORMATS = {
-    "event": "config:0-7,32-35",
-    "umask": "config:8-15",
-    "edge": "config:18",
-    "inv": "config:23",
-    "cmask": "config:24-31",
-}
-_ARM_FORMATS = {
-    "event": "config:0-15",
-    "long": "config1:0",
-    "rdpmc": "config1:1",
-    "threshold_count": "config1:2",
-    "threshold_compare": "config1:3-4",
-    "threshold": "config1:5-16",
-}
-_FORMATS: Mapping[Isa, Mapping[str, str]] = {Isa.INTEL: _INTEL_FORMATS, Isa.AMD: _AMD_FORMATS, Isa.ARM: _ARM_FORMATS}
 
 
 class CorePmu:
@@ -257,7 +228,7 @@ def core_pmus(model: Model, types: dict[str, int]) -> list[SimulatedPmu]:
                 type=types[kind.pmu],
                 context=Context.CORE,
                 resolve=resolver,
-                formats=_FORMATS[shape.isa],
+                formats=pmu_codes(f"core-{shape.isa.value}").formats,
                 events=CorePmu(model, kind, number).names,
                 cpus=mine if shape.hybrid else None,
                 cpus_file=shape.hybrid or shape.isa is Isa.ARM,

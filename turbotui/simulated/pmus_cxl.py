@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from turbotui.machine.host import PerfAttr
@@ -11,6 +12,7 @@ from turbotui.simulated import basis as b
 from turbotui.simulated import intel_traffic as flow
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu
+from turbotui.simulated.pmu_codes import pmu_codes
 from turbotui.simulated.shapes import Isa, MachineShape
 from turbotui.simulated.tree import Node, fixed, folder
 
@@ -20,14 +22,6 @@ _COUNTERS: Final = 8
 _HERTZ: Final = 1.0e9
 ROW_MISSES: Final = 0.3
 """Rows that the device opens for each of its transfers."""
-_FORMATS: Final = {"mask": "config:0-31", "gid": "config:32-47", "vid": "config:48-63", "threshold": "config1:0-15",
-                   "invert": "config1:16", "edge": "config1:17"}
-_EVENTS: Final = {
-    # group and mask (CXL 3.0, table 13-5)
-    "clock_ticks": (0x0000, 0x1), "m2s_req_memrd": (0x0020, 0x2), "m2s_req_memrddata": (0x0020, 0x4),
-    "m2s_rwd_memwr": (0x0021, 0x2), "m2s_rwd_memwrptl": (0x0021, 0x4), "s2m_drs_memdata": (0x0025, 0x1),
-    "ddr_act": (0x8000, 0x1), "ddr_pre": (0x8000, 0x2), "ddr_casrd": (0x8000, 0x4), "ddr_caswr": (0x8000, 0x8),
-}  # fmt: skip
 
 
 def cxl_names(shape: MachineShape) -> list[str]:
@@ -38,13 +32,14 @@ def cxl_names(shape: MachineShape) -> list[str]:
 
 def cxl_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     """Make the PMU of every memory device; the cpumask is the same CPU for all, wherever the device is."""
-    def readers() -> Sequence[int]:
-        return [cpu for cpu, online in enumerate(model.online) if online][:1]
-
-    events = {name: EventFile(f"config={_config(*code):#x}") for name, code in _EVENTS.items()}
-    return [SimulatedPmu(name, types[name], Context.UNCORE, _Device(model, package), _FORMATS, events, readers,
+    names = cxl_names(model.shape)
+    if not names:
+        return []
+    known, readers = pmu_codes("cxl"), partial(model.first_online, [range(len(model.online))])
+    events = {name: EventFile(f"config={_config(*code):#x}") for name, code in known.events.items()}
+    return [SimulatedPmu(name, types[name], Context.UNCORE, _Device(model, package), known.formats, events, readers,
                          counters=_COUNTERS)
-            for package, name in enumerate(cxl_names(model.shape))]
+            for package, name in enumerate(names)]
 
 
 def _config(group: int, mask: int) -> int:
@@ -63,7 +58,7 @@ class _Device:
             "ddr_act": b.scaled((read, written), ROW_MISSES), "ddr_pre": b.scaled((read, written), ROW_MISSES),
         }  # fmt: skip
         self._one = model.package[package]
-        self._forms = {_config(*code): counted.get(name, ()) for name, code in _EVENTS.items()}
+        self._forms = {_config(*code): counted.get(name, ()) for name, code in pmu_codes("cxl").events.items()}
 
     def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         """The counter of an event."""

@@ -23,6 +23,7 @@ from turbotui.simulated.intel_ports import root_bus
 from turbotui.simulated.intel_traffic import LINE, Events, Flows, Parts, times
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu, Value
+from turbotui.simulated.pmu_codes import pmu_codes
 from turbotui.simulated.shapes import MachineShape
 
 _COUNTERS: Final = 4
@@ -49,23 +50,6 @@ class _Box:
     free: bool = False
 
 
-_TOR: Final = {
-    # Intel perfmon, UNC_CHA_TOR_INSERTS: umask with umask_ext above it; the same of these processors
-    "IA_MISS": 0xC001FE01, "IA_HIT": 0xC001FD01, "IO_PCIRDCUR": 0xC8F3FF04, "IO_HIT_PCIRDCUR": 0xC8F3FD04,
-    "IO_MISS_PCIRDCUR": 0xC8F3FE04, "IO_ITOM": 0xCC43FF04, "IO_MISS_ITOM": 0xCC43FE04,
-    "IO_ITOMCACHENEAR": 0xCD43FF04, "IO_MISS_ITOMCACHENEAR": 0xCD43FE04, "IO_HIT_ITOM": 0xCC43FD04,
-    "IO_HIT_ITOMCACHENEAR": 0xCD43FD04, "IO_RFO": 0xC803FF04, "IO_MISS_RFO": 0xC803FE04, "IO_HIT_RFO": 0xC803FD04,
-    "IA_MISS_UCRDF": 0xC877DE01, "IA_MISS_WIL": 0xC87FDE01, "IA_MISS_WCIL": 0xC86FFE01, "IA_MISS_WCILF": 0xC867FE01,
-    "IA_MISS_DRD_CXL_ACC": 0x10C8178201, "IA_MISS_DRD_PREF_CXL_ACC": 0x10C8978201, "IA_MISS_DRD_PMM": 0xC8178A01,
-}  # fmt: skip
-_READS: Final = {
-    "DRD": {"IA_MISS_DRD": 0xC817FE01, "IA_HIT_DRD": 0xC817FD01, "IA_MISS_DRD_LOCAL": 0xC816FE01,
-            "IA_MISS_DRD_REMOTE": 0xC8177E01, "IA_MISS_DRD_PREF_LOCAL": 0xC896FE01,
-            "IA_MISS_DRD_PREF_REMOTE": 0xC8977E01, "IA_MISS_DRD_PREF": 0xC897FE01},
-    "DRD_OPT": {"IA_MISS_DRD": 0xC827FE01, "IA_HIT_DRD": 0xC827FD01, "IA_MISS_DRD_LOCAL": 0xC826FE01,
-                "IA_MISS_DRD_REMOTE": 0xC8277E01, "IA_MISS_DRD_PREF_LOCAL": 0xC8A6FE01,
-                "IA_MISS_DRD_PREF_REMOTE": 0xC8A77E01, "IA_MISS_DRD_PREF": 0xC8A7FE01},
-}  # fmt: skip
 _REQUESTS: Final = {"READS_LOCAL": 1, "READS_REMOTE": 2, "WRITES_LOCAL": 4, "WRITES_REMOTE": 8,
                     "READS": 3, "WRITES": 12}
 _PLAIN: Final = {"event": "config:0-7", "umask": "config:8-15", "edge": "config:18", "inv": "config:23",
@@ -92,11 +76,6 @@ def intel_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         return []
     flows = [flow.flows_of(model, package, made.links) for package in range(model.shape.packages)]
 
-    def readers() -> list[int]:
-        groups = model.layout.package_cpus
-        found = (next((cpu for cpu in group if model.online[cpu]), None) for group in groups)
-        return [cpu for cpu in found if cpu is not None]
-
     return [
         SimulatedPmu(
             name=name,
@@ -105,7 +84,7 @@ def intel_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
             resolve=_resolver(model, box, share, flows),
             formats=box.formats,
             events=box.files,
-            readers=readers,
+            readers=partial(model.first_online, model.layout.package_cpus),
             counters=0 if box.free else _COUNTERS,
             files=_mapping(model.shape, box, number),
         )
@@ -161,7 +140,7 @@ def _boxes(shape: MachineShape) -> list[_Box]:
     iio = {**_PLAIN, "thresh": "config:24-35",
            **({"ch_mask": "config:36-43", "fc_mask": "config:44-46"} if made.filtered else
               {"ch_mask": "config:36-47", "fc_mask": "config:48-50"})}
-    cha = skylake_cha.FORMAT if made.filtered else {**_PLAIN, "umask": made.mask, **_THREADS[made.early]}
+    cha = pmu_codes("skylake-cha").formats if made.filtered else {**_PLAIN, "umask": made.mask, **_THREADS[made.early]}
     found = [
         _Box("cha", (1 / slices,) * slices, cha, lambda flows, share: _cha(made, flows, share), filtered=made.filtered),
         _Box("imc", (1 / made.channels,) * made.channels, _PLAIN if made.early else wide,
@@ -192,7 +171,7 @@ def _boxes(shape: MachineShape) -> list[_Box]:
 
 
 def _cha(made: Generation, flows: Flows, share: float) -> Events:
-    codes = {**_TOR, **_READS[made.drd]}
+    codes = {**pmu_codes("tor-inserts").codes, **pmu_codes(f"tor-inserts-{made.drd}").codes}
     found = {code(made.cha_clock): flows.cha_cycles}
     for name, parts in flow.cha_events(flows, flow.PERSISTENT if made.tiers == "pmem" else 0.0).items():
         group, dot, word = name.partition(".")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from turbotui.machine.host import PerfAttr
@@ -11,6 +12,7 @@ from turbotui.simulated import intel_traffic as flow
 from turbotui.simulated.intel_traffic import Parts, times
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu
+from turbotui.simulated.pmu_codes import pmu_codes
 from turbotui.simulated.shapes import Isa, MachineShape
 
 _MODELS: Final = (0xAD,)
@@ -20,22 +22,6 @@ _COUNTERS: Final = 8
 _HERTZ: Final = 1.0e9
 WALK_CYCLES: Final = 150.0
 """The duration of a page walk, in cycles of the IOMMU's clock."""
-_FORMATS: Final = {
-    "event": "config:0-27", "event_group": "config:28-31", "filter_requester_id_en": "config1:0",
-    "filter_domain_en": "config1:1", "filter_pasid_en": "config1:2", "filter_ats_en": "config1:3",
-    "filter_page_table_en": "config1:4", "filter_requester_id": "config1:16-31", "filter_domain": "config1:32-47",
-    "filter_pasid": "config2:0-21", "filter_ats": "config2:24-28", "filter_page_table": "config2:32-36",
-}  # fmt: skip
-_EVENTS: Final = {
-    "iommu_clocks": (0, 0x001), "iommu_requests": (0, 0x002), "pw_occupancy": (0, 0x004), "ats_blocked": (0, 0x008),
-    "iommu_mrds": (1, 0x001), "iommu_mem_blocked": (1, 0x020), "pg_req_posted": (1, 0x040),
-    "ctxt_cache_lookup": (2, 0x001), "ctxt_cache_hit": (2, 0x002), "pasid_cache_lookup": (2, 0x004),
-    "pasid_cache_hit": (2, 0x008), "ss_nonleaf_lookup": (2, 0x010), "ss_nonleaf_hit": (2, 0x020),
-    "fs_nonleaf_lookup": (2, 0x040), "fs_nonleaf_hit": (2, 0x080), "hpt_nonleaf_lookup": (2, 0x100),
-    "hpt_nonleaf_hit": (2, 0x200), "iotlb_lookup": (3, 0x001), "iotlb_hit": (3, 0x002), "hpt_leaf_lookup": (3, 0x004),
-    "hpt_leaf_hit": (3, 0x008), "int_cache_lookup": (4, 0x001), "int_cache_hit_nonposted": (4, 0x002),
-    "int_cache_hit_posted": (4, 0x004),
-}  # fmt: skip
 
 
 def iommu_names(shape: MachineShape) -> list[str]:
@@ -46,13 +32,15 @@ def iommu_names(shape: MachineShape) -> list[str]:
 
 def iommu_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     """Make every IOMMU PMU; the cpumask is the same CPU for all, wherever the unit is."""
-    def readers() -> Sequence[int]:
-        return [cpu for cpu, online in enumerate(model.online) if online][:1]
-
-    events = {name: EventFile(f"event_group={group:#x},event={code:#05x}") for name, (group, code) in _EVENTS.items()}
-    return [SimulatedPmu(name, types[name], Context.UNCORE, _Unit(model, number), _FORMATS, events, readers,
+    names = iommu_names(model.shape)
+    if not names:
+        return []
+    known, readers = pmu_codes("iommu"), partial(model.first_online, [range(len(model.online))])
+    events = {name: EventFile(f"event_group={group:#x},event={code:#05x}")
+              for name, (group, code) in known.events.items()}
+    return [SimulatedPmu(name, types[name], Context.UNCORE, _Unit(model, number), known.formats, events, readers,
                          counters=_COUNTERS)
-            for number, name in enumerate(iommu_names(model.shape))]
+            for number, name in enumerate(names)]
 
 
 class _Unit:
@@ -70,7 +58,8 @@ class _Unit:
             "pw_occupancy": times(missed, WALK_CYCLES),
         }  # fmt: skip
         self._model = model
-        self._parts = {group << 28 | code: counted.get(name, ()) for name, (group, code) in _EVENTS.items()}
+        self._parts = {group << 28 | code: counted.get(name, ())
+                       for name, (group, code) in pmu_codes("iommu").events.items()}
 
     def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         """Return the counter of an event; an enabled filter matches nothing here."""

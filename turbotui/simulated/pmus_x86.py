@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from turbotui.machine.host import PerfAttr
 from turbotui.simulated import basis as b
@@ -25,13 +26,6 @@ _MEBIBYTE_SCALE = "6.103515625e-5"
 Make = Callable[[SimulatedCpu], Value]
 
 
-def _first_cpus(model: Model, groups: tuple[tuple[int, ...], ...]) -> list[int]:
-    """Return the lowest online CPU of each group."""
-    online = model.online
-    found = (next((cpu for cpu in group if online[cpu]), None) for group in groups)
-    return [cpu for cpu in found if cpu is not None]
-
-
 def module_cpus(model: Model) -> tuple[tuple[int, ...], ...]:
     """Return the CPUs by module."""
     layout = model.layout
@@ -50,13 +44,11 @@ def _table(model: Model, name: str, number: int, rows: Mapping[str, tuple[int, M
             return errno.EINVAL
         return SimulatedCounter(make(model.layout.places[cpu]), absolute=attr.config in snapshots)
 
-    readers: dict[str, Callable[[], list[int]]] = {
-        "cstate_core": lambda: _first_cpus(model, model.layout.core_cpus),
-        "power_core": lambda: _first_cpus(model, model.layout.core_cpus),
-        "cstate_module": lambda: _first_cpus(model, module_cpus(model)),
-        "cstate_pkg": lambda: _first_cpus(model, model.layout.package_cpus),
-        "power": lambda: _first_cpus(model, model.layout.package_cpus),
-    }
+    layout = model.layout
+    groups = module_cpus(model) if name == "cstate_module" else {
+        "cstate_core": layout.core_cpus, "power_core": layout.core_cpus, "cstate_pkg": layout.package_cpus,
+        "power": layout.package_cpus,
+    }.get(name)
     return SimulatedPmu(
         name=name,
         type=number,
@@ -64,7 +56,7 @@ def _table(model: Model, name: str, number: int, rows: Mapping[str, tuple[int, M
         resolve=resolve,
         formats=_EVENT_64 if software or name.startswith("cstate") else _EVENT_8,
         events={event: file for event, (_, _, file) in rows.items()},
-        readers=readers.get(name),
+        readers=None if groups is None else partial(model.first_online, groups),
     )
 
 
@@ -224,7 +216,7 @@ def memory_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
             resolve=resolve,
             formats={"event": "config:0-7", "umask": "config:8-15"},
             events=files,
-            readers=lambda: _first_cpus(model, model.layout.package_cpus),
+            readers=partial(model.first_online, model.layout.package_cpus),
         )
         for name in memory_names(shape)
     ]

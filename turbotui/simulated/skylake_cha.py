@@ -27,13 +27,6 @@ _HIT_CYCLES: Final = 40.0
 RFO, CRD, DRD, PRD, WIL, RDCUR, ITOM = 0x200, 0x201, 0x202, 0x207, 0x20F, 0x21E, 0x248
 """Opcodes."""
 
-FORMAT: Final = {
-    "event": "config:0-7", "umask": "config:8-15", "edge": "config:18", "tid_en": "config:19", "inv": "config:23",
-    "thresh": "config:24-31", "filter_tid": "config1:0-8", "filter_state": "config1:17-26", "filter_rem": "config1:32",
-    "filter_loc": "config1:33", "filter_all_op": "config1:35", "filter_nm": "config1:36", "filter_not_nm": "config1:37",
-    "filter_opc0": "config1:41-50", "filter_opc1": "config1:51-60", "filter_nc": "config1:62",
-    "filter_isoc": "config1:63",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
