@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scripted import FakeHost, FakeSource, capabilities_of, column, counter, machine_of, place, sample, snapshot
 
 from turbotui.features.doctor.model import diagnose
+from turbotui.machine.host import HostKind
 from turbotui.machine.topology import Topology, topology_of
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.columns import CounterColumn
@@ -132,6 +133,37 @@ async def test_energy_that_stands_still_is_unknown_asked_for_on_and_shown_when_i
     assert frames[4].cell(watts, SYSTEM_ROW) == 104
 
 
+def test_a_recorded_machine_is_of_one_instant_until_a_counter_moves() -> None:
+    watched = Liveness(recorded=True).instant
+    assert watched is not None
+    assert watched.seconds({"irq": [5, None], "stat.user": [7, 7]}, SECOND) is None
+    assert watched.seconds({"irq": [None, 5], "stat.user": [7, 7]}, 3 * SECOND) == 2.0
+    assert watched.seconds({"irq": [5, 6], "stat.user": [7, 7]}, 4 * SECOND) is None  # a tree of a running machine
+    assert watched.seconds({"irq": [5, 6], "stat.user": [7, 7]}, 5 * SECOND) is None
+    assert Liveness().instant is None
+
+
+class RecordedHost(FakeHost):
+    kind = HostKind.RECORDED
+
+
+async def test_counters_of_one_instant_are_unknown_and_gauges_known() -> None:
+    host = RecordedHost()
+    source = FakeSource((energy("energy.gpu"), replace(energy("heat"), behavior=Behavior.GAUGE)), lambda _cpu, _name: 7)
+    machine = machine_of(host)
+    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"energy.gpu", "heat"}), 0.05)
+
+    def tick(_frame: Frame) -> None:
+        host.now += SECOND
+
+    frame = (await sample(sampler, 2, tick))[-1]
+    reason, detail = why(frame, shown("energy.gpu", Scope.PACKAGE), PACKAGES[0])
+    assert reason is Reason.RECORDED
+    assert "one instant" in detail
+    assert frame.newer.values["heat"][0] == 7
+    assert frame.why(column("heat", ("heat",), Scope.PACKAGE), PACKAGES[0]) is None
+
+
 async def test_graphics_may_use_nothing() -> None:
     host = FakeHost()
     source = FakeSource((energy("energy.gpu"), energy("energy.cores")), lambda _cpu, _name: 7)
@@ -217,6 +249,28 @@ def test_a_cpu_that_is_said_to_be_in_c0_all_the_time_and_idled_contradicts_its_c
     reason, detail = why(frame, shown("cstate.core.c6", Scope.CORE), cpu_row(0))
     assert reason is Reason.CONTRADICTED
     assert "but /proc/stat counted it idle for 40 %" in detail
+
+
+TSC = [TICKS] * 4
+
+
+@pytest.mark.parametrize(("signals", "silent", "evidence"), [
+    ({ticks("mperf"): [0, 0, 200_000, 0], ticks("aperf"): [0, 300_000, 0, 0]}, {"mperf": 1, "aperf": 2}, "grew by"),
+    ({ticks("mperf"): [0] * 4, ticks("aperf"): [0] * 4, ticks("cycles"): [0, 200_000, 200_000, 0]},
+     {"mperf": 1, "aperf": 2}, "cycles of cpu"),
+    ({ticks("mperf"): [0] * 4, seconds("stat.user"): [0, 100_000, 150_000, 0],
+      seconds("stat.system"): [0, 90_000, 0, 20_000]}, {"mperf": 1}, "/proc/stat counted cpu 1 busy for 19 %"),
+], ids=["each-other", "cycles", "proc-stat"])
+def test_clocks_of_a_cpu_that_ran_cannot_stand_at_0(
+    signals: Mapping[Signal, Sequence[Raw]], silent: Mapping[str, int], evidence: str
+) -> None:
+    frame = frame_of({**signals, ticks("tsc"): TSC})
+    for name, cpu in silent.items():
+        reason, detail = why(frame, shown(name, Scope.CPU), cpu_row(cpu))
+        assert reason is Reason.CONTRADICTED
+        assert evidence in detail
+        # a CPU that slept all the time has a true 0
+        assert [frame.cell(shown(name, Scope.CPU), cpu_row(idle)) for idle in (0, 3)] == [0, 0]
 
 
 # Contradictions that do not

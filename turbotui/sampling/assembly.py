@@ -52,6 +52,8 @@ class Assembler:
         self._wraps = wraps
         self._liveness = liveness
         self._must_move = tuple(name for name in MUST_MOVE if name in self._signals)
+        self._counters = tuple(
+            name for name in self._signals if capabilities.signals[name].behavior is Behavior.COUNTER)
         self._wrapping = tuple(name for name in self._signals if _counts_wraps(capabilities.signals[name]))
         sizes = {scope: len(topology.instances(scope)) for scope in Scope}
         self._column_sizes = {name: sizes[capabilities.signals[name].scope] for name in self._signals}
@@ -116,12 +118,17 @@ class Assembler:
             busy_ns=sum(end - start for start, end in spans),
             overruns=tick.overruns, late_total=tick.late_total,
             fresh={name: frozenset(positions) for name, positions in fresh.items()}, wraps=wraps, unsure=unsure,
-            failures=failures, behind=tick.behind, still=self._still(columns, stamps, fresh), interrupted=interrupted,
+            failures=failures, behind=tick.behind, still=self._still(columns, stamps, fresh, tick.started_ns),
+            interrupted=interrupted,
         )
 
     def _still(self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]],
-               fresh: Mapping[SignalId, set[int]]) -> dict[SignalId, Mapping[int, float]]:
-        """Positions of counters that stand still although their hardware always counts."""
+               fresh: Mapping[SignalId, set[int]], now_ns: int) -> dict[SignalId, Mapping[int, float]]:
+        """Positions of counters that stand still although their hardware always counts, or the machine does not."""
+        instant = self._liveness.instant
+        still = None if instant is None else instant.seconds({name: values[name] for name in self._counters}, now_ns)
+        if still is not None:
+            return {name: dict.fromkeys(range(self._column_sizes[name]), still) for name in self._counters}
         found: dict[SignalId, Mapping[int, float]] = {}
         for name in self._must_move:
             rows = [instance.row for instance in self._topology.instances(self._capabilities.signals[name].scope)]

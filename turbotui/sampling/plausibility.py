@@ -47,6 +47,11 @@ _C1: SignalId = "cstate.core.c1"
 _PACKAGE_STATES: tuple[SignalId, ...] = tuple(f"cstate.pkg.c{state}" for state in (2, 3, 6, 7, 8, 9, 10))
 _WORK: tuple[SignalId, ...] = ("mperf", "aperf", "cycles", "instructions", "stat.user", "stat.system")
 """Counters that grow on a CPU that runs something."""
+_CLOCKS: tuple[SignalId, ...] = ("aperf", "mperf")
+_OWN_WORK: tuple[SignalId, ...] = (*_CLOCKS, "cycles", "instructions")
+_BUSY_TIMES: tuple[SignalId, ...] = ("stat.user", "stat.system")
+_READING_TAKES = 100_000
+"""Cycles and instructions below which only the reading may have run, part of it before one counter is read."""
 
 _IDLE_SHARE = 0.1
 """Share of the interval for which a core must have been idle before C-states of 0 are a contradiction: cpuidle counts
@@ -60,7 +65,7 @@ _POLL = "POLL"  # cpuidle's name of the state in which a CPU only polls (drivers
 def unbelieved(interval: Interval, name: SignalId) -> Mapping[int, Unavailable]:
     """The positions at which a signal's increase is not believed, with reasons."""
     still = interval.newer.still.get(name)
-    found = {} if not still else {at: _stands(interval, name, seconds) for at, seconds in still.items()}
+    found = {} if not still else {at: _stands(interval, name, at, seconds) for at, seconds in still.items()}
     for snapshot in (interval.older, interval.newer):
         if snapshot is not None and snapshot.interrupted:
             found |= _read_too_slowly(interval, name, snapshot.interrupted)
@@ -91,8 +96,12 @@ def _read_too_slowly(interval: Interval, name: SignalId,
     return found
 
 
-def _stands(interval: Interval, name: SignalId, seconds: float) -> Unavailable:
-    origin = interval.capabilities.signals[name].origin
+def _stands(interval: Interval, name: SignalId, at: int, seconds: float) -> Unavailable:
+    signal = interval.capabilities.signals[name]
+    origin = signal.origin.format(cpu=reading_cpus(signal, interval.topology)[at])
+    if not interval.newer.still.keys() <= MUST_MOVE.keys():
+        return Unavailable(Reason.RECORDED, f"{origin} stands still, as does every counter that was read: the files of"
+                                            " this recorded machine are of one instant, in which nothing counts")
     return Unavailable(
         Reason.STANDS_STILL,
         f"{origin} has not moved for {seconds:.1f} s, and {MUST_MOVE[name]}: it does not count; it is read on, and"
@@ -128,6 +137,36 @@ def _work_in(interval: Interval, cpus: Sequence[int]) -> str:
                 value = grown[interval.topology.index(Scope.CPU, cpu)]
                 if value:
                     return f"{name} of cpu {cpu} grew by {value:,.10g}"
+    return ""
+
+
+def _clocks(interval: Interval) -> Unbelieved:
+    """APERF or MPERF of 0 although the CPU was in C0: both count there and nowhere else (Intel SDM vol. 3, 15.2)."""
+    read = [name for name in _CLOCKS if interval.was_read(name)]
+    columns = {name: interval.measured(name) for name in read}
+    if not any(0 in column for column in columns.values()):
+        return {}
+    found: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in read}
+    for position, cpu in enumerate(interval.topology.cpus):
+        silent = [name for name in read if columns[name][position] == 0]
+        evidence = _ran(interval, cpu, position) if silent else ""
+        for name in silent if evidence else ():
+            origin = interval.capabilities.signals[name].origin.format(cpu=cpu)
+            found[name][position] = Unavailable(Reason.CONTRADICTED, f"{origin} stood at 0, but {evidence}")
+    return found
+
+
+def _ran(interval: Interval, cpu: int, position: int) -> str:
+    """Evidence in words that a CPU ran more than the reading of its counters; "" without any."""
+    for name in _OWN_WORK:
+        if interval.was_read(name):
+            value = interval.measured_at(name, (position,))[0]
+            if value is not None and value > _READING_TAKES:
+                return f"{name} of cpu {cpu} grew by {value:,.10g}"
+    busy = [interval.measured_at(name, (position,))[0] or 0.0 for name in _BUSY_TIMES if interval.was_read(name)]
+    span = interval.spans_at(_BUSY_TIMES[0], (position,))[0] if busy and interval.was_read(_BUSY_TIMES[0]) else None
+    if span and sum(busy) >= _IDLE_SHARE * span:
+        return f"/proc/stat counted cpu {cpu} busy for {100 * sum(busy) / span:.0f} % of the interval"
     return ""
 
 
@@ -239,6 +278,7 @@ def _idle_times(interval: Interval) -> tuple[list[SignalId], str]:
 RULES: tuple[Rule, ...] = (
     Rule(_PACKAGE_C0, _package_c0),
     Rule((*_CORE_STATES, _C1, *_PACKAGE_STATES), _core_states),
+    Rule(_CLOCKS, _clocks),
 )
 """Every contradiction that makes a counter unknown."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from turbotui.errors import TurbotuiError
 from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import text_of
 from turbotui.machine.topology import Topology, read_topology
@@ -77,7 +78,7 @@ class Sampler:
         self._relinquished: Relinquished | None = None
         self._early = WakeUp()
         self._wraps = WrapCounter()
-        self._liveness = Liveness()
+        self._liveness = Liveness(recorded=machine.host.kind is HostKind.RECORDED)
         self._asleep = Suspensions(machine.host)
         self._capabilities = capabilities
         self._anew: frozenset[SignalId] = frozenset()

@@ -47,6 +47,17 @@ def test_its_topology_obeys_the_laws(path: Path) -> None:
 
 
 @gathered
+def test_no_counter_of_one_instant_has_an_increase(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stat", "-q", "-n", "1", "-i", "0.1", "--format", "json", "--machine", str(path)]) == 0
+    table = json.loads(capsys.readouterr().out.splitlines()[0])
+    counted = {one["id"] for one in table["columns"] if "Δ" in one["formula"]}
+    assert counted
+    for row in table["rows"]:
+        assert {name: value for name, value in row["values"].items() if name in counted and value is not None} == {}
+        assert counted & row["values"].keys() <= row["why"].keys()
+
+
+@gathered
 def test_doctor_finds_what_it_found_there(path: Path) -> None:
     """What could be read where the file was gathered can be read here, and what could not cannot."""
     machine, documents = read_gathered(str(path))
