@@ -9,10 +9,9 @@ from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import Where, bindings_for
+from turbotui.app.cell_cursor import CellCursorScreen
 from turbotui.app.frame_charts import FrameCharts
-from turbotui.app.graph import Explain, Graph
-from turbotui.app.one_cell import FrameCell, cell_in_words
-from turbotui.app.searching import SearchScreen, next_match
+from turbotui.app.searching import next_match
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
@@ -21,6 +20,7 @@ from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import said
 from turbotui.widgets.heat_map import HeatMap
 from turbotui.widgets.painter import TextSegment, nice_top
+from turbotui.widgets.panel import Target
 from turbotui.widgets.row_charts import LEAST
 
 _CHARTED = 64
@@ -29,7 +29,7 @@ _AROUND = (Scope.CORE, Scope.L3, Scope.NODE, Scope.DIE, Scope.PACKAGE)
 """The scopes that contain a CPU, by which searches find it."""
 
 
-class MapScreen(SearchScreen):
+class MapScreen(CellCursorScreen):
     """The screen with a map of all CPUs, and the CPU under the cursor on the status line."""
 
     where: ClassVar[Where] = Where.MAP
@@ -129,11 +129,10 @@ class MapScreen(SearchScreen):
         words += [f"{column.id} {said(column, frame.cell(column, row))}" for column in shown if column is not None]
         return " · ".join(words)
 
-    def copied(self) -> str:
-        """See `WatchScreen.copied`: the value behind the CPU's colour."""
-        frame, cpu = self.watch_state.frame, self._map.cpu
-        return "" if frame is None or cpu is None or self._column is None else cell_in_words(frame, self._column,
-                                                                                             cpu_row(cpu))
+    @property
+    def pointed(self) -> Target | None:
+        """See `CellCursorScreen.pointed`: the value behind the CPU's colour."""
+        return None if self._map.cpu is None or self._column is None else (self._column, cpu_row(self._map.cpu))
 
     def on_heat_map_moved(self) -> None:
         """Read out the CPU under the cursor."""
@@ -204,11 +203,6 @@ class MapScreen(SearchScreen):
         cpu = self._map.cpu
         return lambda: None if cpu is None else self._map.select(cpu)
 
-    def action_explain(self) -> None:
-        """Explain the value under the cursor."""
-        if self._map.cpu is not None and self._column is not None:
-            self.app.push_screen(Explain(FrameCell(self.watch_state, self._column, cpu_row(self._map.cpu))))
-
     def action_point(self) -> None:
         """Show the tasks that run on the CPU under the cursor."""
         if self._map.cpu is not None:
@@ -225,8 +219,3 @@ class MapScreen(SearchScreen):
         """Return the task that ran on the highlighted CPUs."""
         pointing = self.watch_state.pointing
         return [*super().flags(), *([f"◆ {pointing.who} ran there: Esc returns"] if pointing.cpus else [])]
-
-    def action_graph(self) -> None:
-        """Graph the value under the cursor."""
-        if self._map.cpu is not None and self._column is not None:
-            self.app.push_screen(Graph(FrameCell(self.watch_state, self._column, cpu_row(self._map.cpu))))

@@ -9,7 +9,8 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.searching import SearchScreen, next_match
+from turbotui.app.cell_cursor import CellCursorScreen
+from turbotui.app.searching import next_match
 from turbotui.app.watch import Watch
 from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
@@ -38,7 +39,7 @@ _COPIED = 1_000
 """Characters of a copied verdict, which is not cut."""
 
 
-class OverviewScreen(SearchScreen):
+class OverviewScreen(CellCursorScreen):
     """The screen with verdict, charts of the whole machine, every CPU, and the busiest tasks."""
 
     where: ClassVar[Where] = Where.OVERVIEW
@@ -173,12 +174,9 @@ class OverviewScreen(SearchScreen):
 
     def copied(self) -> str:
         """See `WatchScreen.copied`: the verdict without a cursor."""
-        from turbotui.app.one_cell import cell_in_words  # noqa: PLC0415 - the first screen loads what it draws
-
-        frame = self.watch_state.frame
-        if frame is None:
-            return ""
-        return self._verdict().fitted(_COPIED) if self._cursor is None else cell_in_words(frame, *self._cursor)
+        if self._cursor is not None or self.watch_state.frame is None:
+            return super().copied()
+        return self._verdict().fitted(_COPIED)
 
     def _places(self) -> list[CellPlace]:
         """Return the positions of all drawn cells, including the map's marks."""
@@ -266,24 +264,6 @@ class OverviewScreen(SearchScreen):
         """Remove the cursor."""
         self._select(None)
 
-    def action_explain(self) -> None:
-        """Explain the number under the cursor."""
-        from turbotui.app.graph import Explain  # noqa: PLC0415 - the first screen loads what it draws
-        from turbotui.app.one_cell import FrameCell  # noqa: PLC0415 - as above
-
-        target = self._pointed()
-        if target is not None:
-            self.app.push_screen(Explain(FrameCell(self.watch_state, *target)))
-
-    def action_graph(self) -> None:
-        """Graph the number under the cursor."""
-        from turbotui.app.graph import Graph  # noqa: PLC0415 - as above
-        from turbotui.app.one_cell import FrameCell  # noqa: PLC0415 - as above
-
-        target = self._pointed()
-        if target is not None:
-            self.app.push_screen(Graph(FrameCell(self.watch_state, *target)))
-
     def open_chosen(self) -> bool:
         """Open the CPU under the cursor in the table, or the screen of a chart."""
         if self._cursor is not None:
@@ -306,8 +286,9 @@ class OverviewScreen(SearchScreen):
         if isinstance(self.app, TurbotuiApp):
             self.app.show_row(screen, row)
 
-    def _pointed(self) -> Target | None:
-        """Return the cell to act on; without a cursor, move it to the first CPU."""
+    @property
+    def pointed(self) -> Target | None:
+        """See `CellCursorScreen.pointed`; without a cursor, move it to the first CPU."""
         if self._cursor is None:
             self._go(0, 0)
         return self._cursor

@@ -9,10 +9,9 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
+from turbotui.app.cell_cursor import CellCursorScreen
 from turbotui.app.frame_charts import FrameCharts
-from turbotui.app.graph import Explain, Graph
-from turbotui.app.one_cell import FrameCell, cell_in_words
-from turbotui.app.searching import SearchScreen, next_match
+from turbotui.app.searching import next_match
 from turbotui.app.watch import Watch
 from turbotui.diagnosis import limits
 from turbotui.diagnosis.limit_history import LimitHistory, LimitVerdict
@@ -30,7 +29,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole, said
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.panel import Panel, inner_width, plan
+from turbotui.widgets.panel import Panel, Target, inner_width, plan
 from turbotui.widgets.panel_grid import PanelGrid
 from turbotui.widgets.row_charts import LEAST
 from turbotui.widgets.segment_lines import SegmentLines
@@ -42,7 +41,7 @@ _FLATTEST, _TALLEST = 4, 20
 _ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNKNOWN: StyleRole.TITLE}
 
 
-class PowerScreen(SearchScreen):
+class PowerScreen(CellCursorScreen):
     """The screen that shows what holds each package back, how sure that is, and where the power goes."""
 
     where: ClassVar[Where] = Where.POWER
@@ -182,10 +181,10 @@ class PowerScreen(SearchScreen):
         words = column.help if why is None else why.sentence()
         return f"{column.id}  {row_name(frame.topology, row)}  {said(column, value)}  {words}"
 
-    def copied(self) -> str:
-        """See `WatchScreen.copied`."""
-        frame, target = self.watch_state.frame, self._grid.target
-        return "" if frame is None or target is None else cell_in_words(frame, *target)
+    @property
+    def pointed(self) -> Target | None:
+        """See `CellCursorScreen.pointed`."""
+        return self._grid.target
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """See `SearchScreen.find`: a number by its name, its package, or the words on its line."""
@@ -223,21 +222,6 @@ class PowerScreen(SearchScreen):
         """Say why a key changed nothing."""
         if not moved:
             self.notice(f"This is the {'last' if by > 0 else 'first'} package")
-
-    def action_explain(self) -> None:
-        """Explain the number under the cursor."""
-        if self._grid.target is not None:
-            self.app.push_screen(Explain(FrameCell(self.watch_state, *self._grid.target)))
-
-    def action_graph(self) -> None:
-        """Graph the number under the cursor."""
-        target = self._grid.target
-        if target is None:
-            return
-        if target[0].decimals < 0:
-            self.notice(f"{target[0].id} is words, not numbers: there is nothing to draw")
-            return
-        self.app.push_screen(Graph(FrameCell(self.watch_state, *target)))
 
     def on_panel_grid_moved(self) -> None:
         """Read out where the cursor is now."""
