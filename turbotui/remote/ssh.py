@@ -9,11 +9,11 @@ import select
 import shlex
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Final
 
 from turbotui.errors import UsageError
-from turbotui.remote.links import PIECE, LinkError, Outbox
+from turbotui.remote.links import PIECE, Connector, LinkError, Outbox, SocketConnector
 from turbotui.untrusted import decoded, one_line, original
 
 _OPTIONS: Final = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5",
@@ -141,6 +141,22 @@ class SshConnector:
             LinkError: ssh cannot be started.
         """
         return SshLink(self.words, self._host)
+
+
+def connector_to(socket: str | None, host: str | None, remote: str | None,
+                 handed_on: Mapping[str, str | None]) -> Connector:
+    """Make the way to the collector that a command line names.
+
+    Args:
+        socket: of a collector that runs; None for one that ssh starts.
+        host: where ssh starts it.
+        remote: the program there; None for its own name.
+        handed_on: options for the collector there, with None for those that were not given.
+    """
+    if socket:
+        return SocketConnector(socket)
+    options = [word for name, value in handed_on.items() if value is not None for word in (name, value)]
+    return SshConnector(host or "", options, remote=remote or "turbotui")
 
 
 def failure_of(host: str, status: int | None, said: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 from turbotui.errors import TurbotuiError
-from turbotui.machine.own_files import create_file, new_file
+from turbotui.machine.own_files import new_file
 
 
 def write_new(path: str, text: str) -> None:
@@ -17,12 +17,8 @@ def write_new(path: str, text: str) -> None:
     Raises:
         TurbotuiError: it exists, or cannot be written.
     """
-    try:
-        create_file(path, text)
-    except FileExistsError as error:
-        raise TurbotuiError(f"{path} exists already, and is not written over: give another name") from error
-    except OSError as error:
-        raise TurbotuiError(f"{path} cannot be written: {error.strerror}; choose another folder") from error
+    with writing_new(path) as file:
+        file.write(text.encode())
 
 
 @contextlib.contextmanager

@@ -496,4 +496,3 @@ def test_streaming_stores_are_the_roof_of_none_but_those() -> None:
     roofs = RoofSet("made", Origin.MEASURED, "one", (0,), 1e9, (), (
         Bandwidth("DRAM", Mix.LOADS, "AVX", 10e9), Bandwidth("DRAM", Mix.STREAMING, "AVX", 20e9)))
     assert [one.rate for one in roofs.best_bandwidths()] == [10e9]
-    assert [one.rate for one in roofs.best_bandwidths(Mix.STREAMING)] == [20e9]

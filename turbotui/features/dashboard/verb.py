@@ -265,13 +265,9 @@ def _way(arguments: argparse.Namespace) -> Connector | None:
     given = [name for name, value in ((own | handed_on) if arguments.host is None else own).items() if value]
     if given:
         raise UsageError(f"{given[0]} is not for {option}: give it to the collector (turbotui collect)")
-    from turbotui.remote.links import SocketConnector  # noqa: PLC0415 - --help stays fast
-    from turbotui.remote.ssh import SshConnector  # noqa: PLC0415 - as above
+    from turbotui.remote.ssh import connector_to  # noqa: PLC0415 - --help stays fast
 
-    if arguments.host is None:
-        return SocketConnector(arguments.connect)
-    options = [word for name, value in handed_on.items() if value is not None for word in (name, value)]
-    return SshConnector(arguments.host, options, remote=arguments.remote or "turbotui")
+    return connector_to(arguments.connect, arguments.host, arguments.remote, handed_on)
 
 
 def _open_recorder(path: str, machine: Machine) -> FrameRecorder:

@@ -12,6 +12,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.live import RooflinePoint
+from turbotui.features.roofline.point_table import NO_BYTES
 from turbotui.features.roofline.roofs import BINDING
 from turbotui.features.roofline.verdicts import LevelRoofs, flat_roof
 from turbotui.quantities.scope import Scope
@@ -22,11 +23,9 @@ LETTERS: Final = {"L1": "1", "L2": "2", "L3": "3", "DRAM": "M"}
 """The letter of each level in a picture."""
 _NO_EVENTS: Final = Unavailable(Reason.NOT_READ, "no event of this level was counted for all of these cores",
                                 "run turbotui roofline --levels, which counts those that there are")
-_NO_WIDTH: Final = Unavailable(Reason.NOT_READ, "the bytes that cores load and store are not known here",
-                               "give the width of an access: --width BYTES")
 _SHARED: Final = Unavailable(Reason.NOT_READ, "the memory's controllers count all cores of a package together")
-_NO_TRAFFIC: Final = Unavailable(Reason.NOT_READ, "the traffic of the memory is not counted here")
-_NO_ROOF: Final = Unavailable(Reason.UNKNOWN_MODEL, "no roof of this level is known: turbotui roofs measures it")
+NO_TRAFFIC: Final = Unavailable(Reason.NOT_READ, "the traffic of the memory is not counted here")
+NO_LEVEL_ROOF: Final = Unavailable(Reason.UNKNOWN_MODEL, "no roof of this level is known: turbotui roofs measures it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +118,13 @@ def _points(point: RooflinePoint, rates: dict[str, float], used: float | None) -
         share = None if gbytes is None or not roof else gbytes / roof
         if level == "DRAM" and gbytes is not None:
             share = used
-        why = None if share is not None else _NO_ROOF if gbytes is not None else _reason(level, point)
+        why = None if share is not None else NO_LEVEL_ROOF if gbytes is not None else _reason(level, point)
         yield LevelPoint(point, level, gbytes, roof, share, why=why)
 
 
 def _reason(level: str, point: RooflinePoint) -> Unavailable:
     if level == "L1":
-        return _NO_WIDTH
+        return NO_BYTES
     if level == "DRAM":
-        return _SHARED if point.row.scope.rank < Scope.PACKAGE.rank else _NO_TRAFFIC
+        return _SHARED if point.row.scope.rank < Scope.PACKAGE.rank else NO_TRAFFIC
     return _NO_EVENTS

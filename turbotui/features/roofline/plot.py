@@ -11,7 +11,6 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.roofline.roofs import Bandwidth, Peak, RoofSet, ridge
-from turbotui.machine.code.shapes import Mix
 from turbotui.quantities.precision import Precision
 
 _MARGIN: Final = 2.0  # factor of free space beyond the outermost ridge, peak or point
@@ -158,23 +157,18 @@ def chosen_peaks(roofs: RoofSet, precision: Precision | None = None) -> tuple[Pe
     return tuple(sorted(best.values(), key=lambda peak: -peak.flops))
 
 
-def build_plot(roofs: RoofSet, points: Iterable[PlotMark] = (), mix: Mix | None = None,
-               precision: Precision | None = None) -> Plot:
+def build_plot(roofs: RoofSet, points: Iterable[PlotMark] = (), precision: Precision | None = None) -> Plot:
     """Lay out roofs and points, with axes that contain every ridge, peak and point.
 
     Args:
         roofs: at least one flat and one slanted roof.
         points: points of applications; those without flops or bytes are left out.
-        mix: the mix of the slanted roofs to draw; None for the steepest of each level.
         precision: the precision of the flat roofs; None for double, else single.
 
     Raises:
         UsageError: there is no flat or no slanted roof.
     """
-    peaks = chosen_peaks(roofs, precision)
-    slants = roofs.best_bandwidths(mix)
-    if not peaks or not slants:
-        raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to draw")
+    peaks, slants = _drawn(roofs, precision)
     shown = tuple(point for point in points if point.intensity > 0 and point.gflops > 0)
     meetings = [ridge(peak.flops, slant.rate) for peak in (peaks[0], peaks[-1]) for slant in slants]
     x_low = min([*meetings, *(point.intensity for point in shown)]) / _MARGIN
@@ -192,10 +186,15 @@ def plot_within(roofs: RoofSet, x: LogAxis, y: LogAxis, precision: Precision | N
     Raises:
         UsageError: there is no flat or no slanted roof.
     """
+    peaks, slants = _drawn(roofs, precision)
+    return _laid_out(roofs, peaks, slants, (x, y), ())
+
+
+def _drawn(roofs: RoofSet, precision: Precision | None) -> tuple[tuple[Peak, ...], tuple[Bandwidth, ...]]:
     peaks, slants = chosen_peaks(roofs, precision), roofs.best_bandwidths()
     if not peaks or not slants:
         raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to draw")
-    return _laid_out(roofs, peaks, slants, (x, y), ())
+    return peaks, slants
 
 
 def _laid_out(roofs: RoofSet, peaks: Sequence[Peak], slants: Sequence[Bandwidth],

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from turbotui.features.roofline.function_points import FunctionPoint
-from turbotui.features.roofline.level_points import LevelPoint, level_verdict
+from turbotui.features.roofline.level_points import NO_LEVEL_ROOF, NO_TRAFFIC, LevelPoint, level_verdict
 from turbotui.features.roofline.point_table import NO_BYTES, NO_WIDTHS, judge_point, point_table
 from turbotui.features.roofline.result import JudgedPoint, JudgedRegion, PhaseOfRow, Result
 from turbotui.features.roofline.roof_tables import TABLES as ROOF_TABLES
@@ -25,9 +25,7 @@ _NOT_BELOW: Final = Unavailable(Reason.OUT_OF_RANGE, _ABOVE)
 _TOO_MUCH: Final = 1.05  # share of a level's roof
 _ABOVE_LEVEL: Final = "more than the level can give: its roof is too low or its events count more than moves"
 _NO_LINES: Final = Unavailable(Reason.OUT_OF_RANGE, "no bytes of this level passed, so they have no intensity")
-_NO_LEVEL_ROOF: Final = Unavailable(Reason.UNKNOWN_MODEL, "no roof of this level is known: turbotui roofs measures it")
 _NOT_SAID: Final = Unavailable(Reason.NOT_READ, "how much of the machine worked for it is not known")
-_NO_CONTROLLERS: Final = Unavailable(Reason.NOT_READ, "the traffic of the memory is not counted here")
 _CHANGE: Final = Unavailable(Reason.NOT_READ, "a change from one behaviour to the next belongs to none")
 _NO_TIME: Final = Unavailable(Reason.NOT_READ, "nothing was counted")
 _VERDICT: Final = frozenset({"bound", "by", "attainable", "of roof", "below"})
@@ -192,7 +190,7 @@ def _judge_working(column: Column[JudgedPoint], row: JudgedPoint, value: Value) 
         return Cell(value)
     if column.id == "judged by them":
         return Cell(None, row.why)
-    return Cell(None, _NOT_SAID if row.point.working is None else _NO_CONTROLLERS)
+    return Cell(None, _NOT_SAID if row.point.working is None else NO_TRAFFIC)
 
 
 def _judge_stretch(column: Column[PhaseOfRow], row: PhaseOfRow, value: Value) -> Cell:
@@ -205,7 +203,7 @@ def _judge_stretch(column: Column[PhaseOfRow], row: PhaseOfRow, value: Value) ->
 
 def _judge_level(column: Column[LevelPoint], row: LevelPoint, value: Value) -> Cell:
     if value is None:
-        return Cell(None, _NO_LEVEL_ROOF if column.id == "roof" else row.why or _NO_LINES)
+        return Cell(None, NO_LEVEL_ROOF if column.id == "roof" else row.why or _NO_LINES)
     made = column.id in {"AI", "GB/s", "used", "GFLOP/s"}
     return Cell(value, estimated=made and row.point.estimated,
                 disputed=(_ABOVE_LEVEL,) if column.id == "used" and (row.share or 0.0) > _TOO_MUCH else ())

@@ -187,14 +187,14 @@ class RoofSet:
                 return max(found, key=lambda peak: (peak.flops, peak.bits))
         return None
 
-    def best_bandwidths(self, mix: Mix | None = None) -> tuple[Bandwidth, ...]:
-        """Return the steepest roof of each level, of all mixes or one, from the core outwards.
+    def best_bandwidths(self) -> tuple[Bandwidth, ...]:
+        """Return the steepest roof of each level from the core outwards.
 
-        Streaming stores count only if requested, because loads, and stores through caches, reach less.
+        Streaming stores do not count, because loads, and stores through caches, reach less.
         """
         best: dict[str, Bandwidth] = {}
         for bandwidth in self.bandwidths:
-            if bandwidth.mix is not mix and (mix is not None or bandwidth.mix is Mix.STREAMING):
+            if bandwidth.mix is Mix.STREAMING:
                 continue
             held = best.get(bandwidth.level)
             if held is None or bandwidth.rate > held.rate:
@@ -311,7 +311,7 @@ class RoofVerdict:
 
 
 def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = None, *,
-            mix: Mix | None = None, used: float | None = None) -> RoofVerdict:
+            used: float | None = None) -> RoofVerdict:
     """Find the roof that bounds a point.
 
     The lowest roof at or above the point is its ceiling: a point between the DRAM and the L3 roof gets more than DRAM
@@ -323,14 +323,13 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
         intensity: flop/byte.
         flops: flop/s.
         peak: the flat roof to compare with; None for the highest.
-        mix: the slanted roofs to compare with; None for the steepest of each level.
         used: the share of the memory's bandwidth that its controllers counted; None if nothing counts it.
 
     Raises:
         UsageError: there is no flat or no slanted roof to compare with.
     """
     chosen = roofs.top_peak() if peak is None else peak
-    slants = roofs.best_bandwidths(mix)
+    slants = roofs.best_bandwidths()
     if chosen is None or not slants:
         raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to compare a point with")
     plain = [(roof(chosen.flops, one.rate, intensity), one) for one in slants]
@@ -364,7 +363,8 @@ def _height(pair: tuple[float, Bandwidth]) -> float:
     return pair[0]
 
 
-def ridges(roofs: RoofSet, peaks: Sequence[Peak] | None = None) -> tuple[tuple[Peak, Bandwidth, float], ...]:
-    """Return the ridges of flat roofs (the top double peak by default) with each level's steepest roof."""
-    chosen = peaks if peaks is not None else [peak] if (peak := roofs.top_peak()) is not None else []
-    return tuple((peak, slant, ridge(peak.flops, slant.rate)) for peak in chosen for slant in roofs.best_bandwidths())
+def ridges(roofs: RoofSet) -> tuple[tuple[Peak, Bandwidth, float], ...]:
+    """Return the ridges of the top double peak with each level's steepest roof."""
+    peak = roofs.top_peak()
+    return () if peak is None else tuple((peak, slant, ridge(peak.flops, slant.rate))
+                                         for slant in roofs.best_bandwidths())

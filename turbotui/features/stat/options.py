@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -335,41 +335,40 @@ def _celsius(text: str) -> int | None:
         raise StatError(f"--{error}", 1) from None
 
 
+def _sets(field: str, read: Callable[[str], Any] = str) -> Callable[[StatOptions, str], StatOptions]:
+    """Return the change of a field to the option's argument as `read` understands it."""
+    return lambda options, text: replace(options, **{field: read(text)})
+
+
+def _switches(**values: Any) -> Callable[[StatOptions, str], StatOptions]:
+    """Return the change of an option without an argument."""
+    return lambda options, _text: replace(options, **values)
+
+
 _CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = MappingProxyType({
     "add": lambda options, text: replace(options, added=(*options.added, text)),
     "cpu": _restrict,
     "debug": lambda options, _text: replace(options, debug=options.debug + 1),
-    "Dump": lambda options, _text: replace(options, task=StatTask.DUMP, no_perf=True),
-    "enable": _choice("enable"),
-    "hide": _choice("hide"),
-    "show": _choice("show"),
-    "header_iterations": lambda options, text: replace(options, header_every=_count(text, "header iteration")),
-    "help": lambda options, _text: replace(options, task=StatTask.HELP),
-    "interval": lambda options, text: replace(options, interval=_interval(text)),
-    "Joules": lambda options, _text: replace(options, joules=True),
-    "list": lambda options, _text: replace(options, task=StatTask.LIST, quiet=True),
-    "no-msr": lambda options, _text: replace(options, no_msr=True),
-    "no-perf": lambda options, _text: replace(options, no_perf=True),
-    "num_iterations": lambda options, text: replace(options, intervals=_count(text, "iteration")),
-    "out": lambda options, text: replace(options, out=_file(text)),
-    "quiet": lambda options, _text: replace(options, quiet=True),
-    "Summary": lambda options, _text: replace(options, summary_only=True),
-    "TCC": lambda options, text: replace(options, tcc=_celsius(text)),
-    "version": lambda options, _text: replace(options, task=StatTask.VERSION),
-    "replay": lambda options, text: replace(options, replay=text),
-    "from": lambda options, text: replace(options, start=text),
-    "to": lambda options, text: replace(options, end=text),
-    "every": lambda options, text: replace(options, every=_every(text)),
-    "connect": lambda options, text: replace(options, connect=text),
-    "host": lambda options, text: replace(options, host=text),
-    "remote": lambda options, text: replace(options, remote=text),
-    "drop-privileges": lambda options, _text: replace(options, drop_privileges=True),
-    "events": lambda options, text: replace(options, events=text),
-    "event-tables": lambda options, text: replace(options, event_tables=text),
-    "extremes": lambda options, _text: replace(options, extremes=True),
+    "Dump": _switches(task=StatTask.DUMP, no_perf=True),
+    "header_iterations": _sets("header_every", lambda text: _count(text, "header iteration")),
+    "help": _switches(task=StatTask.HELP),
+    "interval": _sets("interval", _interval),
+    "Joules": _switches(joules=True),
+    "list": _switches(task=StatTask.LIST, quiet=True),
+    "num_iterations": _sets("intervals", lambda text: _count(text, "iteration")),
+    "out": _sets("out", _file),
+    "Summary": _switches(summary_only=True),
+    "TCC": _sets("tcc", _celsius),
+    "version": _switches(task=StatTask.VERSION),
+    "from": _sets("start"),
+    "to": _sets("end"),
+    "every": _sets("every", _every),
     "format": _format,
-    "machine": lambda options, text: replace(options, machine=text),
-    "sysroot": lambda options, text: replace(options, sysroot=text),
-    "force": lambda options, _text: options,
+    "force": _switches(),
+    **{name: _choice(name) for name in ("enable", "hide", "show")},
+    **{name: _sets(name.replace("-", "_"))
+       for name in ("replay", "connect", "host", "remote", "events", "event-tables", "machine", "sysroot")},
+    **{name: _switches(**{name.replace("-", "_"): True})
+       for name in ("no-msr", "no-perf", "quiet", "drop-privileges", "extremes")},
 })
 """The change that each option makes, by its long name."""

@@ -14,9 +14,9 @@ from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.signals import Behavior, SignalId
-from turbotui.remote.links import Connector, SocketConnector
+from turbotui.remote.links import Connector
 from turbotui.remote.session import RemoteSession
-from turbotui.remote.ssh import SshConnector
+from turbotui.remote.ssh import connector_to
 from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import signals_of
@@ -29,16 +29,12 @@ _MOST_WITHOUT: Final = 3
 
 def connector_of(options: StatOptions) -> Connector:
     """Return the way to the collector that the command line names."""
-    if options.connect:
-        return SocketConnector(options.connect)
-    handed_on = {
+    return connector_to(options.connect, options.host, options.remote, {
         "--machine": options.machine, "--interval": f"{options.interval:g}",
         "--cpu": None if options.cpus is None else format_cpulist(options.cpus),
         "--TCC": None if options.tcc is None else str(options.tcc),
         "--sysroot": None if options.sysroot == "/" else options.sysroot,
-    }
-    words = [word for name, value in handed_on.items() if value is not None for word in (name, value)]
-    return SshConnector(options.host, words, remote=options.remote or "turbotui")
+    })
 
 
 def watch_remote(options: StatOptions, streams: Streams) -> int:

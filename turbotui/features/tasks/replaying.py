@@ -99,9 +99,8 @@ class ReplayedTasks:
             yield f"{report.missed} threads ended between two looks at /proc, or may not be followed: not counted"
         if report.sampling:
             yield report.sampling
-        if report.numerics.why is not None:
-            yield (f"no {'bytes' if report.numerics.has_flops else 'FLOPs and bytes'}: "
-                   f"{report.numerics.why.sentence()}")
+        if report.numerics_note():
+            yield report.numerics_note()
         if self.no_energy is not None:
             yield f"no energy: {self.no_energy.sentence()}"
         else:

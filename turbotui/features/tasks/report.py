@@ -66,6 +66,12 @@ class Report:
         known = [name for name in self.names if not any(name in row.estimated for row in self.rows)]
         return {name: sum(row.counts[name] for row in self.rows) for name in known}
 
+    def numerics_note(self) -> str:
+        """Why FLOPs or bytes are unknown; "" if they are known."""
+        why = self.numerics.why
+        return "" if why is None else (
+            f"no {'bytes' if self.numerics.has_flops else 'FLOPs and bytes'}: {why.sentence()}")
+
     def sums_sentence(self) -> str:
         """Sums over all rows and counts beside them, without the events of FLOPs and bytes."""
         apart = "; ".join(f"{what} {self._listed(counts)}" for what, counts in self.apart.items()

@@ -217,9 +217,8 @@ def _what_is_not_counted(table: TaskInterval) -> Iterator[str]:
     report, aggregate = table.report, table.aggregate
     if not {"instructions", "cycles"} & set(aggregate.names):
         yield "instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen"
-    if report.numerics.why is not None:
-        yield (f"no {'bytes' if report.numerics.has_flops else 'FLOPs and bytes'}: "
-               f"{report.numerics.why.sentence()}")
+    if report.numerics_note():
+        yield report.numerics_note()
     if table.no_energy is not None:
         yield f"no energy: {table.no_energy.sentence()}"
 

@@ -29,8 +29,10 @@ from turbotui.features.topdown.counter_parts import (
     NamedEvents,
     OpenPart,
     PartCount,
+    close_parts,
     encoded_events,
     open_parts,
+    read_parts,
 )
 from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
@@ -43,10 +45,9 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
 from turbotui.machine.perf_abi import ENABLE, control
 from turbotui.machine.perf_errors import circumstances, explain_perf
-from turbotui.machine.perf_groups import close_all
 from turbotui.machine.region_pipes import GivenPipe, MarkPipe, RegionProcesses, running_threads
 from turbotui.machine.regions import SHARED_BY_TIME, RegionTimes, by_rows, region_notes
-from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.region_marks import VARIABLE
 
 _REFUSED: Final = (errno.EACCES, errno.EPERM)
@@ -117,19 +118,12 @@ class FamilyCounters:
 
     def read(self) -> Counts:
         """Return the counts since the last reading."""
-        found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
-        for key, parts in self._open.items():
-            try:
-                found[key] = parts if isinstance(parts, Unavailable) else tuple(part.read(self._host) for part in parts)
-            except HostError as error:
-                found[key] = Unavailable(Reason.FAILED, f"counters of the command: {error}")
-        return found
+        return {key: read_parts(self._host, parts, "the command") for key, parts in self._open.items()}
 
     def close(self) -> None:
         """Close every counter."""
         for parts in self._open.values():
-            for part in () if isinstance(parts, Unavailable) else parts:
-                close_all(self._host, part.descriptors)
+            close_parts(self._host, parts)
         self._open = {}
 
 
@@ -141,12 +135,9 @@ def added(one: Counts, other: Counts, share: float = 1.0) -> Counts:
         if isinstance(parts, Unavailable):
             found.setdefault(key, parts)
             continue
-        mine = tuple(PartCount({name: value * share for name, value in part.values.items()}, part.enabled * share,
-                               part.running * share) for part in parts)
+        mine = tuple(part.times(share) for part in parts)
         found[key] = mine if known is None or isinstance(known, Unavailable) else tuple(
-            PartCount({name: value + new.values.get(name, 0.0) for name, value in old.values.items()},
-                      old.enabled + new.enabled, old.running + new.running)
-            for old, new in zip(known, mine, strict=True))
+            old.plus(new) for old, new in zip(known, mine, strict=True))
     return found
 
 

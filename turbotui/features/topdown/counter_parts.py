@@ -11,9 +11,9 @@ from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.leaders import leader_first
 from turbotui.features.topdown.engine import EventGroup
-from turbotui.machine.host import Host
+from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_groups import open_in_parts
+from turbotui.machine.perf_groups import close_all, open_in_parts
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.event_bundles import bundles_of, counting
@@ -45,6 +45,16 @@ class PartCount:
     values: Mapping[str, float]
     enabled: float
     running: float
+
+    def plus(self, other: PartCount) -> PartCount:
+        """Add the counts of another interval of the same counters."""
+        return PartCount({name: value + other.values.get(name, 0.0) for name, value in self.values.items()},
+                         self.enabled + other.enabled, self.running + other.running)
+
+    def times(self, share: float) -> PartCount:
+        """Return a share of the counts."""
+        return PartCount({name: value * share for name, value in self.values.items()}, self.enabled * share,
+                         self.running * share)
 
 
 Counts: TypeAlias = Mapping[GroupKey, "tuple[PartCount, ...] | Unavailable"]
@@ -135,3 +145,17 @@ def open_parts(host: Host, events: NamedEvents, tid: int, first: int, flags: int
     names = iter([name for name, _event in events])
     return [(FamilyPart if family else ThreadPart)([next(names) for _ in opened], opened)
             for opened in open_in_parts(host, asked, tid, first)]
+
+
+def read_parts(host: Host, parts: Sequence[OpenPart] | Unavailable, whose: str) -> tuple[PartCount, ...] | Unavailable:
+    """Return what the parts of a group counted since the last time, or why they have no counts."""
+    try:
+        return parts if isinstance(parts, Unavailable) else tuple(part.read(host) for part in parts)
+    except HostError as error:
+        return Unavailable(Reason.FAILED, f"counters of {whose}: {error}")
+
+
+def close_parts(host: Host, parts: Sequence[OpenPart] | Unavailable) -> None:
+    """Close the counters of a group."""
+    for part in () if isinstance(parts, Unavailable) else parts:
+        close_all(host, part.descriptors)

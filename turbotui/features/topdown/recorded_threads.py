@@ -72,9 +72,7 @@ def _joined(first: Counts, later: Counts) -> Counts:
         elif [part.values.keys() for part in one] != [part.values.keys() for part in two]:
             found[key] = _stood(two, _ran(first))
         else:
-            found[key] = tuple(PartCount({name: value + new.values[name] for name, value in old.values.items()},
-                                         old.enabled + new.enabled, old.running + new.running)
-                               for old, new in zip(one, two, strict=True))
+            found[key] = tuple(old.plus(new) for old, new in zip(one, two, strict=True))
     return found
 
 

@@ -20,19 +20,18 @@ from turbotui.features.topdown.counter_parts import (
     EXCLUDE_HV,
     EXCLUDE_KERNEL,
     Counts,
-    GroupKey,
     NamedEvents,
     OpenPart,
-    PartCount,
+    close_parts,
     encoded_events,
     open_parts,
+    read_parts,
 )
 from turbotui.features.topdown.engine import EventGroup, TopdownCounters
 from turbotui.features.topdown.thread_search import BusyThreads, CountedThread, ProcessThreads
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances, explain_perf
-from turbotui.machine.perf_groups import close_all
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _REFUSED: Final = (errno.EACCES, errno.EPERM)
@@ -125,13 +124,13 @@ class ThreadCounters:
             wanted = every if self.only is None or thread.tid == self.only else first
             mine = self._open.pop(thread, {})  # kept under its newest name
             for key in [key for key in mine if key not in wanted]:
-                self._close_group(mine.pop(key))
+                close_parts(self._host, mine.pop(key))
             try:
                 for key in [key for key in wanted if key not in mine]:
                     mine[key] = self._opened(thread, wanted[key], on_exec=on_exec)
             except HostError as error:
                 for parts in mine.values():
-                    self._close_group(parts)
+                    close_parts(self._host, parts)
                 if error.errno != errno.ESRCH:  # the thread has ended meanwhile
                     why = self._why(error, thread)
                     self.refused[why] = self.refused.get(why, 0) + 1
@@ -153,25 +152,12 @@ class ThreadCounters:
             self._close(thread)
 
     def _read(self, thread: CountedThread) -> ThreadCounts:
-        found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
-        for (pmu, parent, _names), parts in self._open[thread].items():
-            key = pmu, parent
-            if isinstance(parts, Unavailable):
-                found[key] = parts
-                continue
-            try:
-                found[key] = tuple(part.read(self._host) for part in parts)
-            except HostError as error:
-                found[key] = Unavailable(Reason.FAILED, f"counters of {thread.name}: {error}")
-        return ThreadCounts(thread, found)
+        return ThreadCounts(thread, {(pmu, parent): read_parts(self._host, parts, thread.name)
+                                     for (pmu, parent, _names), parts in self._open[thread].items()})
 
     def _close(self, thread: CountedThread) -> None:
         for parts in self._open.pop(thread).values():
-            self._close_group(parts)
-
-    def _close_group(self, parts: list[OpenPart] | Unavailable) -> None:
-        for part in () if isinstance(parts, Unavailable) else parts:
-            close_all(self._host, part.descriptors)
+            close_parts(self._host, parts)
 
     def _events(self, group: EventGroup) -> NamedEvents | Unavailable:
         key = _id(group)
