@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from test_simulated_tasks import passes, watching
 
+from turbotui.features.tasks.columns import TaskInputs, measured
 from turbotui.features.tasks.load_watch import LoadEvent, LoadWatch, load_events, period_of
 from turbotui.features.tasks.loads import LOAD_BY_ID, LOADS, SampledLoads, sampled_together
 from turbotui.features.tasks.tables import Grouping
@@ -109,9 +110,9 @@ def test_nothing_is_opened_or_said_until_it_is_asked_for() -> None:
 
 def test_nanoseconds_are_cycles_by_the_rows_own_clock() -> None:
     counts = LoadCounts([0, 0, 0, 0, 0, 2, 0, 0], 2, 600, 180_000)
-    assert LOAD_BY_ID["LoadLat"].cell(SampledLoads(counts), None).value == 300.0
-    assert LOAD_BY_ID["LoadNs"].cell(SampledLoads(counts), 2.5).value == 120.0
-    unknown = LOAD_BY_ID["LoadNs"].cell(SampledLoads(counts), None)
+    assert LOAD_BY_ID["LoadLat"].of(counts, None).value == 300.0
+    assert LOAD_BY_ID["LoadNs"].of(counts, 2.5).value == 120.0
+    unknown = LOAD_BY_ID["LoadNs"].of(counts, None)
     assert unknown.value is None
     assert unknown.why is not None
     assert "clock is not known" in unknown.why.detail
@@ -119,10 +120,10 @@ def test_nanoseconds_are_cycles_by_the_rows_own_clock() -> None:
 
 def test_few_samples_are_marked_and_many_are_not() -> None:
     few, many = (LoadCounts([n, 0, 0, 0, 0, n, 0, 0], n, 100 * n, 10_000 * n) for n in (3, 3_000))
-    assert LOAD_BY_ID["LoadRAM%"].cell(SampledLoads(few), None).unsure
-    assert not LOAD_BY_ID["LoadRAM%"].cell(SampledLoads(many), None).unsure
+    assert LOAD_BY_ID["LoadRAM%"].of(few, None).estimated
+    assert not LOAD_BY_ID["LoadRAM%"].of(many, None).estimated
     one = LoadCounts([0, 0, 0, 0, 0, 1, 0, 0], 1, 100, 10_000)
-    assert LOAD_BY_ID["LoadLat"].cell(SampledLoads(one), None).unsure
+    assert LOAD_BY_ID["LoadLat"].of(one, None).estimated
 
 
 def test_the_loads_of_rows_together_are_unknown_where_those_of_one_are() -> None:
@@ -200,7 +201,7 @@ def test_a_machine_that_measures_no_loads_says_so(name: str) -> None:
         passes(host, found, 5)
         report = found.report(one, Grouping.PROCESS)
     assert report.sampling.startswith("loads are not sampled: no hardware: no PMU here measures loads")
-    cell = LOAD_BY_ID["LoadLat"].cell(report.rows[0].sampled, 3.0)
+    cell = measured("LoadLat", TaskInputs(report.rows[0], 1.0))
     assert cell.value is None
     assert cell.why is not None
     assert cell.why.reason is Reason.NO_HARDWARE

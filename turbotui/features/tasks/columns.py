@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.energy import METHOD
-from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS, PROC, TaskFact
-from turbotui.features.tasks.loads import LOAD_BY_ID, LOAD_FACTS, LOADS, LoadCell, LoadFact
+from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS, PROC, MeasuredCell, MeasuredFact, TaskFact
+from turbotui.features.tasks.loads import LOAD_BY_ID, LOAD_FACTS, LOADS
+from turbotui.features.tasks.loads import NOT_YET as NOT_SAMPLED
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
-from turbotui.features.tasks.waits import WAIT, WAIT_BY_ID, WAIT_FACTS, WaitCell, WaitFact
+from turbotui.features.tasks.waits import NOT_YET, WAIT, WAIT_BY_ID, WAIT_FACTS
 from turbotui.machine.tasks.proc_facts import TaskFacts, TaskLooks
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -106,15 +107,9 @@ def _fact_column(fact: TaskFact) -> TaskColumn:
                       default=fact.default, help=fact.help)
 
 
-def _load_column(fact: LoadFact) -> TaskColumn:
-    """Make a column of sampled loads."""
-    return TaskColumn(fact.id, fact.unit, fact.decimals, (LOADS,), lambda i: load_cell(fact.id, i).value,
-                      width=fact.width, priority=2, default=False, help=fact.help, document=fact.document)
-
-
-def _wait_column(fact: WaitFact) -> TaskColumn:
-    """Make a column of a task's waits."""
-    return TaskColumn(fact.id, fact.unit, fact.decimals, (WAIT,), lambda i: fact.cell(i.row.waits, i.seconds).value,
+def _measured_column(fact: MeasuredFact[Any, Any], need: str) -> TaskColumn:
+    """Make a column of what is measured only while it is shown."""
+    return TaskColumn(fact.id, fact.unit, fact.decimals, (need,), lambda i: measured(fact.id, i).value,
                       width=fact.width, priority=2, default=False, help=fact.help, document=fact.document)
 
 
@@ -192,8 +187,8 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("Fault/s", "/s", 0, ("faults",), _scaled("faults", 1.0), width=7, priority=6,
                help="page faults"),
     *map(_fact_column, LAST_FACTS),
-    *map(_wait_column, WAIT_FACTS),
-    *map(_load_column, LOAD_FACTS),
+    *(_measured_column(fact, WAIT) for fact in WAIT_FACTS),
+    *(_measured_column(fact, LOADS) for fact in LOAD_FACTS),
     # the counts behind the rates above, for sums
     TaskColumn("Time_s", "s", 6, (CPU_TIME,), lambda i: i.row.run_seconds, width=12, default=False,
                help="CPU time in the interval"),
@@ -219,25 +214,27 @@ def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
     """Whether a cell is an estimate: its counts were multiplexed, or its clock reads too low."""
     if CPU_TIME in column.needs:
         return inputs.row.guessed
-    if WAIT in column.needs:
-        return wait_cell(column, inputs).partial
-    if LOADS in column.needs:
-        return load_cell(column.id, inputs).unsure
+    if column.id in MEASURED:
+        return measured(column.id, inputs).estimated
     estimated = inputs.row.estimated
     if {FLOP, DOUBLE_FLOP, BYTE}.isdisjoint(column.needs):
         return not estimated.isdisjoint(column.needs)
     return not estimated.isdisjoint(inputs.numerics.counted)
 
 
-def wait_cell(column: TaskColumn, inputs: TaskInputs) -> WaitCell:
-    """The value of a wait column, or the reason why it is unknown."""
-    return WAIT_BY_ID[column.id].cell(inputs.row.waits, inputs.seconds)
+MEASURED: Final = WAIT_BY_ID.keys() | LOAD_BY_ID.keys()
+"""Names of columns of what is measured only while one of them is shown."""
 
 
-def load_cell(column: str, inputs: TaskInputs) -> LoadCell:
-    """The value of a sampled-load column, or the reason why it is unknown."""
+def measured(column: str, inputs: TaskInputs) -> MeasuredCell:
+    """The value of a column of waits or sampled loads, or the reason why it is unknown."""
+    waits, loads = inputs.row.waits, inputs.row.sampled
+    if column in WAIT_BY_ID:
+        return MeasuredCell(None, NOT_YET) if waits is None else WAIT_BY_ID[column].of(waits, inputs.seconds)
+    if loads is None or loads.counts is None:
+        return MeasuredCell(None, NOT_SAMPLED if loads is None else loads.why)
     ghz = _gigahertz(inputs)
-    return LOAD_BY_ID[column].cell(inputs.row.sampled, ghz if isinstance(ghz, float) else None)
+    return LOAD_BY_ID[column].of(loads.counts, ghz if isinstance(ghz, float) else None)
 
 
 NOT_SCHEDULED: Final = "did not run while the set that counts it was on"
@@ -275,10 +272,8 @@ def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
                 energy: Unavailable | None) -> Unavailable | None:
     """The reason why a column is empty for an application; None if it is not."""
     for need in column.needs:
-        if need in (CPU_TIME, PROC):
-            return None  # perf's task clock at least; of each row /proc says something, or why not
-        if need in (WAIT, LOADS):
-            return None  # each row says why not
+        if need in (CPU_TIME, PROC, WAIT, LOADS):
+            return None  # perf's task clock at least; of the others each row says something, or why not
         if need == ENERGY:
             return energy
         if need == BYTE:

@@ -1,13 +1,17 @@
-"""Columns of facts from /proc about a task; every output is generated from `FACTS`."""
+"""Columns of facts about a task: those from /proc, and the kind of those that are measured only while shown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.tasks.proc_facts import TaskFacts
 from turbotui.quantities.columns import Value
+from turbotui.quantities.unavailable import Unavailable
+
+M = TypeVar("M")
+B = TypeVar("B")
 
 PROC: Final = "/proc"
 """What such a column is made of."""
@@ -33,6 +37,41 @@ class TaskFact:
     help: str
     default: bool = False
     decimals: int = -1
+
+
+class MeasuredCell(NamedTuple):
+    """A row's value, or the reason why it is unknown.
+
+    Attributes:
+        estimated: it is of a part of what it says, inferred, or of too few samples.
+    """
+
+    value: Value
+    why: Unavailable | None = None
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredFact(Generic[M, B]):
+    """One column of what is measured of tasks only while one of its columns is shown.
+
+    Attributes:
+        id: its name.
+        unit: of its value.
+        decimals: -1 for a text.
+        width: in characters.
+        help: what it says.
+        of: its value by what was measured of a row, and the number that this is compared with.
+        document: what it follows.
+    """
+
+    id: str
+    unit: str
+    decimals: int
+    width: int
+    help: str
+    of: Callable[[M, B], MeasuredCell]
+    document: str
 
 
 FIRST_FACTS: Final = (

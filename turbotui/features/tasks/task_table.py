@@ -9,6 +9,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.application_totals import ApplicationTotals, Totals
 from turbotui.features.tasks.columns import (
     ENERGY,
+    MEASURED,
     NOT_SCHEDULED,
     TASK_COLUMNS,
     TIMES,
@@ -17,8 +18,7 @@ from turbotui.features.tasks.columns import (
     count_columns,
     extra_columns,
     is_estimate,
-    load_cell,
-    wait_cell,
+    measured,
     was_not_scheduled,
     why_missing,
 )
@@ -125,10 +125,8 @@ def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> 
     if PROC in column.needs:
         facts = inputs.facts
         return facts if isinstance(facts, Unavailable) else _NOT_TOLD
-    if WAIT in column.needs:
-        return wait_cell(column, inputs).why or NOT_YET
-    if LOADS in column.needs:
-        return load_cell(column.id, inputs).why or NOT_SAMPLED
+    if column.id in MEASURED:
+        return measured(column.id, inputs).why or (NOT_YET if WAIT in column.needs else NOT_SAMPLED)
     missing = why_missing(column, tuple(inputs.row.counts), inputs.numerics, energy)
     zeros = [need for need in column.needs if inputs.row.counts.get(need) == 0]
     of_what = f"{', '.join(zeros)} counted 0" if zeros else f"it is made of {', '.join(column.needs)}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import field, replace
-from typing import Final, NamedTuple
+from dataclasses import replace
+from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.tasks.run_queue import WaitSums, all_of
-from turbotui.quantities.columns import Value
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 WAIT: Final = "waits"
@@ -83,73 +83,61 @@ def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
     )
 
 
-class WaitCell(NamedTuple):
-    """A row's value, or the reason why it is unknown.
-
-    Attributes:
-        partial: it is of waits after being pushed off a CPU alone, or inferred from one look.
-    """
-
-    value: Value
-    why: Unavailable | None = None
-    partial: bool = False
-
-
-def _share(waits: Waits, spent: int | None, seconds: float) -> WaitCell:
+def _share(waits: Waits, spent: int | None, seconds: float) -> MeasuredCell:
     if spent is None:
-        return WaitCell(None, waits.why_no_wakeups or waits.why_no_records)
-    return WaitCell(None if seconds <= 0 else spent / seconds / 1e7)
+        return MeasuredCell(None, waits.why_no_wakeups or waits.why_no_records)
+    return MeasuredCell(None if seconds <= 0 else spent / seconds / 1e7)
 
 
-def _wait(waits: Waits, seconds: float) -> WaitCell:
-    return WaitCell(None, waits.why_no_delay) if waits.queued is None else _share(waits, waits.queued, seconds)
+def _wait(waits: Waits, seconds: float) -> MeasuredCell:
+    return MeasuredCell(None, waits.why_no_delay) if waits.queued is None else _share(waits, waits.queued, seconds)
 
 
-def _mean(waits: Waits, _seconds: float) -> WaitCell:
+def _mean(waits: Waits, _seconds: float) -> MeasuredCell:
     if waits.queued is None or waits.times is None:
-        return WaitCell(None, waits.why_no_delay)
-    return WaitCell(waits.queued / waits.times / _MILLION) if waits.times else WaitCell(None, _NEVER)
+        return MeasuredCell(None, waits.why_no_delay)
+    return MeasuredCell(waits.queued / waits.times / _MILLION) if waits.times else MeasuredCell(None, _NEVER)
 
 
-def _greatest(waits: Waits, _seconds: float) -> WaitCell:
+def _greatest(waits: Waits, _seconds: float) -> MeasuredCell:
     if waits.waited is None:
-        return WaitCell(None, waits.why_no_records)
-    return WaitCell(waits.waited.longest / _MILLION, partial=waits.why_no_wakeups is not None)
+        return MeasuredCell(None, waits.why_no_records)
+    return MeasuredCell(waits.waited.longest / _MILLION, estimated=waits.why_no_wakeups is not None)
 
 
-def _pushed(waits: Waits, seconds: float) -> WaitCell:
+def _pushed(waits: Waits, seconds: float) -> MeasuredCell:
     if waits.waited is None:
-        return WaitCell(None, waits.why_no_records)
-    return WaitCell(None if seconds <= 0 else waits.waited.pushed / seconds)
+        return MeasuredCell(None, waits.why_no_records)
+    return MeasuredCell(None if seconds <= 0 else waits.waited.pushed / seconds)
 
 
-def _pusher(waits: Waits, _seconds: float) -> WaitCell:
+def _pusher(waits: Waits, _seconds: float) -> MeasuredCell:
     if waits.waited is None:
-        return WaitCell(None, waits.why_no_records)
-    return WaitCell(waits.pusher or None, None if waits.pusher else _NOBODY)
+        return MeasuredCell(None, waits.why_no_records)
+    return MeasuredCell(waits.pusher or None, None if waits.pusher else _NOBODY)
 
 
-def _storage(waits: Waits, seconds: float) -> WaitCell:
+def _storage(waits: Waits, seconds: float) -> MeasuredCell:
     return _share(waits, None if waits.complete is None else waits.complete.storage, seconds)
 
 
-def _asleep(waits: Waits, seconds: float) -> WaitCell:
+def _asleep(waits: Waits, seconds: float) -> MeasuredCell:
     return _share(waits, None if waits.complete is None else waits.complete.asleep, seconds)
 
 
-def _waits_for(waits: Waits, seconds: float) -> WaitCell:
+def _waits_for(waits: Waits, seconds: float) -> MeasuredCell:
     found = waits.complete
     if found is None:
-        return WaitCell(None, waits.why_no_wakeups or waits.why_no_records)
+        return MeasuredCell(None, waits.why_no_wakeups or waits.why_no_records)
     kinds = {"CPU": found.queued - found.held, "quota": found.held, "storage": found.storage, "sleep": found.asleep}
     most = max(kinds, key=kinds.__getitem__)
     if kinds[most] <= _LITTLE * 1e9 * seconds:
-        return WaitCell("nothing")
-    return WaitCell(waits.sleeping, partial=True) if most == "sleep" and waits.sleeping else WaitCell(most)
+        return MeasuredCell("nothing")
+    return MeasuredCell(waits.sleeping, estimated=True) if most == "sleep" and waits.sleeping else MeasuredCell(most)
 
 
-def _sleeps_in(waits: Waits, _seconds: float) -> WaitCell:
-    return WaitCell(waits.sleeping, partial=True) if waits.sleeping else WaitCell(
+def _sleeps_in(waits: Waits, _seconds: float) -> MeasuredCell:
+    return MeasuredCell(waits.sleeping, estimated=True) if waits.sleeping else MeasuredCell(
         None, _SIMULATED if waits is SIMULATED else _AWAKE)
 
 
@@ -159,53 +147,30 @@ _AWAKE: Final = Unavailable(
     "run as root to see tasks of others")
 _NOBODY: Final = Unavailable(Reason.NEVER_RAN, "nobody took its CPU while it could have run on")
 
-
-@dataclass(frozen=True, slots=True)
-class WaitFact:
-    """One column of waits.
-
-    Attributes:
-        id: its name.
-        unit: of its value.
-        decimals: -1 for a text.
-        width: in characters.
-        help: what it says.
-        document: what it follows.
-    """
-
-    id: str
-    unit: str
-    decimals: int
-    width: int
-    help: str
-    document: str = field(default=_DOCUMENTS)
-
-    def cell(self, waits: Waits | None, seconds: float) -> WaitCell:
-        """Return the value of a row in an interval of this many seconds."""
-        return WaitCell(None, NOT_YET) if waits is None else _CELLS[self.id](waits, seconds)
-
-
 COST: Final = "read while shown: a record at each switch of the machine, about 5 us of CPU time each"
-WAIT_FACTS: Final[tuple[WaitFact, ...]] = (
-    WaitFact("Wait%", "%", 1, 6,
-             f"time on a run queue: it could run and had no CPU; 100 is one thread all the time; {COST}"),
-    WaitFact("WaitMean", "ms", 3, 8, "mean wait for a CPU; by schedstat, of each time that it got one"),
-    WaitFact("WaitMax", "ms", 3, 8, "greatest wait for a CPU; ~ of waits after being pushed off alone"),
-    WaitFact("Pushed/s", "/s", 0, 8, "times that another thread, or a quota, took its CPU while it could have run on"),
-    WaitFact("PushedBy", "", -1, 15, "who took its CPU most often while it could have run on"),
-    WaitFact("Storage%", "%", 1, 8, "time that it waited uninterruptibly (state D), mostly for storage"),
-    WaitFact("Sleep%", "%", 1, 6, "time that it slept: until a lock (futex), a timer, input or another task woke it"),
-    WaitFact("WaitsFor", "", -1, 8, "what it waited for longest: a CPU, storage, sleep, or its quota, by the time that "
-             "it could run while its CPU had nothing to do; ~ instead of sleep what SleepsIn says"),
-    WaitFact("SleepsIn", "", -1, 8, "what it slept for when the interval ended: a futex (a lock of programs), poll, "
-             "timer, pipe, socket, child, signal, storage, else the kernel's function; ~: it is inferred from one look",
-             "proc_pid_wchan(5)"),
+WAIT_FACTS: Final[tuple[MeasuredFact[Waits, float], ...]] = (
+    MeasuredFact("Wait%", "%", 1, 6, "time on a run queue: it could run and had no CPU; 100 is one thread all the "
+                 f"time; {COST}", _wait, _DOCUMENTS),
+    MeasuredFact("WaitMean", "ms", 3, 8, "mean wait for a CPU; by schedstat, of each time that it got one", _mean,
+                 _DOCUMENTS),
+    MeasuredFact("WaitMax", "ms", 3, 8, "greatest wait for a CPU; ~ of waits after being pushed off alone", _greatest,
+                 _DOCUMENTS),
+    MeasuredFact("Pushed/s", "/s", 0, 8, "times that another thread, or a quota, took its CPU while it could have run "
+                 "on", _pushed, _DOCUMENTS),
+    MeasuredFact("PushedBy", "", -1, 15, "who took its CPU most often while it could have run on", _pusher, _DOCUMENTS),
+    MeasuredFact("Storage%", "%", 1, 8, "time that it waited uninterruptibly (state D), mostly for storage", _storage,
+                 _DOCUMENTS),
+    MeasuredFact("Sleep%", "%", 1, 6, "time that it slept: until a lock (futex), a timer, input or another task woke "
+                 "it", _asleep, _DOCUMENTS),
+    MeasuredFact("WaitsFor", "", -1, 8, "what it waited for longest: a CPU, storage, sleep, or its quota, by the time "
+                 "that it could run while its CPU had nothing to do; ~ instead of sleep what SleepsIn says", _waits_for,
+                 _DOCUMENTS),
+    MeasuredFact("SleepsIn", "", -1, 8, "what it slept for when the interval ended: a futex (a lock of programs), "
+                 "poll, timer, pipe, socket, child, signal, storage, else the kernel's function; ~: it is inferred "
+                 "from one look", _sleeps_in, "proc_pid_wchan(5)"),
 )
 _SIMULATED: Final = Unavailable(Reason.NO_HARDWARE, "tasks of a simulated machine wait for nothing that is recorded")
 SIMULATED: Final = Waits(why_no_records=_SIMULATED, why_no_wakeups=_SIMULATED, why_no_delay=_SIMULATED)
 """What is said of tasks that are simulated."""
-_CELLS: Final = dict(zip((fact.id for fact in WAIT_FACTS),
-                         (_wait, _mean, _greatest, _pushed, _pusher, _storage, _asleep, _waits_for,
-                          _sleeps_in), strict=True))
 WAIT_BY_ID: Final = {fact.id: fact for fact in WAIT_FACTS}
 """By the names of the columns; while one of them is shown, waits are read."""
