@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from pathlib import Path
 
 import pytest
+from prochost import Content, ProcHost
 
 from turbotui.machine.cgroups import (
     CpuUse,
@@ -23,9 +23,6 @@ from turbotui.machine.cgroups import (
     stalls,
 )
 from turbotui.machine.linux import LinuxHost
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "sources"))
-from prochost import Content, ProcHost
 
 V2_MOUNT = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 V1_MOUNTS = """\

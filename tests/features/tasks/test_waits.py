@@ -13,6 +13,7 @@ from time import monotonic
 
 import pytest
 from patience import PATIENCE
+from prochost import Content, ProcHost
 from test_simulated_tasks import passes, watching
 from watchedtasks import tasks
 
@@ -32,9 +33,6 @@ from turbotui.machine.tasks.wait_set import WaitSet
 from turbotui.machine.tasks.wait_times import WaitTimes
 from turbotui.quantities.tables import Cell, arithmetic_lines
 from turbotui.quantities.unavailable import Reason, Unavailable
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "sources"))
-from prochost import Content, ProcHost
 
 NO_RIGHT = Unavailable(Reason.NOT_PERMITTED, "no right to it")
 WAITED = WaitSums(queued=600_000_000, times=30, longest=90_000_000, pushed=20, held=0, storage=200_000_000,

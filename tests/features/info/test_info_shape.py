@@ -17,7 +17,7 @@ from turbotui.machine.caches import parse_size
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.machine import read_machine
 
-MACHINES = Path(__file__).parents[2] / "../shared/machines"
+MACHINES = Path(__file__).parents[3] / "../shared/machines"
 HWLOC = sorted(MACHINES.glob("hwloc/*.console"))
 LSCPU = sorted(MACHINES.glob("lscpu/*.expected.txt"))
 ABSENT = "the recorded machines (sibling folder shared/machines) are not there"

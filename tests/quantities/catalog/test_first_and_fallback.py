@@ -17,7 +17,7 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.topology import CpuPlace
 from turbotui.quantities.columns import Value
 
-REFERENCE = Path(__file__).parents[2] / "../shared/reference/turbostat-columns.json"
+REFERENCE = Path(__file__).parents[3] / "../shared/reference/turbostat-columns.json"
 FLAGS = frozenset({"tsc", "aperfmperf", "dtherm", "pts"})
 
 

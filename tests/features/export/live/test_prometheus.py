@@ -30,7 +30,7 @@ from turbotui.features.export.live.machine_metrics import ExportRequest
 from turbotui.features.export.live.verb import PRINTED
 from turbotui.simulated import SHAPES
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 needs_prometheus = pytest.mark.skipif(not shutil.which("prometheus") or not shutil.which("promtool"),
                                       reason="package prometheus is missing")
 

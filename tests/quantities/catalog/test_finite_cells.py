@@ -16,7 +16,7 @@ from turbotui.quantities.signals import Raw
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
 
-MACHINE = Path(__file__).parents[1] / "machines" / "laptop-simulated.tar.gz"
+MACHINE = Path(__file__).parents[2] / "machines" / "laptop-simulated.tar.gz"
 ODD: tuple[Raw, ...] = (None, 0, 0, 1, (1 << 31) - 1, (1 << 32) - 1, 1 << 53, (1 << 63) - 1, (1 << 64) - 1)
 
 with recording.read(str(MACHINE)) as journal:

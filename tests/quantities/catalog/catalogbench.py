@@ -5,10 +5,11 @@ Everything between is the product's: sources, capabilities, plan, a worker's rea
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+
+from fakehost import FakeHost, machine
+from rowinputs import Row
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.topology import CpuPlace
@@ -25,11 +26,6 @@ from turbotui.sampling.selection import signals_of
 from turbotui.sampling.workers import Worker
 from turbotui.sampling.wraps import WrapCounter
 from turbotui.sources import SOURCES
-
-# What the tests of lower layers made for themselves is used here too.
-sys.path[:0] = [str(Path(__file__).parents[1] / "sources"), str(Path(__file__).parents[1] / "quantities")]
-from fakehost import FakeHost, machine  # noqa: E402
-from rowinputs import Row  # noqa: E402
 
 __all__ = ["SECONDS", "Given", "Measured", "Row", "energy_pmu", "file_counters", "gauges", "measure",
            "own_registers", "pmu", "registers", "texts"]

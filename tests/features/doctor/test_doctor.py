@@ -1,0 +1,39 @@
+"""What doctor says of a machine: each signal works from one source, or has a reason, and the counts are those."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsontables import table
+
+from turbotui.cli import main
+
+
+def _rows(capsys: pytest.CaptureFixture[str], machine: str, name: str) -> Iterator[dict[str, Any]]:
+    assert main(["doctor", "--machine", machine, "--format", "json", "--table", name]) == 0
+    for row in table(capsys.readouterr().out, name)["rows"]:
+        yield {key: value for key, value in row.items() if key not in ("row", "values")} | row["values"]
+
+
+@pytest.mark.parametrize("machine", ["laptop", "guest"])
+def test_a_signal_works_or_has_a_reason_and_is_read_from_one_source(
+        machine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    signals = list(_rows(capsys, machine, "signals"))
+    assert all(bool(row["origin"]) == (row["usable"] == "yes") for row in signals)
+    assert all(bool(row["reason"] and row["detail"]) == (row["usable"] == "no") for row in signals)
+    chosen = Counter(row["signal"] for row in signals if row["chosen"] == "yes")
+    assert set(chosen.values()) == {1}
+    assert chosen.keys() == {row["signal"] for row in signals if row["usable"] == "yes"}
+
+
+@pytest.mark.parametrize("machine", ["laptop", "guest"])
+def test_the_state_of_a_source_is_that_of_its_signals(machine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    works = Counter(row["source"] for row in _rows(capsys, machine, "signals") if row["usable"] == "yes")
+    for row in _rows(capsys, machine, "sources"):
+        assert row["usable"] == works[row["source"]]
+        state = "absent" if not row["usable"] else "partial" if row["missing"] else "ready"
+        assert row["state"] == state, row["source"]
+        assert row["detail"] or not row["missing"]
