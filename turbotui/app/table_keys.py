@@ -99,13 +99,20 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         if content is None:
             return self.waiting_for("the first reading")
         if cell is None:
-            chosen = self._table.view.filter.text
-            return f"No row passes the filter {chosen}: \\ changes it" if chosen else "No cell is under the cursor"
+            return self.all_filtered or "No cell is under the cursor"
         column, row = cell
         if row in self._table.view.sums:
             return f"{column.id} · sum of {len(self._table.view.tags)} tagged · {column.help}"
         words = self._cell_in_words(column, row)
         return words if content.value(column, row) is None else f"{words} · {column.hint}"
+
+    @property
+    def all_filtered(self) -> str:
+        """A sentence about the filter if it hides all rows that there are; else ""."""
+        chosen, content = self._table.view.filter.text, self._table.content
+        if not chosen or self._table.lines or content is None or not content.rows:
+            return ""
+        return f"No row passes the filter {chosen}: \\ changes it"
 
     @property
     def nothing_here(self) -> str:

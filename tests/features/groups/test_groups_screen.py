@@ -87,6 +87,9 @@ async def test_what_passes_a_filter_stands_with_what_it_is_in() -> None:
     async with groups() as (_session, screen, pilot):
         await pilot.press("backslash", *"web", "enter")
         assert [row for row, _ in lines(screen)] == ["/", "/system.slice", "/system.slice/web.service"]
+        await pilot.press("backslash", "ctrl+u", *"nonsense", "enter")
+        assert lines(screen) == []
+        assert screen.readout() == "No row passes the filter nonsense: \\ changes it"
 
 
 async def test_the_past_has_the_rows_of_its_time() -> None:

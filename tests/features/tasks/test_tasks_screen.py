@@ -253,6 +253,7 @@ async def test_sort_filter_and_search() -> None:
         found.app.screen.query_one(Input).value = "CPU%>1000"
         await found.press("enter")
         assert found.rows == []
+        assert found.screen.readout() == "No row passes the filter CPU%>1000: \\ changes it"
         await found.press("backslash")
         found.app.screen.query_one(Input).value = "nonsense>1"
         await found.pilot.pause()

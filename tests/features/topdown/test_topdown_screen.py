@@ -75,6 +75,13 @@ async def test_each_core_has_a_bar_and_the_machine_one_above() -> None:
         assert "Enter opens level 2" in below(screen)
 
 
+async def test_a_filter_that_nothing_passes_is_said_to_be_the_reason() -> None:
+    async with topdown() as (_session, screen, pilot):
+        await pilot.press("backslash", *"nonsense", "enter")
+        assert not screen.table.lines
+        assert screen.readout() == "No row passes the filter nonsense: \\ changes it"
+
+
 async def test_the_cores_that_work_stand_above_those_that_sleep() -> None:
     async with topdown("sapphire-2s") as (_session, screen, _pilot):
         content = screen.table.content

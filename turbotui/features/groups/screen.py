@@ -292,7 +292,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
     def readout(self) -> str:
         """Describe the cell under the cursor, with the path of its group."""
         if not self._table.lines:
-            return self._said_of_nothing()
+            return self.all_filtered or self._said_of_nothing()
         row = self.row_at_cursor
         said = super().readout()
         return said if row is None or row.group.path in said else f"{said} · {row.group.path}"

@@ -134,7 +134,7 @@ class TasksScreen(WatchingScreen):
             return self.waiting_for("the first samples") if started else "w: choose what to watch · s: start"
         inputs, cell = self._inputs(self._table.current), self._table.selected
         if inputs is None:
-            return "w: choose what to watch · t: threads, processes, commands · v: timeline"
+            return self.all_filtered or "w: choose what to watch · t: threads, processes, commands · v: timeline"
         chosen = "" if cell is None or not self._table.is_column_chosen else self._in_short(*cell)
         row = inputs.row
         few = 0 < len(row.cpus) < 9

@@ -231,7 +231,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         """See `TableKeys.readout`; empty without rows, because the reason stands above."""
         if self._why is not None:
             return ""
-        if self._table.lines:
+        if self._table.lines or self.all_filtered:
             return super().readout()
         if self.moving is None:
             return as_sentence(NOT_RECORDED.sentence())
