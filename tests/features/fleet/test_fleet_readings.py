@@ -106,6 +106,20 @@ def test_a_node_that_vanished_before_is_there_without_values() -> None:
     assert "vanished before" in why.detail
 
 
+@pytest.mark.parametrize(("column", "value"), [
+    ("Bzy_MHz", -5.0), ("Busy%", 1e9), ("CoreTmp", 1e30), ("PkgWatt", -50.0), ("CPUs", 0.0), ("Age", 1e18),
+])
+def test_a_value_that_no_machine_can_have_is_unknown_and_no_finding(column: str, value: float) -> None:
+    with stub(fleet_answer(nodes(4, n1={column: value}))) as server:
+        reading = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
+    (node,) = (one for one in reading.nodes if one.name == "n1")
+    assert (node.findings, node.gone, column in node.values) == ((), False, False)
+    table = fleet_table(reading, MEASURED)
+    (cell,) = (table.cell(one, node) for one in MEASURED if one.id == column)
+    assert cell.why is not None
+    assert f"the server's value is {value:g}, which no machine can have" in cell.why.detail
+
+
 def test_a_server_without_nodes_is_no_fleet_of_none() -> None:
     with stub(lambda _asked: success([])) as server, pytest.raises(ServerError, match="knows of no node"):
         FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()

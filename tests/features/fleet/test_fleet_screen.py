@@ -217,7 +217,7 @@ async def test_a_wide_screen_has_the_last_hour_of_the_nodes_in_sight() -> None:
         def answer(asked: Asked) -> Reply:
             if asked.path.endswith("query_range"):
                 return success([{"metric": {"instance": name}, "values": [[end - 150 * at, high] for at in (2, 1, 0)]}
-                                for name, high in (("n5", "1500"), ("n0", "3000"))], kind="matrix")
+                                for name, high in (("n5", "40"), ("n0", "80"))], kind="matrix")
             return before(asked)
 
         server.answer = answer

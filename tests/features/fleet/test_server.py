@@ -49,6 +49,18 @@ def test_an_answer_that_is_none_is_one_sentence(reply: Reply, words: str) -> Non
     assert words in _sentence(reply)
 
 
+@pytest.mark.parametrize(("pair", "values"), [
+    ('[1.5,"2e3"]', ((1.5, 2000.0),)),
+    ('[1.5,"NaN"]', ()), ('[1.5,"+Inf"]', ()), ('[1.5,"1e400"]', ()), ('[1.5,"1_000"]', ()), ('[1.5,"٣"]', ()),
+    ("[1.5,true]", ()), ('["1.5","2"]', ()), ('[NaN,"2"]', ()), (f'[1{"0" * 400},"2"]', ()),
+])
+def test_a_value_is_a_time_and_a_number_in_a_text(pair: str, values: tuple[tuple[float, float], ...]) -> None:
+    body = f'{{"status":"success","data":{{"resultType":"vector","result":[{{"metric":{{}},"value":{pair}}}]}}}}'
+    with stub(lambda _asked: Reply(200, body.encode())) as server:
+        (found,) = Server(ServerAccess(server.url)).instant("up").result
+    assert found.values == values
+
+
 def test_nobody_listens() -> None:
     with pytest.raises(ServerError, match="refuses the connection"):
         Server(ServerAccess(f"http://127.0.0.1:{free_port()}")).instant("up")

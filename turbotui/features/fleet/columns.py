@@ -58,12 +58,16 @@ def _label(name: str) -> Callable[[FleetNode], Value]:
 
 EXPRESSIONS: Final[dict[str, str]] = {}
 """PromQL of each column of `MEASURED`, by its id."""
+POSSIBLE: Final[dict[str, tuple[float, float]]] = {}
+"""The least and the greatest value that a machine can have, by column. An exporter or a rule of the server that gives
+another one is wrong: a negative clock would be the oddest of a fleet."""
+_SHARE: Final = (0.0, 110.0)
 
 
-def _measured(title: str, unit: str, promql: str, help_text: str, *, decimals: int = 1, width: int = 6,
-              priority: int = 3, shown: bool = True, thresholds: Thresholds | None = None,
+def _measured(title: str, unit: str, promql: str, help_text: str, *, possible: tuple[float, float], decimals: int = 1,
+              width: int = 6, priority: int = 3, shown: bool = True, thresholds: Thresholds | None = None,
               scale: Scale | None = None) -> FleetColumn:
-    EXPRESSIONS[title] = promql
+    EXPRESSIONS[title], POSSIBLE[title] = promql, possible
     return Column(title, unit, decimals, (title,), _of(title), help=help_text, document=_PROMQL, width=width,
                   priority=priority, default=shown, thresholds=thresholds, scale=scale)
 
@@ -80,33 +84,40 @@ MODEL: Final[FleetColumn] = Column(
 
 MEASURED: Final[tuple[FleetColumn, ...]] = (
     _measured("Busy%", "%", f"100 * {_BUSY} / {_WALL} or 100 * {_per_second(_WORKED)} / {_CPUS}",
-              "Share of time in which CPUs did not sleep; of /proc/stat where there is no MPERF.", width=5),
+              "Share of time in which CPUs did not sleep; of /proc/stat where there is no MPERF.", width=5,
+              possible=_SHARE),
     _measured("Bzy_MHz", "MHz",
               f"({_CLOCKS} / {_BUSY} * {_per_second(_WALL)} / {_CPUS} or {_CYCLES} / {_WORKED}) / 1e6",
-              "The clock of CPUs while they did not sleep; on Arm while they worked.", decimals=0, priority=1),
+              "The clock of CPUs while they did not sleep; on Arm while they worked.", decimals=0, priority=1,
+              possible=(0.0, 1e5)),
     _measured("Ratio%", "%",
               "100 * max by ({by}) (avg_over_time(turbotui_machine_lowest_performance_ratio{s}[{w}])) / "
               "min by ({by}) (turbotui_machine_baseline_performance_ratio{s})",
               "The performance ratio (APERF to MPERF) of the slowest CPU that works, against the one of the baseline "
               "that turbotui score keeps on the node: below 100 the node is slower than when its score was measured.",
-              priority=1, thresholds=Thresholds(95.0, 90.0, low=True)),
+              priority=1, thresholds=Thresholds(95.0, 90.0, low=True), possible=(0.0, 1e4)),
     _measured("CoreTmp", "°C", 'max by ({by}) (turbotui_machine_temperature_celsius{stat="max",s})',
-              "The hottest core.", decimals=0, width=5, priority=1, scale=Scale((100.0,), (20.0,))),
+              "The hottest core.", decimals=0, width=5, priority=1, scale=Scale((100.0,), (20.0,)),
+              possible=(-128.0, 255.0)),
     _measured("Throttled%", "%",
               f"clamp_max(100 * {_per_second(_HEAT)}, 100)",
               "Share of time in which heat held a package's clock back: the worst package.", width=5, priority=1,
-              thresholds=Thresholds(1.0, 10.0), scale=PERCENT),
+              thresholds=Thresholds(1.0, 10.0), scale=PERCENT, possible=_SHARE),
     _measured("PwrLimit%", "%", f"clamp_max(100 * {_per_second(_POWER)}, 100)",
               "Share of time in which a limit of power held a package's clock back: the worst package. Under load that "
-              "is what limits are for.", width=5, shown=False, scale=PERCENT),
-    _measured("PkgWatt", "W", _per_second(_JOULES), "Power of all packages.", decimals=1, priority=2),
+              "is what limits are for.", width=5, shown=False, scale=PERCENT, possible=_SHARE),
+    _measured("PkgWatt", "W", _per_second(_JOULES), "Power of all packages.", decimals=1, priority=2,
+              possible=(0.0, 1e6)),
     _measured("nJ/instr", "nJ", f"1e9 * {_JOULES} / {_DONE}",
-              "Energy of the packages for an instruction: what the work costs here.", decimals=2, priority=4),
-    _measured("IPC", "", f"{_DONE} / {_CLOCKS}", "Instructions for a cycle.", decimals=2, width=4, priority=5),
-    _measured(CPUS, "", _CPUS, "CPUs that are online.", decimals=0, width=5, priority=6, shown=False),
+              "Energy of the packages for an instruction: what the work costs here.", decimals=2, priority=4,
+              possible=(0.0, 1e12)),
+    _measured("IPC", "", f"{_DONE} / {_CLOCKS}", "Instructions for a cycle.", decimals=2, width=4, priority=5,
+              possible=(0.0, 100.0)),
+    _measured(CPUS, "", _CPUS, "CPUs that are online.", decimals=0, width=5, priority=6, shown=False,
+              possible=(1.0, 1e6)),
     _measured(AGE, "s", "time() - max by ({by}) (last_over_time(turbotui_snapshot_timestamp_seconds{s}["
               + LOOKBACK + "]))", "Seconds since the node's collector read its counters.", decimals=0, width=5,
-              priority=4, thresholds=Thresholds(120.0, 300.0)),
+              priority=4, thresholds=Thresholds(120.0, 300.0), possible=(-1e10, 1e10)),
 )
 """The columns that a server is queried for."""
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.fleet.columns import AGE, CPUS, INFO, MEASURED, FleetColumn, combined, filled, query_of
+from turbotui.features.fleet.columns import (
+    AGE,
+    CPUS,
+    INFO,
+    MEASURED,
+    POSSIBLE,
+    FleetColumn,
+    combined,
+    filled,
+    query_of,
+)
 from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
 from turbotui.features.fleet.outliers import PEER_RULES, USUAL, NodeLimits, PeerRule, judged
 from turbotui.features.fleet.server import SeriesAnswer, Server, ServerError
@@ -128,7 +139,8 @@ class FleetReader:
         select = ",".join((*matchers, *filter(None, (question.select,))))
         query = query_of(column, question.labels, question.window, select)
         answer = self.server.over(query, start, end, (end - start) / max(1, points))
-        return {self._name(one.labels): one.values for one in answer.result}
+        return {self._name(one.labels): tuple(pair for pair in one.values if _is_possible(column.id, pair[1]))
+                for one in answer.result}
 
     def _values(self, answer: SeriesAnswer) -> dict[str, dict[str, float]]:
         """Return values by node and column."""
@@ -165,7 +177,7 @@ class FleetReader:
             mine = values.get(name, {})
             age, labels = mine.get(AGE), self._labels.get(name, {})
             if any(key != AGE for key in mine) and (CPUS in mine or not self._is_known(name)):
-                node = FleetNode(name, labels, mine, age)
+                node = _node(name, labels, mine, age)
                 self._seen[name] = now, node
             else:
                 node = self._vanished(name, labels, age, now)
@@ -198,6 +210,20 @@ class FleetReader:
         if living and not any("Busy%" in mine for mine in living):
             yield (f"no node has a rate over {self.question.window}: where nodes are scraped more seldom than twice in "
                    "that time, --window 10m")
+
+
+def _node(name: str, labels: Mapping[str, str], values: Mapping[str, float], age: float | None) -> FleetNode:
+    """Return a node, with the values that no machine can have apart from the others."""
+    wrong = {column: value for column, value in values.items() if not _is_possible(column, value)}
+    if not wrong:
+        return FleetNode(name, labels, values, age)
+    return FleetNode(name, labels, {column: value for column, value in values.items() if column not in wrong},
+                     None if AGE in wrong else age, impossible=wrong)
+
+
+def _is_possible(column: str, value: float) -> bool:
+    least, most = POSSIBLE.get(column, (-math.inf, math.inf))
+    return least <= value <= most
 
 
 def _one_of(values: Iterable[str]) -> str:

@@ -39,6 +39,7 @@ class FleetNode:
         peers: what the node was compared with, or why it was not.
         trend: a picture of its last hour; "" if there is none.
         members: the number of nodes of a row for a label's value; 0 for a node.
+        impossible: values that the server gave and no machine can have, which are not in `values`.
     """
 
     name: str
@@ -50,6 +51,7 @@ class FleetNode:
     peers: str = ""
     trend: str = ""
     members: int = 0
+    impossible: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def odd(self) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import http.client
 import json
-import math
 import socket
 import ssl
 import time
@@ -22,13 +21,14 @@ from turbotui import __version__
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.given_files import GivenFileError, read_given
-from turbotui.quantities.plain_numbers import whole_number
+from turbotui.quantities.plain_numbers import decimal_number, whole_number
 from turbotui.untrusted import in_cell, one_line, visible, visible_in
 
 LARGEST: Final = 64 << 20
 """The most bytes of an unpacked answer."""
 _PIECE: Final = 1 << 16
 _SAID: Final = 200
+_LAST_SECOND: Final = 1e11  # since 1970, in the year 5138; NaN and integers too large for a float are beyond it, too
 """The most characters that are quoted of a server's message."""
 
 
@@ -331,13 +331,10 @@ def _series(result: Iterable[Any]) -> Iterator[AnsweredSeries]:
 
 def _point(pair: object) -> tuple[float, float] | None:
     """Parse a time and a number, which the API writes as text; None if not a finite number."""
-    if not isinstance(pair, list) or len(pair) != 2:
+    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], int | float):
         return None
-    try:
-        found = float(pair[0]), float(pair[1])
-    except (TypeError, ValueError):
-        return None
-    return found if all(map(math.isfinite, found)) else None
+    value = decimal_number(pair[1]) if isinstance(pair[1], str) else None
+    return (float(pair[0]), value) if value is not None and abs(pair[0]) <= _LAST_SECOND else None
 
 
 def _refused(name: str, status: int, said: str) -> str:

@@ -53,6 +53,9 @@ def _why(column: FleetColumn, node: FleetNode) -> Unavailable:
         return _NO_PAST
     if column.id not in _MEASURED:
         return _NO_LABEL
+    if column.id in node.impossible:
+        value = node.impossible[column.id]
+        return Unavailable(Reason.OUT_OF_RANGE, f"the server's value is {value:g}, which no machine can have")
     if node.gone:
         return Unavailable(Reason.NOT_READ, "the node vanished before this program saw a value of it")
     detail, remedy = _NEEDS.get(column.id, ("the server has no such series of this node", ""))
