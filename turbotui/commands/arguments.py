@@ -64,9 +64,10 @@ def add_watching_arguments(parser: argparse.ArgumentParser, interval: float) -> 
     parser.set_defaults(choices=[])
     parser.add_argument("-s", "--show", metavar="NAMES", action=_Choice, const="show",
                         help="only these columns or categories, comma separated; further --show options add to them")
-    parser.add_argument("--hide", metavar="NAMES", action=_Choice, const="hide", help="without these")
+    parser.add_argument("--hide", metavar="NAMES", action=_Choice, const="hide",
+                        help="hide these columns or categories")
     parser.add_argument("-e", "--enable", metavar="NAMES", action=_Choice, const="enable",
-                        help="these in addition to the default ones")
+                        help="show these columns or categories in addition to the default ones")
     parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
                         help="add a column, as turbotui stat --add: an event (cycles:u, uncore_imc/cas_count_read/), "
                              "a formula (CPI=cycles/instructions), set:NAME, msr0xADDR, perf/PMU/EVENT, /PATH")

@@ -15,13 +15,14 @@ from turbotui.quantities.tables import AnyTable
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import SEVERAL, Writer
 
-_EACH: Final = "a table for every interval, not only once"
+_EACH: Final = "seconds of an interval; print a table for every interval, not only one"
 
 
 def add_interval_arguments(parser: argparse.ArgumentParser, each: str = _EACH) -> None:
     """Declare -i and -n; `each` is the help of -i."""
     parser.add_argument("-i", "--interval", metavar="SECONDS", help=each)
-    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole,
+                        help="end after this many intervals (of 1 s by default)")
 
 
 def at_least_one(number: int | None, option: str = "-n", what: str = " interval") -> None:

@@ -26,8 +26,8 @@ def add_replay_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_span_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare --replay for a verb that reports intervals, with the options for span and interval."""
-    parser.add_argument("--replay", metavar="FILE", help="the intervals of a recording (turbotui record) instead of a "
-                        "machine's")
+    parser.add_argument("--replay", metavar="FILE", help="report the intervals of a recording (turbotui record) "
+                        "instead of a machine's")
     parser.add_argument("--from", dest="start", metavar="TIME", default="", help="with --replay: the start: 14:03, "
                         "2026-11-22 14:03, +5m after the beginning, -5m before the end")
     parser.add_argument("--to", dest="end", metavar="TIME", default="", help="with --replay: the end; +5m counts "

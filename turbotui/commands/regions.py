@@ -16,7 +16,7 @@ def add_regions_argument(parser: argparse.ArgumentParser) -> None:
     """Declare --regions."""
     parser.add_argument("--regions", metavar="FIFO",
                         help="count regions marked by programs that turbotui does not start: make a FIFO (mkfifo), "
-                        f"and start them with {VARIABLE}=FIFO; a command after -- has one of its own")
+                        f"and start them with {VARIABLE}=FIFO; a command after -- gets a FIFO of its own")
 
 
 def open_given_pipe(arguments: argparse.Namespace) -> GivenPipe | None:

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_watching_arguments(parser, _INTERVAL)
     parser.add_argument("--socket", metavar="PATH",
-                        help="serve a unix socket instead of stdout: turbotui --connect PATH needs no rights")
+                        help="serve a unix socket instead of stdout; turbotui --connect PATH needs no privileges")
     parser.add_argument("--group", metavar="NAME",
                         help="with --socket: members of this group may connect, beside root and this user")
     parser.add_argument("--requests", action="store_true",

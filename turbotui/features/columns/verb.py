@@ -85,11 +85,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
     parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
-                        help="with a column as turbotui stat --add takes it: an event, a formula, set:NAME")
+                        help="also list this column, given as for turbotui stat --add: an event, a formula, set:NAME")
     parser.add_argument("--events", metavar="FILE", default="", help="with the event sets of this TOML file")
     add_event_tables_argument(parser)
     add_format_arguments(parser)
-    parser.add_argument("--markdown", action="store_true", help="docs/columns.md: all columns, any machine")
+    parser.add_argument("--markdown", action="store_true",
+                        help="print docs/columns.md: all columns, whatever the machine")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -71,17 +71,18 @@ _STEPS: Final = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0, 3600.0)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     for letter, text in (("A", "a recording, or a span of one: FILE@FROM..TO, as run.ttj@14:03..14:08, run.ttj@..+5m"),
-                         ("B", "what is compared with it, likewise")):
+                         ("B", "the recording or span to compare with A")):
         parser.add_argument(letter.lower(), metavar=letter, help=text)
     parser.add_argument("--by", choices=tuple(_LEVELS), default="machine",
                         help="rows: one for the machine (default), for each package, for each CPU")
     parser.add_argument("--columns", metavar="NAMES", default="",
-                        help="only these columns or categories, comma separated; fewer columns make chance rarer")
+                        help="only these columns or categories, comma separated; with fewer columns, fewer differ by "
+                        "chance")
     parser.add_argument("--all", action="store_true",
-                        help="also what does not differ, and what cannot be compared with the reason")
+                        help="also print what does not differ, and what cannot be compared, with the reason")
     parser.add_argument("--limit", metavar="SPEC", action="append", default=[],
                         help=f'check: "PkgWatt +5%%" or "Bzy_MHz -2%%": exit status {BROKEN} if the median in B is '
-                        f"higher (lower) by more than this and by more than chance, {DOUBTFUL} if that cannot be told; "
+                        f"higher (lower) by more than this and by more than chance, {DOUBTFUL} if that is uncertain; "
                         "may be given several times")
     parser.add_argument("--every", metavar="TIME", default="",
                         help="compare in intervals of this length (10s, 1m) instead of the recorded one")

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_machine_arguments(parser)
     add_replay_argument(parser)
     add_format_arguments(parser, ("sources", "signals"))
-    parser.add_argument("-v", "--verbose", action="store_true", help="every signal of every source")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list every signal of every source")
 
 
 def run(arguments: argparse.Namespace) -> int:

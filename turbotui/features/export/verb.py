@@ -129,10 +129,11 @@ def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
                         help="csv, json (docs/table.schema.json, an object a line) or parquet; default: what the name "
                         "of --output ends with, else csv")
     parser.add_argument("-o", "--output", metavar="FILE", default="",
-                        help="write here instead of stdout; never over a file that is there")
+                        help="write to this new file instead of stdout")
     parser.add_argument("--columns", metavar="NAMES", default="",
-                        help="these columns or categories, comma separated, instead of signals: what counters rose by, "
-                        "what gauges were, in SI units; with metrics: these too, as gauges in base units")
+                        help="export these columns or categories, comma separated, instead of signals (increases of "
+                             "counters "
+                        "and values of gauges, in SI units); with metrics: export them too, as gauges in base units")
     parser.add_argument("--by", choices=tuple(_LEVELS), default="",
                         help="all values in rows of this level (default: each in rows of its own level)")
     parser.add_argument("--elapsed", action="store_true",

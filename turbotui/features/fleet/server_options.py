@@ -30,8 +30,8 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     server.add_argument("--bearer-file", metavar="FILE", help="a bearer token, in a file")
     server.add_argument("--ca", metavar="FILE",
                         help="certificates (PEM) of the authority that signed the server's, instead of the system's")
-    server.add_argument("--tenant", metavar="ID", help="of Mimir: sent as X-Scope-OrgID")
-    server.add_argument("--timeout", metavar="SECONDS", help="of an answer (10)")
+    server.add_argument("--tenant", metavar="ID", help="the tenant of Mimir, sent as X-Scope-OrgID")
+    server.add_argument("--timeout", metavar="SECONDS", help="the time to wait for an answer (10)")
     nodes = parser.add_argument_group("the nodes")
     nodes.add_argument("--node", metavar="LABELS",
                        help='labels that name a node, comma separated (instance; "cluster,instance" where several '
@@ -41,7 +41,7 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     nodes.add_argument("--select", metavar="MATCHERS",
                        help="only nodes whose series have these labels, as PromQL has it: 'rack=\"r7\",env!=\"test\"'")
     nodes.add_argument("--window", metavar="TIME",
-                       help="over which rates are: two scrapes at least (2m)")
+                       help="the time over which rates are computed, at least two scrapes (2m)")
 
 
 def access_of(arguments: argparse.Namespace) -> ServerAccess:

@@ -50,11 +50,11 @@ UNSURE: Final = 6
 """The exit status of a check without a sure answer."""
 _CHECK: Final = "check"
 _CHECKS: Final = (
-    ("--slower", "PERCENT", "a clock below the median of the model, or a node below its own baseline, by more"),
-    ("--hotter", "DEGREES", "a hottest core above the median of the model by more"),
-    ("--watts", "PERCENT", "power unlike the median of the model by more"),
-    ("--throttled", "PERCENT", "held back by heat for more of the time"),
-    ("--stale", "MINUTES", "without samples for longer"),
+    ("--slower", "PERCENT", "find clocks below the model's median, or nodes below their baselines, by more than this"),
+    ("--hotter", "DEGREES", "find nodes whose hottest core is above the median of the model by more than this"),
+    ("--watts", "PERCENT", "find nodes whose power differs from the median of the model by more than this"),
+    ("--throttled", "PERCENT", "find nodes that heat holds back for more than this share of the time"),
+    ("--stale", "MINUTES", "find nodes without samples for longer than this"),
 )
 
 
@@ -67,16 +67,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=(_CHECK,), metavar=_CHECK,
                         help="look once, print the findings, and set the exit status accordingly")
     add_server_arguments(parser)
-    parser.add_argument("-i", "--interval", metavar="SECONDS", help="from reading to reading (15)")
-    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="print, and end after so many")
+    parser.add_argument("-i", "--interval", metavar="SECONDS", help="seconds between two readings (15)")
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="print this many readings, then end")
     parser.add_argument("-s", "--show", metavar="NAMES", default="",
                         help="these columns, comma separated (all: every column; csv, json and openmetrics have all)")
     parser.add_argument("--filter", metavar="TEXT", default="",
                         help='only nodes that pass: words, or comparisons such as "CoreTmp>80 or rack7"')
-    parser.add_argument("--sort", metavar="COLUMN", help="the greatest first, instead of the oddest")
+    parser.add_argument("--sort", metavar="COLUMN",
+                        help="sort by this column, the greatest first, instead of the oddest first")
     parser.add_argument("--top", metavar="N", type=whole, help="the first N nodes only")
     parser.add_argument("--group", metavar="LABEL", default="", help="a table of nodes by this label too")
-    checks = parser.add_argument_group("limits of check (without any: what the screen would tell)")
+    checks = parser.add_argument_group("limits of check (by default those of the screen)")
     for option, unit, text in _CHECKS:
         checks.add_argument(option, metavar=unit, help=text)
     screen = parser.add_argument_group("the screen (without -n and --format, in a terminal)")

@@ -8,7 +8,7 @@ FEATURE = Feature(
         Command(
             "gather",
             "turbotui.features.gather.verb",
-            "write what turbotui reads of this machine to a file, scrubbed, for a look elsewhere",
+            "write what turbotui reads of this machine to a file, scrubbed, to look at it elsewhere",
         ),
     ),
 )

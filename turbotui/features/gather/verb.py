@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="only show what would go into the file")
     parser.add_argument("-y", "--yes", action="store_true", help="write without asking")
     parser.add_argument("--seconds", metavar="N", default=str(_SECONDS),
-                        help=f"of journal, one reading a second (default {_SECONDS})")
+                        help=f"seconds of readings to record, one reading a second (default {_SECONDS})")
     add_machine_arguments(parser)
     add_format_arguments(parser)
 

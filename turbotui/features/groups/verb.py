@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top", metavar="N", type=whole, help="the first N rows only, by CPU%% unless --sort")
     parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
                         help="count perf events for each group, as perf's -G does: instructions, context-switches, "
-                             "IPC=instructions/cycles, set:NAME; those of the busiest groups where they are too many")
+                             "IPC=instructions/cycles, set:NAME; if there are too many groups, for the busiest ones")
     add_event_tables_argument(parser)
     add_span_arguments(parser)
     add_format_arguments(parser, (GROUPS, RESCTRL))

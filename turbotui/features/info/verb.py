@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_machine_arguments(parser)
     add_replay_argument(parser)
     add_format_arguments(parser)
-    parser.add_argument("-v", "--verbose", action="store_true", help="with the source of each line, and more of them")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print more lines, and the source of each")
 
 
 def run(arguments: argparse.Namespace) -> int:

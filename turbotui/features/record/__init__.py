@@ -6,6 +6,6 @@ FEATURE = Feature(
     "record",
     commands=(
         Command("record", "turbotui.features.record.verb",
-                "write raw readings to a file, for a look later", behind="command"),
+                "write raw readings to a file, to look at them later", behind="command"),
     ),
 )

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "wait for: some 5 us of CPU time a switch), loads (tasks, and sampled loads), regions (those "
                         "that the command marks), region-slots (slots of pipelines of these, down to level 2), groups "
                         "(cgroups and resctrl), power (every meter of power)")
-    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many intervals")
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after this many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
     parser.add_argument("--full", metavar="TIME", default="30m",

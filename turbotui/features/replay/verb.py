@@ -14,11 +14,12 @@ from turbotui.quantities.plain_numbers import decimal_number
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", metavar="FILE",
-                        help="of turbotui record, of the key Ctrl+R, or a FILE.tar.gz of turbotui gather")
+                        help="a recording by turbotui record or the key Ctrl+R, or a FILE.tar.gz of turbotui gather")
     parser.add_argument("--from", metavar="TIME", dest="start", default="first",
-                        help="where to begin: 14:03:20, 2026-11-22 14:03, +5m, first (the default) or last")
-    parser.add_argument("--speed", metavar="N", default="1", help="seconds of the recording in a second: 0.1 to 1000")
-    parser.add_argument("--paused", action="store_true", help="stand still at the beginning until space is pressed")
+                        help="the moment to begin with: 14:03:20, 2026-11-22 14:03, +5m, first (the default) or last")
+    parser.add_argument("--speed", metavar="N", default="1",
+                        help="seconds of the recording that pass in a second: 0.1 to 1000")
+    parser.add_argument("--paused", action="store_true", help="wait at the beginning until Space is pressed")
     add_screen_arguments(parser)
 
 

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_machine_arguments(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", default="1", help="seconds between two points (1)")
     parser.add_argument("-n", "--intervals", metavar="N", type=whole,
-                        help=f"end after so many; without a command {_INTERVALS}, with one when it ends")
+                        help=f"end after this many intervals; by default {_INTERVALS}, or when the command ends")
     parser.add_argument("-c", "--cpu", metavar="SET", help="without a command: only these CPUs")
     parser.add_argument("--by", choices=[*_BY, _FUNCTION], default="machine",
                         help="without a command: rows beside the whole machine (default none); with one: function, the "
@@ -74,7 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--svg", metavar="FILE", help="draw roofs and points into a new file")
     parser.add_argument("--no-plot", action="store_true", help="only the tables")
     parser.add_argument("command", nargs="*", metavar="-- command",
-                        help="run this and count it and all that it starts; with --machine the name of a "
+                        help="the command to run, which is counted with everything that it starts; with --machine the "
+                             "name of a "
                              "simulated application (turbotui machines)")
 
 

@@ -182,13 +182,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_ = verbs.add_parser("run", help="measure the ratio under load, predict the score, and keep both")
     add_machine_arguments(run_)
     run_.add_argument("--baseline", metavar="NAME", help="predict the score of this baseline")
-    run_.add_argument("-i", "--interval", metavar="SECONDS", default="5", help="length without a command (5)")
-    run_.add_argument("--runs", metavar="N", type=whole, default=1, help="measure so often: mean and median")
+    run_.add_argument("-i", "--interval", metavar="SECONDS", default="5",
+                      help="the length of a run without a command (5)")
+    run_.add_argument("--runs", metavar="N", type=whole, default=1,
+                      help="the number of runs, of which mean and median are taken (1)")
     run_.add_argument("--slower", metavar="PERCENT",
                       help=f"fleet check: exit status {SLOWER} when the predicted score is lower by more than this, "
                       f"{DOUBTFUL} when there are warnings")
     run_.add_argument("--pattern", metavar="REGEX",
-                      help="what the command prints beside its score, such as 'GFLOPS: ([0-9.]+)': the score is kept")
+                      help="a pattern that finds the score in the command's output, such as 'GFLOPS: ([0-9.]+)': the "
+                           "score is kept")
     add_format_arguments(run_, RUN_TABLES)
     run_.add_argument("command", nargs="*", metavar="-- command", help="the load, run once for each run")
     add_measured_arguments(verbs.add_parser("measured", help="store the score that the newest run's load achieved"))

@@ -15,8 +15,8 @@ _NEEDED: Final = ("textual_serve", "aiohttp", "aiohttp_jinja2", "jinja2")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.epilog = ("Words after -- are options of the dashboard: turbotui serve -- --screen tasks -i 2. Who opens "
-                     "the printed address sees what the dashboard sees, and acts in it as this user.")
+    parser.epilog = ("Words after -- are options of the dashboard: turbotui serve -- --screen tasks -i 2. Whoever "
+                     "opens the printed address sees the dashboard, and acts in it as this user.")
     parser.add_argument("--listen", metavar="ADDRESS:PORT", default=_ADDRESS,
                         help=f"where to wait for browsers (default {_ADDRESS}; port 0: any that is free)")
     parser.add_argument("--allow-remote", action="store_true",

@@ -63,13 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-c", "--cpu", metavar="SET", help="watch these CPUs only: 0-3,8")
     parser.add_argument("-i", "--interval", metavar="SECONDS", default="1",
                         help=f"seconds between two samples, {INTERVAL_BOUNDS} (default 1)")
-    parser.add_argument("-n", "--samples", metavar="N", type=whole, help="end after so many samples")
+    parser.add_argument("-n", "--samples", metavar="N", type=whole, help="end after this many samples")
     parser.add_argument("--monitor-cpu", metavar="N", type=whole, help="bind everything but the spies to this CPU")
     add_format_arguments(parser)
     parser.add_argument("--joined", action="store_true",
-                        help=f"counts instead of {_RATES}: each interval of each CPU with every event, drawn between "
-                        "the intervals that counted it; they come as many intervals later as there are sets")
-    parser.add_argument("--cost", action="store_true", help="after each sample what taking it cost, on stderr")
+                        help=f"counts instead of {_RATES}: each interval of each CPU with every event, interpolated "
+                        "between the intervals that counted it; each is printed as many intervals later as there are "
+                        "sets")
+    parser.add_argument("--cost", action="store_true", help="print the cost of each sample on stderr")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -57,33 +57,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       help=f"several applications at once, each with a name and events of its own: {GRAMMAR}; "
                            "events stand last; may be given several times")
     parser.add_argument("--machine", metavar="NAME", help="a simulated machine's tasks; every output says SIMULATED")
-    add_interval_arguments(parser, "a table for every interval, not only at the end")
+    add_interval_arguments(parser, "seconds of an interval; print a table for every interval, not only at the end")
     parser.add_argument(
         "-e",
         "--event",
         metavar="EVENT",
         action="append",
         default=[],
-        help="count this too, in perf's words; instead of instructions, cycles and cache misses; "
-        "flops stands for what this processor's metric definition makes FLOPs and bytes of, double for those "
-        "of double precision; sets that do not fit together are multiplexed, and say so",
+        help="count this event, named as perf names it, in place of instructions, cycles and cache misses; may be "
+        "given several times; flops stands for the events from which this processor's FLOPs and bytes are computed, "
+        "double for those of double precision; sets that do not fit together are multiplexed and marked",
     )
     add_event_tables_argument(parser)
     parser.add_argument("--by", choices=[one.value for one in Grouping], default=Grouping.THREAD.value,
                         help="what a row represents (default thread)")
     parser.add_argument("--waits", action="store_true",
-                        help="what tasks waited for too: a CPU, storage, sleep, their quota; it costs a record at each "
-                             "switch of the machine")
+                        help="also show what tasks waited for: a CPU, storage, sleep, their quota; this costs a record "
+                             "for "
+                             "each switch of the machine")
     parser.add_argument("--loads", action="store_true",
-                        help="how long sampled loads took and what served them, where a PMU measures that (AMD IBS, "
-                             "Intel PEBS); each sample is an interrupt")
+                        help="also sample loads: their latency and the memory level that served them, if a PMU "
+                             "measures "
+                             "that (AMD IBS, Intel PEBS); each sample is an interrupt")
     add_regions_argument(parser)
     parser.add_argument("--timeline", action="store_true",
-                        help="where each thread ran: time from left to right, CPU as number and colour")
+                        help="show where each thread ran: time from left to right, the CPU as a number and a colour")
     add_span_arguments(parser)
     add_format_arguments(parser, (TASKS, TOTALS, REGIONS))
     parser.add_argument("--pages", metavar="N", type=whole, help="pages of each ring of samples, a power of two")
-    parser.add_argument("command", nargs="*", metavar="-- command", help="run this and watch it")
+    parser.add_argument("command", nargs="*", metavar="-- command", help="the command to run and watch")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -53,7 +53,7 @@ from turbotui.tables.envelope import Envelope, envelope_now
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
-    add_interval_arguments(parser, "tables for every interval, not only once")
+    add_interval_arguments(parser, "seconds of an interval; print tables for every interval, not only one")
     parser.add_argument("-k", "--kind", metavar="WORD", action="append", default=[],
                         help="only kinds of PMU whose name has this in it, and what -e and -f name; may be given "
                         "several times (csv: the first)")

@@ -52,16 +52,20 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
     live.add_argument("--tasks", default="", metavar="GROUP",
                       help="series of the processes of this control group too: those that have used most CPU time")
     live.add_argument("--most", default=_MOST, metavar="N",
-                      help=f"groups and processes at most (default {_MOST}); a metric says how many were left out")
+                      help=f"the greatest number of groups and of processes (default {_MOST}); a metric says how many "
+                           "were "
+                      "left out")
     live.add_argument("--series", default=_SERIES, metavar="N",
-                      help=f"series at most, but for --per, --columns, --groups, --tasks (default {_SERIES}): L3 "
-                      "caches are left out first, then dies, kinds of core, packages; a metric says so")
+                      help=f"the greatest number of series, without those of --per, --columns, --groups and --tasks "
+                      f"(default {_SERIES}): L3 caches are left out first, then dies, core types, packages; a metric "
+                      "says so")
     live.add_argument("--size", default=_SIZE, metavar="BYTES",
-                      help=f"bytes of a scrape at most, likewise (default {_SIZE})")
+                      help=f"the greatest size of a scrape, limited in the same way (default {_SIZE})")
     live.add_argument("--web-config", metavar="FILE", default="",
-                      help="TLS and passwords by Prometheus' own web configuration file; SIGHUP has it read anew")
+                      help="TLS and passwords by Prometheus' own web configuration file; SIGHUP makes turbotui read it "
+                           "again")
     live.add_argument("--allow-host", metavar="NAME", action="append", default=[],
-                      help="a name that clients know this machine by, beside its own and its addresses")
+                      help="a name by which clients may address this machine, beside its own name and its addresses")
 
 
 def print_file(name: str) -> int:
