@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from smallmachines import small_host
 from treehost import TreeHost
 
 from turbotui.features.info import shape
@@ -16,6 +17,7 @@ from turbotui.features.info.model import configuration
 from turbotui.machine.caches import parse_size
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.machine import read_machine
+from turbotui.simulated import ManualClock
 
 MACHINES = Path(__file__).parents[3] / "../shared/machines"
 HWLOC = sorted(MACHINES.glob("hwloc/*.console"))
@@ -180,3 +182,13 @@ def test_efficiency_latency_control() -> None:
 def test_sizes(size: int, text: str) -> None:
     assert shape.binary(size) == text
     assert parse_size("48K") == 48 << 10
+
+
+def test_what_is_not_measured_is_no_less_there() -> None:
+    host = small_host("sapphire-2s", ManualClock(0))
+    whole, part = (lines_of(MachineFacts(read_machine(host, cpus))) for cpus in (None, frozenset({0})))
+    differing = {name for name in whole if part.get(name) != whole[name]}
+    assert differing == {"CPUs", "Topology"}
+    assert part["CPUs"] == f"{whole['CPUs']}; measured: 0"
+    assert words(part["Topology of the measured CPUs"]) == {
+        "package": 1, "node": 1, "L3 cache": 1, "core": 1, "thread": 1}

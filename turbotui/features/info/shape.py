@@ -57,7 +57,7 @@ def cache_kinds(facts: MachineFacts) -> tuple[CacheKind, ...]:
     """Return the caches of online CPUs by level, instructions before data, larger ones first."""
     found: dict[tuple[str, int, int, int], list[frozenset[int]]] = {}
     seen: set[tuple[str, int]] = set()
-    for cpu in facts.machine.topology.cpus:
+    for cpu in sorted(_online_cpus(facts)):
         base = f"{_CPUS}/cpu{cpu}/cache"
         for index in (name for name in facts.names(base) if _INDEX.match(name)):
             if (index, cpu) in seen:
@@ -97,6 +97,12 @@ def _sharing(facts: MachineFacts, folder: str) -> frozenset[int]:
     return masked or _cpus(facts, f"{folder}/shared_cpu_list")
 
 
+def _online_cpus(facts: MachineFacts) -> frozenset[int]:
+    """Return the machine's CPUs, measured or not, but for those that are offline."""
+    topology = facts.machine.topology
+    return frozenset(topology.present).difference(topology.offline).union(topology.cpus)
+
+
 def _cpus(facts: MachineFacts, path: str) -> frozenset[int]:
     try:
         return parse_cpulist(facts.text(path) or "")
@@ -125,24 +131,30 @@ def _virtual(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _online(facts: MachineFacts) -> Iterable[HeaderLine]:
     topology = facts.machine.topology
-    text = f"CPUs: {len(topology.cpus)} ({format_cpulist(topology.cpus)})"
+    online = _online_cpus(facts)
+    text = f"CPUs: {len(online)} ({format_cpulist(online)})"
     if topology.offline:
         text += f"; offline: {format_cpulist(topology.offline)}"
+    if len(topology.cpus) < len(online):
+        text += f"; measured: {format_cpulist(topology.cpus)}"
     yield HeaderLine(text, f"{_CPUS}/online")
 
 
 def _levels(facts: MachineFacts) -> Iterable[HeaderLine]:
-    """Return one line with the number of each level, and the threads of a core."""
+    """Return one line with the number of each level, and the threads of a core, as far as CPUs are measured."""
     topology = facts.machine.topology
+    measured, partly = frozenset(topology.cpus), len(topology.cpus) < len(_online_cpus(facts))
     sizes = {scope: len(topology.instances(scope)) for scope in (Scope.PACKAGE, Scope.DIE, Scope.MODULE, Scope.CORE)}
-    last = sum(len(kind.shared) for kind in cache_kinds(facts) if kind.name == "L3")
+    last = sum(not measured.isdisjoint(cpus)
+               for kind in cache_kinds(facts) if kind.name == "L3" for cpus in kind.shared)
+    nodes = len(topology.instances(Scope.NODE)) if partly else len(_node_numbers(facts))
     counts = (
         (len(_groups(facts, "drawer_siblings_list")), "drawer", "drawers"),
         (len(_groups(facts, "book_siblings_list")), "book", "books"),
         (sizes[Scope.PACKAGE], "package", "packages"),
         # Dies that equal packages, and modules that equal cores, are left out.
         (sizes[Scope.DIE] if sizes[Scope.DIE] != sizes[Scope.PACKAGE] else 0, "die", "dies"),
-        (len(_node_numbers(facts)), "node", "nodes"),
+        (nodes, "node", "nodes"),
         (last, "L3 cache", "L3 caches"),
         (sizes[Scope.MODULE] if sizes[Scope.MODULE] != sizes[Scope.CORE] else 0, "module", "modules"),
         (sizes[Scope.CORE], "core", "cores"),
@@ -151,7 +163,7 @@ def _levels(facts: MachineFacts) -> Iterable[HeaderLine]:
     threads = sorted({len(core.cpus) for core in topology.instances(Scope.CORE)})
     if threads:
         parts.append(f"{' or '.join(map(str, threads))} {'thread' if threads == [1] else 'threads'} a core")
-    yield HeaderLine(f"Topology: {', '.join(parts)}", _TOPOLOGY)
+    yield HeaderLine(f"Topology{' of the measured CPUs' if partly else ''}: {', '.join(parts)}", _TOPOLOGY)
 
 
 def _groups(facts: MachineFacts, file: str) -> set[frozenset[int]]:
@@ -222,7 +234,7 @@ def _nodes(facts: MachineFacts) -> Iterable[HeaderLine]:
     measured = {node.label: node.cpus for node in facts.machine.topology.instances(Scope.NODE)}
     for number in _node_numbers(facts):
         folder = f"{_NODES}/node{number}"
-        cpus = measured.get(number, ())
+        cpus = _cpus(facts, f"{folder}/cpulist") or measured.get(number, ())
         memory = _kibibytes(facts.text(f"{folder}/meminfo"))
         told = [f"CPUs {format_cpulist(cpus)}" if cpus else "no CPUs"]
         if "MemTotal" in memory:
