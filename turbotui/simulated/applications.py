@@ -73,7 +73,7 @@ APPLICATIONS: Final[Mapping[str, SimulatedApplication]] = MappingProxyType(
             _bound("memory-bound", "chases pointers through more memory than the caches hold",
                    replace(WORKLOADS[MEMORY], name="pointers", ipc=0.35, loads=0.45, stores=0.05, branch_misses=0.0005,
                            wide=0.0, scalar=0.0, front_stall=0.01, back_stall=0.8)),
-            _bound("front-end-bound", "interprets a programme larger than the instruction caches",
+            _bound("front-end-bound", "interprets a program larger than the instruction caches",
                    replace(WORKLOADS[INTEGER], name="interpreter", ipc=0.9, branch_misses=0.001, front_stall=0.55,
                            back_stall=0.05)),
             _bound("core-bound", "divides in long chains",

@@ -34,7 +34,7 @@ def _kind(row: TopdownRow) -> Value:
 
 
 NAME: Final[TopdownColumn] = Column("Place", "", -1, (), _of_place("name"), width=12, priority=0, identity=True,
-                                    help="Name of the row.")
+                                    help="The row: a part of the machine, a thread, or a region.")
 _IDENTITY: Final = {
     RowLevel.MACHINE: (),
     RowLevel.PACKAGE: ("package",),
@@ -46,12 +46,15 @@ _IDENTITY: Final = {
     RowLevel.REGION: (),
 }
 _IDS: Final[dict[str, TopdownColumn]] = {
-    "package": Column("Package", "", 0, (), _of_place("package"), width=7, identity=True, help="Package of the row."),
-    "core": Column("Core", "", 0, (), _of_place("core"), width=4, identity=True, help="Core of the row."),
-    "cpu": Column("CPU", "", 0, (), _of_place("cpu"), width=4, identity=True, help="CPU of the row."),
-    "pid": Column("PID", "", 0, (), _of_place("pid"), width=7, identity=True, help="Process id."),
-    "tid": Column("TID", "", 0, (), _of_place("tid"), width=7, identity=True, help="Thread id."),
-    "kind": Column("Type", "", -1, (), _kind, width=4, identity=True, help="Kind of core."),
+    "package": Column("Package", "", 0, (), _of_place("package"), width=7, identity=True,
+                      help="The package that contains the row."),
+    "core": Column("Core", "", 0, (), _of_place("core"), width=4, identity=True,
+                   help="The core that contains the row."),
+    "cpu": Column("CPU", "", 0, (), _of_place("cpu"), width=4, identity=True, help="The CPU of the row."),
+    "pid": Column("PID", "", 0, (), _of_place("pid"), width=7, identity=True, help="The id of the process."),
+    "tid": Column("TID", "", 0, (), _of_place("tid"), width=7, identity=True, help="The id of the thread."),
+    "kind": Column("Type", "", -1, (), _kind, width=4, identity=True,
+                   help="The core type: P, E, LP, or an Arm capacity class."),
 }
 
 
@@ -110,15 +113,17 @@ def _ran_first(row: TopdownRow) -> Value:
 
 
 HOTTEST: Final[TopdownColumn] = Column("Hottest", "", -1, (), _hottest, width=15, priority=0, document=_METHOD,
-                                       help="The category of level 1 that takes most, useful work left out.")
+                                       help="The category of level 1 with the largest share, without useful work.")
 TOTAL: Final[TopdownColumn] = Column("Sum%", "%", 1, (), _total, width=6, priority=4, document=_METHOD,
-                                     help="What the categories of level 1 add up to: 100, or they are not believed.")
+                                     help="The sum of the categories of level 1; if it is not about 100, the shares "
+                                          "are doubtful.")
 SLOTS: Final[TopdownColumn] = Column("GSlots", "10^9", 2, (), _slots, width=8, priority=5, document=_METHOD,
                                      help="Slots of the interval in thousands of millions; cycles where the core "
                                      "cannot tell slots.")
 RAN: Final[TopdownColumn] = Column("Ran%", "%", 0, (), _ran, width=4, priority=5,
                                    document="perf_event_open(2), time_running",
-                                   help="The part of the interval in which the counters ran; the rest is estimated.")
+                                   help="The share of the interval in which the counters ran; counts are scaled to the "
+                                        "whole interval.")
 
 
 def _busy(row: TopdownRow) -> Value:
