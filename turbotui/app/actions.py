@@ -61,9 +61,9 @@ _TABLE = (Where.TABLE,)
 _MEASURED = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.UNCORE, Where.ROOFLINE, Where.TOPDOWN, Where.FLEET)
 """Screens with a table of changing numbers."""
 _ROW_TABLES = (*_MEASURED, Where.INFO, Where.DOCTOR)
-"""Screens whose table has the keys of `TableKeys`."""
-_ARROWS = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.INFO, Where.DOCTOR, Where.TOPDOWN, Where.FLEET)
-"""Screens of `_ROW_TABLES` where arrows move the cursor; on the roofline arrows move from point to point."""
+"""Screens whose table has the keys of `TableKeys`; those of `_MEASURED` have numbers with a past, too."""
+_ARROWS = tuple(where for where in _ROW_TABLES if where not in (Where.UNCORE, Where.ROOFLINE))
+"""Those where arrows move the cursor of the one table; on the roofline they go from point to point."""
 _TASKS = (Where.TASKS,)
 _MAP = (Where.MAP,)
 _UNCORE = (Where.UNCORE,)
@@ -123,8 +123,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("tag", "tag", ("v",), "v", "Tag the row, which pins it on top, with a sum of the tagged rows.", "tag",
            _TABLE, rank=4),
     Action("tag_row", "tag", ("x",), "x", "Tag the row, which pins it on top.", "",
-           (Where.TASKS, Where.GROUPS, Where.UNCORE, Where.INFO, Where.DOCTOR, Where.ROOFLINE, Where.TOPDOWN,
-            Where.FLEET)),
+           tuple(where for where in _ROW_TABLES if where not in _TABLE)),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _ROW_TABLES),
     Action("mark", "mark", ("b",), "b", "Compare with this moment: cells show differences, or values again.", "compare",
            _MEASURED, rank=5),
