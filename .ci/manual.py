@@ -12,6 +12,10 @@ from turbotui.commands.parser import Parser
 from turbotui.feature import Command
 from turbotui.features import COMMANDS
 from turbotui.features.stat.options import OPTIONS as STAT_OPTIONS
+from turbotui.simulated import SHAPES
+
+MACHINES = " ".join(SHAPES)
+"""What completes --machine, beside files."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,11 @@ class Flag:
     def is_file(self) -> bool:
         """Whether its argument is a path."""
         return self.argument in ("FILE", "DIR")
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether its argument is a simulated machine, or a gathered one in a file."""
+        return "--machine" in self.names
 
 
 @dataclass(frozen=True)
@@ -150,9 +159,8 @@ def bash(all_verbs: Sequence[Verb]) -> str:
                 lines += [f"        {pattern}) COMPREPLY=($(compgen -W \"{' '.join(flag.choices)}\" -- \"$word\")); return;;"]
             elif flag.is_file:
                 lines += [f'        {pattern}) COMPREPLY=($(compgen -f -- "$word")); return;;']
-            elif flag.names[-1] == "--machine":
-                lines += [f"        {pattern}) COMPREPLY=($(compgen -W \"$(turbotui machines --format csv 2>/dev/null"
-                          " | cut -d, -f6 | tail -n +2)\" -- \"$word\")); return;;"]
+            elif flag.is_machine:
+                lines += [f'        {pattern}) COMPREPLY=($(compgen -W "{MACHINES}" -- "$word")); return;;']
             elif flag.argument:
                 lines += [f"        {pattern}) return;;"]
         lines += ["        esac;;"]
@@ -184,8 +192,10 @@ def zsh(all_verbs: Sequence[Verb]) -> str:
         lines += [f"    {verb.name or '*'})", "        _arguments \\"]
         for flag in (flag for one in (verb, *verb.under) for flag in one.flags):
             for name in flag.names:
-                argument = "" if not flag.argument else f":{flag.argument}:" + (
-                    f"({' '.join(flag.choices)})" if flag.choices else "_files" if flag.is_file else "")
+                words = f"({' '.join(flag.choices)})" if flag.choices else "_files" if flag.is_file else ""
+                if flag.is_machine:
+                    words = f"{{compadd -- {MACHINES}; _files}}"
+                argument = f":{flag.argument}:{words}" if flag.argument else ""
                 lines += [f"            {_quoted(f'*{name}[{_plain(flag.help)}]{argument}')} \\"]
         if verb.under:
             lines += [f"            {_quoted('2:what:(' + ' '.join(one.name.split()[-1] for one in verb.under) + ')')} \\"]
@@ -197,9 +207,9 @@ def zsh(all_verbs: Sequence[Verb]) -> str:
 def fish(all_verbs: Sequence[Verb]) -> str:
     """For fish."""
     names = " ".join(verb.name for verb in all_verbs if verb.name)
-    lines = ["# fish completion for turbotui(1); made by .ci/docs", f"set -l verbs {names}"]
+    lines = ["# fish completion for turbotui(1); made by .ci/docs"]
     for verb in all_verbs:
-        seen = f"__fish_seen_subcommand_from {verb.name}" if verb.name else "not __fish_seen_subcommand_from $verbs"
+        seen = f"__fish_seen_subcommand_from {verb.name}" if verb.name else f"not __fish_seen_subcommand_from {names}"
         if verb.name:
             lines += [f"complete -c turbotui -f -n 'not __fish_seen_subcommand_from {names}' -a {verb.name} "
                       f"-d {_quoted(verb.summary)}"]
@@ -208,6 +218,8 @@ def fish(all_verbs: Sequence[Verb]) -> str:
         for flag in (flag for one in (verb, *verb.under) for flag in one.flags):
             words = [f"-{'s' if len(name) == 2 else 'l'} {name.lstrip('-')}" for name in flag.names]
             takes = "" if not flag.argument else f" -x -a {_quoted(' '.join(flag.choices))}" if flag.choices else " -r"
+            if flag.is_machine:
+                takes += f" -a {_quoted(MACHINES)}"
             lines += [f"complete -c turbotui -n {_quoted(seen)} {' '.join(words)}{takes} -d {_quoted(flag.help)}"]
     return "\n".join(dict.fromkeys(lines)) + "\n"
 

@@ -10,6 +10,7 @@ import pytest
 
 SHARE = Path(__file__).parents[2] / "share"
 BASH = SHARE / "bash-completion" / "completions" / "turbotui"
+FISH = SHARE / "fish" / "vendor_completions.d" / "turbotui.fish"
 
 
 @pytest.mark.parametrize(("line", "offered"), [
@@ -19,6 +20,7 @@ BASH = SHARE / "bash-completion" / "completions" / "turbotui"
     (["turbotui", "events", "encode", "--eng"], {"--engine"}),
     (["turbotui", "stat", "--format", "j"], {"json"}),
     (["turbotui", "score", "run", "--sl"], {"--slower"}),
+    (["turbotui", "--machine", "lap"], {"laptop", "laptop-old"}),
 ])
 def test_bash_completes(line: list[str], offered: set[str]) -> None:
     shell = shutil.which("bash")
@@ -33,9 +35,28 @@ def test_bash_completes(line: list[str], offered: set[str]) -> None:
     assert all(word.startswith(line[-1]) for word in found)
 
 
+@pytest.mark.parametrize(("line", "offered"), [
+    ("turbotui tas", {"tasks"}),
+    ("turbotui tasks --format j", {"json"}),
+    ("turbotui --machine lap", {"laptop", "laptop-old"}),
+    ("turbotui tasks --machine lap", {"laptop", "laptop-old"}),
+    ("turbotui --scr", {"--screen"}),
+    ("turbotui machines --scr", set()),  # an option of the dashboard alone
+])
+def test_fish_completes(line: str, offered: set[str], tmp_path: Path) -> None:
+    shell = shutil.which("fish")
+    if shell is None:
+        pytest.skip("the package fish is not installed")
+    words = [shell, "--no-config", "-c", f"source '{FISH}'; complete -C '{line}'"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path)  # noqa: S603 - ours
+    found = {one.partition("\t")[0] for one in done.stdout.splitlines()}
+    assert offered <= found
+    assert bool(offered) == bool(found)
+
+
 @pytest.mark.parametrize(("shell", "file"), [
     ("bash", BASH), ("zsh", SHARE / "zsh/site-functions/_turbotui"),
-    ("fish", SHARE / "fish/vendor_completions.d/turbotui.fish"),
+    ("fish", FISH),
 ])
 def test_a_shell_understands_its_file(shell: str, file: Path) -> None:
     program = shutil.which(shell)
