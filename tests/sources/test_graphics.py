@@ -54,6 +54,9 @@ def values(files: dict[str, Content]) -> dict[str, float | None]:
     found = {}
     for name, raw in zip(reader.signals, reader.read(), strict=True):
         signal = signals[name]
+        if isinstance(signal, Unavailable):
+            assert raw is None
+            continue
         assert isinstance(signal, Signal)
         assert signal.scope is Scope.SYSTEM
         found[name] = signal.value(raw)

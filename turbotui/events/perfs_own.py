@@ -12,8 +12,8 @@ from typing import Final
 from turbotui.events.devices import Devices
 from turbotui.events.errors import NoCounterError
 from turbotui.events.syntax import Written
-from turbotui.machine.host import Host, HostError
-from turbotui.machine.small_files import line_of
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import line_of, names_in
 
 _TOOL: Final = "tool"
 _HWMON: Final = "hwmon_"
@@ -64,13 +64,13 @@ def _of_chip(host: Host, written: Written) -> str:
     wanted = written.head.removeprefix(_HWMON)
     event = next((term.name for term in written.terms or () if term.value is None), "")
     known = []
-    for folder in _listed(host, _CHIPS):
+    for folder in names_in(host, _CHIPS):
         chip = f"{_CHIPS}/{folder}"
         name = _NO_WORD.sub("_", line_of(host, f"{chip}/name").lower())
         known.append(f"{_HWMON}{name}")
         if name != wanted.lower():
             continue
-        found = next((file for file in _listed(host, chip) if _is_event(host, f"{chip}/{file}", event)), "")
+        found = next((file for file in names_in(host, chip) if _is_event(host, f"{chip}/{file}", event)), "")
         if found:
             return (f"{written.text} is no counter: perf reads the file {chip}/{found}; add it as a level with "
                     f"--add {chip}/{found},raw, or see turbotui columns for those of known sensors.")
@@ -88,10 +88,3 @@ def _is_event(host: Host, path: str, event: str) -> bool:
     label = _NO_WORD.sub("_", line_of(host, f"{stem}_label").lower())
     kind = number.rstrip("0123456789")
     return event.lower() in {number, f"{kind}_{label}" if label else number}
-
-
-def _listed(host: Host, folder: str) -> tuple[str, ...]:
-    try:
-        return tuple(sorted(host.list_dir(folder)))
-    except HostError:
-        return ()

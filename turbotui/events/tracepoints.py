@@ -9,6 +9,7 @@ from dataclasses import field
 from turbotui.dataclass import dataclass
 from turbotui.events.errors import TracepointError, nearest
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.small_files import names_in, text_of
 from turbotui.quantities.plain_numbers import whole_number
 
 _ROOTS = ("/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events")
@@ -74,18 +75,11 @@ class Tracepoints:
 
     def _list(self, folder: str) -> list[str]:
         if folder not in self._listed:
-            try:
-                self._listed[folder] = self.host.list_dir(folder)
-            except HostError:
-                self._listed[folder] = ()  # tracefs has files beside the groups' directories
+            self._listed[folder] = names_in(self.host, folder)  # none in files, which stand beside groups in tracefs
         return list(self._listed[folder])
 
     def _id(self, system: str, name: str) -> int | None:
-        try:
-            text = self.host.read_text(f"{self._root}/{system}/{name}/id").strip()
-        except HostError:
-            return None
-        return whole_number(text)
+        return whole_number(text_of(self.host, f"{self._root}/{system}/{name}/id").strip())
 
 
 def _vendors_spelling(written: str) -> TracepointError:

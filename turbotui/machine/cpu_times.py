@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.plain_numbers import whole_number
 
 _PATH: Final = "/proc/stat"
@@ -32,12 +33,8 @@ class CpuTicks:
 
 def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:
     """Return the times of all online CPUs; empty if they cannot be read."""
-    try:
-        text = host.read_text(_PATH)
-    except HostError:
-        return {}
     found = {}
-    for line in text.splitlines():
+    for line in text_of(host, _PATH).splitlines():
         word, _, rest = line.partition(" ")
         cpu = whole_number(word[3:]) if word.startswith("cpu") else None
         if cpu is None:

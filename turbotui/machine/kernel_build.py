@@ -55,10 +55,7 @@ def boot_word(host: Host, *patterns: str) -> str:
 
 def is_loaded(host: Host, module: str) -> bool:
     """Tell whether /proc/modules lists a module."""
-    try:
-        lines = host.read_text("/proc/modules").splitlines()
-    except HostError:
-        return False
+    lines = text_of(host, "/proc/modules").splitlines()
     wanted = f"{module.replace('-', '_')} "
     return any(line.startswith(wanted) for line in lines)
 

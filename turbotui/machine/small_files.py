@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from turbotui.machine.host import Host, HostError
+from turbotui.quantities.plain_numbers import integer
 from turbotui.untrusted import one_line
 
 
@@ -25,3 +28,9 @@ def names_in(host: Host, path: str) -> tuple[str, ...]:
         return host.list_dir(path)
     except HostError:
         return ()
+
+
+def numbered_in(host: Host, path: str, word: str) -> list[str]:
+    """Return the paths of a directory's entries `word` + number, in the order of the numbers."""
+    matches = (re.fullmatch(rf"{word}([0-9]{{1,9}})", name) for name in names_in(host, path))
+    return [f"{path}/{match[0]}" for match in sorted(filter(None, matches), key=lambda match: integer(match[1]))]

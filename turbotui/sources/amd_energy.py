@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import names_in
 from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -54,16 +55,13 @@ class AmdEnergy(LocatedFiles):
                 name, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM,
                 origin=f"{directory}/energy*_input", document=_DOCUMENT, scale=1e-6,
             )  # fmt: skip
-            found[name] = LocatedSignal(signal, _in_row(machine, scope, mine))
+            found[name] = LocatedSignal.at(signal, _in_row(machine, scope, mine))
         return LocatedSignals(found)
 
 
 def _directory(host: Host) -> str | None:
-    try:
-        names = host.list_dir(CLASS)
-    except HostError:
-        return None
-    return next((f"{CLASS}/{name}" for name in names if read_line(host, f"{CLASS}/{name}/name") == _DRIVER), None)
+    directories = (f"{CLASS}/{name}" for name in names_in(host, CLASS))
+    return next((directory for directory in directories if read_line(host, f"{directory}/name") == _DRIVER), None)
 
 
 def _paths(machine: Machine, directory: str) -> dict[RowId, str]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.reading import LeafReader, cpuid_of
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
@@ -113,12 +114,8 @@ def _ids(leaf: LeafReader, *, amd: bool, topoext: bool) -> dict[SignalId, int]:
 
 def _cpuinfo_ids(host: Host) -> dict[int, dict[SignalId, int]]:
     """The ids by CPU; the initial apicid is 32 bits wide if CPUs have x2APIC ids."""
-    try:
-        text = host.read_text(_CPUINFO)
-    except HostError:
-        return {}
     found: dict[int, dict[SignalId, int]] = {}
-    for block in text.split("\n\n"):
+    for block in text_of(host, _CPUINFO).split("\n\n"):
         keys = {}
         for line in block.splitlines():
             key, _, value = line.partition(":")

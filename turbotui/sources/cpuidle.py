@@ -14,6 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import boot_word, build_option, no_driver
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import names_in
 from turbotui.quantities.plain_numbers import integer, whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -80,11 +81,7 @@ def _states(host: Host, cpus: tuple[int, ...]) -> dict[int, _State]:
     found: dict[int, _State] = {}
     for cpu in cpus:
         directory = f"{CPU_DIR.format(cpu=cpu)}/cpuidle"
-        try:
-            entries = host.list_dir(directory)
-        except HostError:
-            continue
-        for entry in entries:
+        for entry in names_in(host, directory):
             match = _STATE.fullmatch(entry)
             if match is None or integer(match[1]) in found:
                 continue

@@ -30,7 +30,7 @@ class EnergyBias(LocatedFiles):
             "epb", Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.SAME,
             origin=_FILE, document="kernel Documentation/admin-guide/pm/intel_epb.rst",
         )  # fmt: skip
-        return LocatedSignals({"epb": LocatedSignal(signal, lambda cpu: _FILE.format(cpu=cpu))})
+        return LocatedSignals({"epb": LocatedSignal.at(signal, lambda cpu: _FILE.format(cpu=cpu))})
 
 
 def _absent(machine: Machine) -> Unavailable:

@@ -7,15 +7,13 @@ graphics exist once, so the signals are the system's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from itertools import product
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
-from turbotui.machine.small_files import text_of
-from turbotui.quantities.plain_numbers import integer
+from turbotui.machine.small_files import numbered_in, text_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -24,7 +22,6 @@ from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedS
 from turbotui.sources.sysfs_files import read_line
 
 CLASS = "/sys/class/drm"
-_CARD = re.compile(r"card([0-9]{1,9})")
 _INTEGRATED = "0000:00:02.0"  # Intel's integrated graphics are always this PCI function (i915 and xe probe it so)
 _ENGINES = ("gfx", "media")
 
@@ -132,12 +129,7 @@ class Graphics(LocatedFiles):
 
 def _cards(host: Host) -> list[str]:
     """The cards' directories: the integrated one first, then in the order of their numbers."""
-    try:
-        names = host.list_dir(CLASS)
-    except HostError:
-        return []
-    numbered = sorted((integer(match[1]), name) for name in names if (match := _CARD.fullmatch(name)))
-    cards = [f"{CLASS}/{name}" for _, name in numbered]
+    cards = numbered_in(host, CLASS, "card")
     return sorted(cards, key=lambda card: _INTEGRATED not in text_of(host, f"{card}/device/uevent"))
 
 
@@ -159,7 +151,7 @@ def _files(
             name, Scope.SYSTEM, quantity.unit, quantity.behavior, Reduce.MEAN,
             origin=path, document=layout.document, scale=quantity.step,
         )  # fmt: skip
-        found[name] = LocatedSignal(signal, everywhere(path))
+        found[name] = LocatedSignal.at(signal, everywhere(path))
     return found
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
-from turbotui.quantities.plain_numbers import hexadecimal, integer
+from turbotui.machine.small_files import numbered_in
+from turbotui.quantities.plain_numbers import hexadecimal
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -25,7 +26,6 @@ CLASS = "/sys/class/hwmon"
 LIMIT: SignalId = "limit.pkg.pl1"
 _DRIVER = "amd_hsmp_hwmon"
 _DOCUMENT = "kernel Documentation/arch/x86/amd_hsmp.rst"
-_ENTRY = re.compile(r"hwmon([0-9]{1,9})")
 _UID = re.compile(r"ID([0-9A-Fa-f]{2})")
 _MICRO = 1e-6  # hwmon gives microwatts (Documentation/hwmon/sysfs-interface.rst)
 _SINCE_FAMILY = 0x19  # amd_hsmp.rst: "Newer Fam19h EPYC server line of processors from AMD support HSMP"
@@ -52,17 +52,13 @@ class Hsmp(LocatedFiles):
             LIMIT, Scope.PACKAGE, Unit.WATT, Behavior.GAUGE, Reduce.SUM, origin=f"{chips[0]}/power1_cap",
             document=_DOCUMENT, scale=_MICRO,
         )  # fmt: skip
-        return LocatedSignals({LIMIT: LocatedSignal(signal, lambda cpu: paths.get(machine.topology.row(Scope.PACKAGE,
+        return LocatedSignals({LIMIT: LocatedSignal.at(signal, lambda cpu: paths.get(machine.topology.row(Scope.PACKAGE,
                                                                                                        cpu)))})
 
 
 def _chips(host: Host) -> list[str]:
     """Directories of the driver's chips, in the order in which they were registered."""
-    try:
-        entries = [(integer(match[1]), name) for name in host.list_dir(CLASS) if (match := _ENTRY.fullmatch(name))]
-    except HostError:
-        return []
-    return [f"{CLASS}/{name}" for _, name in sorted(entries) if read_line(host, f"{CLASS}/{name}/name") == _DRIVER]
+    return [chip for chip in numbered_in(host, CLASS, "hwmon") if read_line(host, f"{chip}/name") == _DRIVER]
 
 
 def _by_package(host: Host, chips: list[str], packages: list[RowId]) -> Mapping[RowId, str]:

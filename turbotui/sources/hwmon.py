@@ -13,21 +13,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
-from turbotui.machine.small_files import text_of
+from turbotui.machine.small_files import names_in, text_of
 from turbotui.machine.topology import Instance, Topology
 from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.bases import CachedSearch, PerCpuSource
-from turbotui.sources.source import Probe, Reader
-from turbotui.sources.sysfs_files import CPU_DIR, FileReader, ValueFile, read_line, read_number
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
+from turbotui.sources.sysfs_files import CPU_DIR, ValueFile, read_line, read_number
 from turbotui.sources.unreadable import unreadable
 
 CLASS = "/sys/class/hwmon"
@@ -101,12 +101,8 @@ def find_sensors(host: Host, topology: Topology) -> tuple[tuple[Sensor, ...], st
 
 
 def _chips(host: Host) -> list[_Chip]:
-    try:
-        entries = host.list_dir(CLASS)
-    except HostError:
-        return []
     chips = []
-    for entry in entries:
+    for entry in names_in(host, CLASS):
         # Before Linux 3.13 drivers put their files into the device's directory (Documentation/hwmon).
         for directory in (f"{CLASS}/{entry}", f"{CLASS}/{entry}/device"):
             name = read_line(host, f"{directory}/name")
@@ -148,11 +144,7 @@ def _coretemp_numbers(host: Host, chips: Sequence[_Chip]) -> dict[str, int]:
             if match is not None:
                 numbers[chip.entry] = integer(match[1])
     if len(numbers) < len(chips):
-        try:
-            devices = host.list_dir(_PLATFORM)
-        except HostError:
-            return numbers
-        for device in devices:
+        for device in names_in(host, _PLATFORM):
             match = _CORETEMP_DEVICE.fullmatch(device)
             if match is None or not host.exists(f"{_PLATFORM}/{device}/hwmon"):
                 continue
@@ -279,41 +271,25 @@ _SCOPES: dict[SignalId, Scope] = {CORE: Scope.CORE, PACKAGE: Scope.PACKAGE, CCD:
 _AMD = frozenset({"AuthenticAMD", "HygonGenuine"})
 
 
-class Hwmon(PerCpuSource):
-    """The `Source` of CPU temperature sensors under hwmon."""
+class Hwmon(LocatedFiles):
+    """The `Source` of CPU temperature sensors under hwmon: of a core, core complex and package around a CPU."""
 
     id = "hwmon"
     title = "hwmon"
     gives = "temperatures of cores, packages and core complexes"
 
-    def __init__(self) -> None:
-        self._found = CachedSearch(lambda machine: find_sensors(machine.host, machine.topology))
-
-    def probe(self, machine: Machine) -> Probe:
+    def _find(self, machine: Machine) -> LocatedSignals:
         """Read the labels of all CPU sensors, and one sensor of each kind."""
-        sensors, note = self._found.look(machine)
-        return Probe({signal: _probed(machine, signal, sensors) for signal in _SCOPES}, note)
+        sensors, note = find_sensors(machine.host, machine.topology)
+        return LocatedSignals({signal: _located(machine, signal, sensors) for signal in _SCOPES}, note)
 
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One for each sensor that the wanted signals can have on a reading CPU."""
-        sensors, _note = self._found.last or ((), "")
-        return readers * sum(_most_sensors(sensors, signal) for signal in _SCOPES if signal in wanted)
+    def _answer(self, machine: Machine, found: LocatedSignal) -> Signal | Unavailable:  # noqa: ARG002 - was tried
+        return found.signal
 
-    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the sensors of the core, core complex and package around one CPU; None for one that has no sensor.
 
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: EMFILE or ENFILE.
-        """
-        files = []
-        sensors, _note = self._found.on(machine)
-        for signal, scope in _SCOPES.items():
-            if signal in wanted:
-                row = machine.topology.row(scope, cpu)
-                paths = tuple(s.path for s in sensors if s.signal == signal and s.row == row)
-                files.append(ValueFile(signal, paths))
-        return FileReader(machine.host, cpu, files, inside_cpu=False)
+def _file(topology: Topology, signal: SignalId, sensors: Sequence[Sensor], cpu: int) -> ValueFile:
+    row = topology.row(_SCOPES[signal], cpu)
+    return ValueFile(signal, tuple(sensor.path for sensor in sensors if sensor.signal == signal and sensor.row == row))
 
 
 def _most_sensors(sensors: Sequence[Sensor], signal: SignalId) -> int:
@@ -321,7 +297,7 @@ def _most_sensors(sensors: Sequence[Sensor], signal: SignalId) -> int:
     return max((rows.count(row) for row in set(rows)), default=1)
 
 
-def _probed(machine: Machine, signal: SignalId, sensors: Sequence[Sensor]) -> Signal | Unavailable:
+def _located(machine: Machine, signal: SignalId, sensors: Sequence[Sensor]) -> LocatedSignal | Unavailable:
     failures = []
     for sensor in sensors:
         if sensor.signal != signal:
@@ -331,10 +307,11 @@ def _probed(machine: Machine, signal: SignalId, sensors: Sequence[Sensor]) -> Si
         except HostError as error:
             failures.append(error)
             continue
-        return Signal(
+        facts = Signal(
             signal, _SCOPES[signal], Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX,
             origin=f"{sensor.path} ({sensor.chip}: {sensor.label})", document=_DOCUMENT, scale=_CELSIUS,
         )  # fmt: skip
+        return LocatedSignal(facts, partial(_file, machine.topology, signal, sensors), _most_sensors(sensors, signal))
     return unreadable(failures[0]) if failures else _absent(machine, signal)
 
 

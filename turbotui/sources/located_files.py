@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
@@ -22,13 +22,23 @@ class LocatedSignal:
 
     Attributes:
         signal: its facts.
-        path: the file that a reading CPU opens; None if its part of the machine has none.
-        decode: converts the bytes of the file.
+        file: what a reading CPU opens; without paths if its part of the machine has none.
+        descriptors: the most that it takes on a CPU.
     """
 
     signal: Signal
-    path: Callable[[int], str | None]
-    decode: Decode = number
+    file: Callable[[int], ValueFile]
+    descriptors: int = 1
+
+    @classmethod
+    def at(cls, signal: Signal, path: Callable[[int], str | None], decode: Decode = number) -> LocatedSignal:
+        """A signal of at most one file on each CPU."""
+
+        def file(cpu: int) -> ValueFile:
+            found = path(cpu)
+            return ValueFile(signal.id, () if found is None else (found,), decode)
+
+        return cls(signal, file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +67,38 @@ class LocatedFiles(PerCpuSource, ABC):
     def probe(self, machine: Machine) -> Probe:
         """Find the files and read each signal's first one once."""
         seen = self._sightings.look(machine)
-        return Probe({name: _tried(machine, found) for name, found in seen.found.items()}, seen.note)
+        return Probe({name: self._answer(machine, found) if isinstance(found, LocatedSignal) else found
+                      for name, found in seen.found.items()}, seen.note)
+
+    def _answer(self, machine: Machine, found: LocatedSignal) -> Signal | Unavailable:
+        """The signal if one of its files can be read now, otherwise why the first one cannot."""
+        refused: HostError | None = None
+        for path in _paths(machine, found):
+            try:
+                machine.host.read_text(path)
+            except HostError as error:
+                refused = refused or error
+                continue
+            return found.signal
+        if refused is None:
+            return Unavailable(Reason.OFFLINE, f"{found.signal.origin}: belongs to nothing that is measured")
+        return unreadable(refused, "run as root" if refused.name in ("EACCES", "EPERM") else "")
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One for each wanted signal on each reading CPU."""
-        seen = self._sightings.last
-        return 0 if seen is None else readers * sum(name in wanted for name in seen.located)
+        """Those of the files of each wanted signal on each reading CPU."""
+        located = {} if self._sightings.last is None else self._sightings.last.located
+        return readers * sum(found.descriptors for name, found in located.items() if name in wanted)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the wanted files that belong to one CPU; a missing file reads None.
+        """Open the wanted files that belong to one CPU; a missing file, and a signal without any, read None.
 
         Raises:
             CpuGone: the CPU is offline.
             HostError: EMFILE or ENFILE.
         """
-        files = []
-        for name, located in self._sightings.on(machine).located.items():
-            if name in wanted:
-                path = located.path(cpu)
-                files.append(ValueFile(name, () if path is None else (path,), located.decode))
+        seen = self._sightings.on(machine).found
+        files = [found.file(cpu) if isinstance(found, LocatedSignal) else ValueFile(name, ())
+                 for name, found in seen.items() if name in wanted]
         return FileReader(machine.host, cpu, files, inside_cpu=False)
 
     def paths(self, machine: Machine, name: SignalId) -> tuple[str, ...]:
@@ -83,9 +106,7 @@ class LocatedFiles(PerCpuSource, ABC):
         seen = self._sightings.last
         if seen is None or name not in seen.located:
             return ()
-        found = seen.located[name]
-        instances = machine.topology.instances(found.signal.scope)
-        return tuple(path for one in instances if (path := found.path(one.cpus[0])) is not None)
+        return tuple(_paths(machine, seen.located[name]))
 
 
 def everywhere(path: str) -> Callable[[int], str | None]:
@@ -93,21 +114,7 @@ def everywhere(path: str) -> Callable[[int], str | None]:
     return lambda _cpu: path
 
 
-def _tried(machine: Machine, found: LocatedSignal | Unavailable) -> Signal | Unavailable:
-    """The signal if one of its files can be read now, otherwise why the first one cannot."""
-    if isinstance(found, Unavailable):
-        return found
-    refused: HostError | None = None
-    for instance in machine.topology.instances(found.signal.scope):
-        path = found.path(instance.cpus[0])
-        if path is None:
-            continue
-        try:
-            machine.host.read_text(path)
-        except HostError as error:
-            refused = refused or error
-            continue
-        return found.signal
-    if refused is None:
-        return Unavailable(Reason.OFFLINE, f"{found.signal.origin}: belongs to nothing that is measured")
-    return unreadable(refused, "run as root" if refused.name in ("EACCES", "EPERM") else "")
+def _paths(machine: Machine, found: LocatedSignal) -> Iterator[str]:
+    """The file of each instance that has one; of several the first."""
+    files = (found.file(instance.cpus[0]) for instance in machine.topology.instances(found.signal.scope))
+    return (file.paths[0] for file in files if file.paths)

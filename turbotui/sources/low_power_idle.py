@@ -45,7 +45,7 @@ class LowPowerIdle(LocatedFiles):
                 name, Scope.SYSTEM, Unit.SECOND, Behavior.COUNTER, Reduce.MEAN,
                 origin=path, document=_DOCUMENT, scale=1e-6,
             )  # fmt: skip
-            found[name] = LocatedSignal(signal, everywhere(path))
+            found[name] = LocatedSignal.at(signal, everywhere(path))
         return LocatedSignals(found)
 
 

@@ -19,7 +19,7 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.meters import SUSPENDED, meter_signal
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.sources.bases import SharedSource
+from turbotui.sources.bases import CachedSearch, SharedSource
 from turbotui.sources.meter_devices import AGE, COUNTERS, STATE, MeterDevice, word
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.sysfs_files import Decode
@@ -49,7 +49,7 @@ class MeterSource(SharedSource, ABC):
     counts_from_open = False  # counters of drivers and devices continue by themselves
 
     def __init__(self) -> None:
-        self._seen: tuple[Host, tuple[MeterDevice, ...]] | None = None
+        self._found = CachedSearch(self.find)
 
     @abstractmethod
     def find(self, machine: Machine) -> FoundDevices:
@@ -57,8 +57,7 @@ class MeterSource(SharedSource, ABC):
 
     def probe(self, machine: Machine) -> Probe:
         """Find the devices."""
-        found = self.find(machine)
-        self._seen = (machine.host, found.devices)
+        found = self._found.look(machine)
         signals: dict[SignalId, Signal | Unavailable] = {}
         for device, position in numbered(found.devices):
             signals |= device.signals(position)
@@ -67,17 +66,15 @@ class MeterSource(SharedSource, ABC):
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
         """One for each wanted file, and for the state of each device that can sleep."""
-        devices = () if self._seen is None else self._seen[1]
+        devices = () if self._found.last is None else self._found.last.devices
         counts = ((len(_chosen(device, position, wanted)), device) for device, position in numbered(devices))
         return sum(count + (bool(device.status) and bool(count)) for count, device in counts)
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Open the wanted files of every device."""
-        if self._seen is None or self._seen[0] is not machine.host:
-            self._seen = (machine.host, self.find(machine).devices)
-        host = machine.host
+        host, devices = machine.host, self._found.on(machine).devices
         return MeterReader(host, [(self.open_device(host, device, position, wanted), device.slow)
-                                  for device, position in numbered(self._seen[1])], wanted)
+                                  for device, position in numbered(devices)], wanted)
 
     def open_device(self, host: Host, device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> OneDevice:
         """Open the wanted files of one device."""

@@ -7,7 +7,6 @@ Files: kernel Documentation/ABI/testing/sysfs-class-intel_pmt. /sys/class/intel_
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from turbotui.dataclass import dataclass
@@ -15,20 +14,20 @@ from turbotui.machine.calibration import crystal_hz
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
+from turbotui.machine.small_files import numbered_in
 from turbotui.machine.topology import Topology
-from turbotui.quantities.plain_numbers import hexadecimal, integer
+from turbotui.quantities.plain_numbers import hexadecimal
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.bases import PerCpuSource
+from turbotui.sources.bases import CachedSearch, PerCpuSource
 from turbotui.sources.source import CpuGone, Probe, Reader
 from turbotui.sources.sysfs_files import is_offline, read_line, read_number
 from turbotui.sources.unreadable import unreadable
 
 CLASS = "/sys/class/intel_pmt"
 _DOCUMENT = "kernel Documentation/ABI/testing/sysfs-class-intel_pmt; Intel PMT XML"
-_REGION = re.compile(r"telem([0-9]{1,9})")
 _WORD_BYTES = 8  # counters are 64-bit words; narrower ones are fields of words
 _CORE_CLOCK_HZ = 800e6  # the clock that Clearwater Forest's C1E residency counts (docs/specs/turbostat.md 9.3)
 _CWF_BASE, _CWF_STEP = 20936, 24  # bytes: the first module's counter, and from one module to the next (as above)
@@ -94,13 +93,8 @@ _COUNTERS: tuple[_Counter, ...] = (
 
 def find_regions(host: Host) -> tuple[Region, ...]:
     """Every telemetry region, in the order of the numbers in their names."""
-    try:
-        names = host.list_dir(CLASS)
-    except HostError:
-        return ()
     found = []
-    for _, name in sorted((integer(match[1]), name) for name in names if (match := _REGION.fullmatch(name))):
-        directory = f"{CLASS}/{name}"
+    for directory in numbered_in(host, CLASS, "telem"):
         guid, size = read_line(host, f"{directory}/guid") or "", read_number(host, f"{directory}/size")
         try:
             found.append(Region(directory, hexadecimal(guid), max(0, size or 0)))
@@ -163,11 +157,11 @@ class Pmt(PerCpuSource):
     gives = "residency of die C6 (Meteor Lake) and module C1E (Clearwater Forest)"
 
     def __init__(self) -> None:
-        self._seen: tuple[Host, tuple[Region, ...]] | None = None
+        self._regions = CachedSearch(lambda machine: find_regions(machine.host))
 
     def probe(self, machine: Machine) -> Probe:
         """List the regions and read each counter once."""
-        regions = self._regions(machine, again=True)
+        regions = self._regions.look(machine)
         note = ", ".join(sorted({f"{region.guid:#x}" for region in regions}))
         answers = {counter.signal: _probed(machine, counter, regions) for counter in _COUNTERS}
         return Probe(answers, f"telemetry layouts here: {note}" if note else "")
@@ -182,16 +176,11 @@ class Pmt(PerCpuSource):
         Raises:
             HostError: a region does not open any more.
         """
-        regions = self._regions(machine, again=False)
+        regions = self._regions.on(machine)
         places = {
             counter.signal: _place(machine, counter, regions, cpu) for counter in _COUNTERS if counter.signal in wanted
         }
         return PmtReader(machine.host, cpu, places)
-
-    def _regions(self, machine: Machine, *, again: bool) -> tuple[Region, ...]:
-        if again or self._seen is None or self._seen[0] is not machine.host:
-            self._seen = (machine.host, find_regions(machine.host))
-        return self._seen[1]
 
 
 def _place(machine: Machine, counter: _Counter, regions: Sequence[Region], cpu: int) -> tuple[str, int] | None:

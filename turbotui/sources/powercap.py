@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import AMD_VENDORS
@@ -18,15 +19,15 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.machine.platform_features import DRAM_JOULE, DRAM_ROUNDED_JOULE
+from turbotui.machine.small_files import names_in
 from turbotui.machine.topology import Topology
 from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.bases import CachedSearch, PerCpuSource
-from turbotui.sources.source import Probe, Reader
-from turbotui.sources.sysfs_files import FileReader, ValueFile, number, read_line, read_number
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
+from turbotui.sources.sysfs_files import ValueFile, number, read_line, read_number
 from turbotui.sources.unreadable import unreadable
 
 CLASS = "/sys/class/powercap"
@@ -121,8 +122,8 @@ class EnergyTotal:
         return self._total
 
 
-class Powercap(PerCpuSource):
-    """The `Source` of the intel-rapl powercap zones."""
+class Powercap(LocatedFiles):
+    """The `Source` of the intel-rapl powercap zones, of the package and die around a CPU."""
 
     counts_from_open = True  # EnergyTotal begins at the counter's value
 
@@ -130,41 +131,30 @@ class Powercap(PerCpuSource):
     title = "powercap"
     gives = "energy of packages, cores, graphics, memory and the platform; package power limits"
 
-    def __init__(self) -> None:
-        self._found = CachedSearch(_zones)
-
-    def probe(self, machine: Machine) -> Probe:
+    def _find(self, machine: Machine) -> LocatedSignals:
         """List the zones and read each counter once."""
-        zones, note = self._found.look(machine)
+        zones, note = _zones(machine)
         if not zones:
-            return Probe(dict.fromkeys(_SIGNALS, _absent(machine)), note)
-        found = {signal: _probed(machine.host, signal, zones) for signal in _SIGNALS}
-        if machine.model.vendor in AMD_VENDORS and isinstance(found[_CORES], Signal):
-            found[_CORES] = _one_core(zones)
-        return Probe(found, note)
-
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One for each signal on each reading CPU."""
-        return readers * sum(signal in wanted for signal in _SIGNALS)
-
-    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the zones of the package and die around one CPU; a zone that this package lacks gives None.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: EMFILE or ENFILE.
-        """
-        files = []
-        zones, _note = self._found.on(machine)
+            return LocatedSignals(dict.fromkeys(_SIGNALS, _absent(machine)), note)
+        found: dict[SignalId, LocatedSignal | Unavailable] = {}
         for signal in _SIGNALS:
-            if signal in wanted:
-                zone = _zone_of(zones, signal, machine.topology, cpu)
-                paths = () if zone is None else (zone.path,)
-                if zone is not None and zone.range_uj:
-                    files.append(ValueFile(signal, paths, EnergyTotal(zone.range_uj, machine.host.now_ns)))
-                else:
-                    files.append(ValueFile(signal, paths))
-        return FileReader(machine.host, cpu, files, inside_cpu=False)
+            answer = _probed(machine.host, signal, zones)
+            found[signal] = LocatedSignal(answer, partial(_file, machine, signal, zones)) if isinstance(
+                answer, Signal) else answer
+        if machine.model.vendor in AMD_VENDORS and isinstance(found[_CORES], LocatedSignal):
+            found[_CORES] = _one_core(zones)
+        return LocatedSignals(found, note)
+
+    def _answer(self, machine: Machine, found: LocatedSignal) -> Signal | Unavailable:  # noqa: ARG002 - was tried
+        return found.signal
+
+
+def _file(machine: Machine, signal: SignalId, zones: Sequence[_Zone], cpu: int) -> ValueFile:
+    zone = _zone_of(zones, signal, machine.topology, cpu)
+    if zone is None:
+        return ValueFile(signal, ())
+    decode = EnergyTotal(zone.range_uj, machine.host.now_ns) if zone.range_uj else number
+    return ValueFile(signal, (zone.path,), decode)
 
 
 def _zone_of(zones: Sequence[_Zone], signal: SignalId, topology: Topology, cpu: int) -> _Zone | None:
@@ -177,10 +167,7 @@ def _zone_of(zones: Sequence[_Zone], signal: SignalId, topology: Topology, cpu: 
 def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
     """All zones that belong to something measured, and a line about those that do not or are switched off."""
     host, topology = machine.host, machine.topology
-    try:
-        names = [name for name in host.list_dir(CLASS) if _ZONE.fullmatch(name)]
-    except HostError:
-        return (), ""
+    names = [name for name in names_in(host, CLASS) if _ZONE.fullmatch(name)]
     words = {name: read_line(host, f"{CLASS}/{name}/name") or "" for name in names}
     rows = _package_rows(words, topology)
     if machine.model.vendor in AMD_VENDORS:
@@ -212,10 +199,7 @@ def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
 
 def zone_scope(host: Host) -> Scope | None:
     """Tell whether the package zones are named after dies or after packages; None without such zones."""
-    try:
-        names = [name for name in host.list_dir(CLASS) if _ZONE.fullmatch(name)]
-    except HostError:
-        return None
+    names = [name for name in names_in(host, CLASS) if _ZONE.fullmatch(name)]
     matches = [match for name in names if (match := _PACKAGE.fullmatch(read_line(host, f"{CLASS}/{name}/name") or ""))]
     if not matches:
         return None

@@ -14,6 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import numbered_in
 from turbotui.machine.topology import Topology
 from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.scope import Scope
@@ -28,7 +29,6 @@ DIRECTORY = "/sys/devices/system/cpu/intel_uncore_frequency"
 _DOCUMENT = "kernel Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst"
 _CURRENT = "current_freq_khz"
 _DIE = re.compile(r"package_([0-9]{1,9})_die_([0-9]{1,9})")
-_CLUSTER = re.compile(r"uncore([0-9]{1,9})")
 _WHOLE = "uncore.cur"
 
 
@@ -66,7 +66,7 @@ class UncoreFrequency(LocatedFiles):
             names = host.list_dir(DIRECTORY)
         except HostError:
             return LocatedSignals({_WHOLE: _absent(machine)})
-        clusters = _clusters(host, names)
+        clusters = _clusters(host)
         if clusters:
             return _by_cluster(machine.topology, clusters)
         return LocatedSignals({_WHOLE: _by_die(machine, names)})
@@ -91,18 +91,14 @@ def _believed(machine: Machine, signal: Signal, paths: Sequence[str]) -> Signal 
     )
 
 
-def _clusters(host: Host, names: Sequence[str]) -> list[_Cluster]:
+def _clusters(host: Host) -> list[_Cluster]:
     """Return the clusters with their ids, in the order of their directories' numbers."""
-    numbered = sorted((integer(match[1]), name) for name in names if (match := _CLUSTER.fullmatch(name)))
     found = []
-    for _, name in numbered:
-        ids = [
-            read_number(host, f"{DIRECTORY}/{name}/{file}")
-            for file in ("package_id", "domain_id", "fabric_cluster_id")
-        ]
+    for directory in numbered_in(host, DIRECTORY, "uncore"):
+        ids = [read_number(host, f"{directory}/{file}") for file in ("package_id", "domain_id", "fabric_cluster_id")]
         package, domain, cluster = ids
         if package is not None and domain is not None and cluster is not None:
-            found.append(_Cluster(name, package, domain, cluster))
+            found.append(_Cluster(directory.rpartition("/")[2], package, domain, cluster))
     return found
 
 
@@ -122,7 +118,7 @@ def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> LocatedSign
             of_package[cluster.package] = f"{DIRECTORY}/{cluster.name}/{_CURRENT}"
     for name, by_package in sorted(paths.items(), key=lambda item: _ids(item[0])):
         origin = ", ".join(by_package[package] for package in sorted(by_package))
-        found[name] = LocatedSignal(_signal(name, Scope.PACKAGE, origin), _in_package(topology, by_package), _clock)
+        found[name] = LocatedSignal.at(_signal(name, Scope.PACKAGE, origin), _in_package(topology, by_package), _clock)
     note = f"{', '.join(doubles)}: the same ids as another directory, not read" if doubles else ""
     return LocatedSignals(found, note)
 
@@ -153,7 +149,7 @@ def _by_die(machine: Machine, names: Sequence[str]) -> LocatedSignal | Unavailab
         return paths.get((place.package, max(place.die, 0)))
 
     origin = f"{DIRECTORY}/package_*_die_*/{_CURRENT}" if len(paths) > 1 else next(iter(paths.values()))
-    return LocatedSignal(_signal(_WHOLE, Scope.DIE if several else Scope.PACKAGE, origin), path, _clock)
+    return LocatedSignal.at(_signal(_WHOLE, Scope.DIE if several else Scope.PACKAGE, origin), path, _clock)
 
 
 def _signal(name: SignalId, scope: Scope, origin: str) -> Signal:

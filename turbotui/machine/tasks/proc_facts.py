@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.small_files import text_of
 from turbotui.machine.tasks.group_names import GroupName, group_name, group_paths
 from turbotui.quantities.plain_numbers import integer, whole_number
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -177,11 +178,7 @@ class ProcFacts:
 
     def _name(self, uid: str) -> str:
         """Return a user's name by the machine's own file, and on this machine also by the C library."""
-        try:
-            lines = self._host.read_text("/etc/passwd").splitlines()
-        except HostError:
-            lines = []
-        for line in lines:
+        for line in text_of(self._host, "/etc/passwd").splitlines():
             words = line.split(":")
             if len(words) > 2 and words[2] == uid:
                 return one_line(words[0])

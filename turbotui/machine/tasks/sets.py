@@ -22,6 +22,7 @@ from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.perf_groups import close_all, open_group
 from turbotui.machine.perf_records import SAMPLE_TYPE, ReadFormat, SampleType
 from turbotui.machine.perf_ring import SET_OUTPUT
+from turbotui.machine.small_files import names_in
 from turbotui.machine.tasks.clock_throttle import POLL_NS
 from turbotui.machine.tasks.last_counts import reports_last_counts
 from turbotui.quantities.plain_numbers import integer
@@ -342,11 +343,7 @@ def core_kinds(host: Host) -> dict[int, int]:
     """
     found: dict[int, int] = {}
     kinds = 0
-    try:
-        names = host.list_dir(_DEVICES)
-    except HostError:
-        return {}
-    for name in names:
+    for name in names_in(host, _DEVICES):
         try:
             cpus = parse_cpulist(host.read_text(f"{_DEVICES}/{name}/cpus"))
             kind = integer(host.read_text(f"{_DEVICES}/{name}/type"))
