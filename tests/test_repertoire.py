@@ -1,4 +1,4 @@
-"""Characters that a terminal cannot show have a stand-in of the same width: by locale, by terminal, by hand."""
+"""Characters that a terminal cannot show are replaced by others of the same width: by locale, terminal and option."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""--add metric:NAME on simulated machines: values against the counts of the same interval, rows, groups, reasons."""
+"""--add metric:NAME on simulated machines: values compared with the counts of the interval, rows, groups, reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of events on simulated machines: their numbers against what happened, their rows, their reasons."""
+"""Columns of events on simulated machines: their numbers compared with the model, rows and reasons."""
 
 from __future__ import annotations
 

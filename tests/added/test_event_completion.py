@@ -1,4 +1,4 @@
-"""What the form offers to go on with while an event is being typed."""
+"""The completions that the form offers while an event is typed."""
 
 from __future__ import annotations
 

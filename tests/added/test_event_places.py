@@ -1,4 +1,4 @@
-"""Which level of the topology a PMU counts for, and which CPU opens it: from what sysfs says alone."""
+"""The level of the topology for which a PMU counts, and the CPU that opens it, from sysfs alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Event sets: the shipped ones against what really happened, and what is said of files that are wrong."""
+"""Event sets: the shipped ones compared with the model, and messages about wrong files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What --add reads as events, groups, formulas and options, and what it refuses."""
+"""How --add parses events, groups, formulas and options, and what it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events added on the machine that the tests run on, beside what the kernel says in /proc. What it lacks is skipped."""
+"""Events added on the machine that runs the tests, compared with /proc; missing features are skipped."""
 
 from __future__ import annotations
 

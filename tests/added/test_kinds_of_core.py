@@ -1,4 +1,4 @@
-"""Codes on machines with several kinds of core: another event on each kind, so they are told apart and never added."""
+"""Event codes on machines with several core types: each type has its own event, and they are never added up."""
 
 from __future__ import annotations
 

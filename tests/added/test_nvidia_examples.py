@@ -1,4 +1,4 @@
-"""Every example command of the Tegra410 and Tegra241 documents as an --add argument, against what really happened."""
+"""Every example command of the Tegra410 and Tegra241 documents as an --add argument, compared with the model."""
 
 from __future__ import annotations
 

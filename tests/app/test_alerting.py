@@ -1,4 +1,4 @@
-"""Alerts: how they are written, when they begin and end, and every way in which the dashboard tells of them."""
+"""Alerts: their syntax, their beginning and end, and every way in which the dashboard shows them."""
 
 from __future__ import annotations
 

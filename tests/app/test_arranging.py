@@ -1,4 +1,4 @@
-"""Columns are moved and made wider by keys and by the mouse, and a profile and the settings keep that."""
+"""Moving and resizing columns by keys and mouse; profiles and settings keep the arrangement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not this machine says so, under every window and at every size."""
+"""Numbers of another machine or time are marked, under every window and at every size."""
 
 from __future__ import annotations
 

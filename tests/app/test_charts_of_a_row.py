@@ -1,4 +1,4 @@
-"""Charts below a table with few rows: where there is room, filled from before, and of the past when that is shown."""
+"""Charts below a table with few rows: if there is room, with the values of the shown past."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaving a screen loses nothing: what it showed is read on for five minutes, and what costs nothing always."""
+"""The columns of a screen are read for five minutes after the user leaves it; free columns are always read."""
 
 from __future__ import annotations
 

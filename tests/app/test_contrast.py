@@ -1,4 +1,4 @@
-"""Every text can be read: the contrast of every role on every kind of line, in every theme, as it is drawn."""
+"""Readability: the contrast of every role on every kind of line, in every theme, as drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keys and the mouse do, on a scripted machine."""
+"""Keys and the mouse in the dashboard of a scripted machine."""
 
 from __future__ import annotations
 

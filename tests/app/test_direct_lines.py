@@ -1,4 +1,4 @@
-"""Lines that changed go to the terminal themselves, and say what Textual would have drawn."""
+"""Changed lines are written directly to the terminal, with the same content that Textual would draw."""
 
 from __future__ import annotations
 

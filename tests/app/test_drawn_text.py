@@ -1,4 +1,4 @@
-"""What is drawn, as text: numbers, sparks, filters, geometry, order. No Textual."""
+"""Drawn text without Textual: numbers, sparklines, filters, geometry, order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of the comparison with a marked moment and of a told temperature target, looked at."""
+"""Pictures, checked by eye, of the comparison with a marked moment and of a user's temperature target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The footer: which keys and which names of screens have room."""
+"""The footer: which keys and names of screens are shown at each width."""
 
 from __future__ import annotations
 

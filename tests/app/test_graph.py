@@ -1,4 +1,4 @@
-"""The graph window: a cursor over all the past that is kept."""
+"""The graph window: a cursor over the whole kept past."""
 
 from __future__ import annotations
 

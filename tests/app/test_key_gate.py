@@ -1,4 +1,4 @@
-"""Keys one at a time: a slow one holds back those behind it, one whose widget has gone does not."""
+"""Keys are delivered one at a time: a slow key delays later ones, and a key of a closed widget does not."""
 
 from __future__ import annotations
 

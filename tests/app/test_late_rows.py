@@ -1,4 +1,4 @@
-"""What a late CPU said last is shown dim and marked, and the status line says what helps."""
+"""The last values of a late CPU are shown dim and marked, and the status line names a remedy."""
 
 from __future__ import annotations
 

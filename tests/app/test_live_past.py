@@ -1,4 +1,4 @@
-"""The last hour of a machine that is watched, and a recording that is made meanwhile."""
+"""The last hour of a watched machine, and a recording that is made meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window of an uncore table finds the vendor's names, says what they mean, and adds them."""
+"""The window of an uncore table finds the vendor's events, explains them, and adds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The past: one cursor for all screens, jumps, conditions, marks, and back to now."""
+"""The past: one cursor for all screens, jumps, conditions, marks, and the return to now."""
 
 from __future__ import annotations
 

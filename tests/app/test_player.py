@@ -1,4 +1,4 @@
-"""Recordings that play: speeds, holds, the end."""
+"""Playing recordings: speeds, pauses, the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units and thresholds of a person's own: what is shown changes everywhere alike, what is computed never does."""
+"""A user's units and thresholds change what is shown everywhere, and never what is computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved views: written, read back, refused, and taken up by the dashboard."""
+"""Saved views: written, read back, refused, and applied by the dashboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard of a machine that a collector reads: whose numbers they are, and whether they still come."""
+"""The dashboard of a machine that a collector reads: the machine's name, and whether readings still arrive."""
 
 from __future__ import annotations
 

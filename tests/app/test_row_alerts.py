@@ -1,4 +1,4 @@
-"""Thresholds and alerts of tables whose rows are no CPUs: tasks and control groups."""
+"""Thresholds and alerts of tables other than that of CPUs: tasks and control groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys that every screen has: save what is shown, copy what the cursor is on; what is said of keys that do nothing."""
+"""The keys of every screen that save or copy, and the message of a key that does nothing on a screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole screens as pictures that were looked at, at three sizes."""
+"""Pictures of whole screens, checked by eye, at three sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/` and `n` on every screen, also on those without a table."""
+"""`/` and `n` on every screen, including screens without a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's settings: what is read, what is told of what cannot be, what the key that remembers writes."""
+"""A user's settings: what is read, which mistakes are reported, and what Ctrl+S writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of settings as people, and whoever means ill, leave them: never a failure, always the line that is wrong."""
+"""Settings files with mistakes, accidental or hostile: reading never fails, and names the wrong line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that say something else now are gone at once, however Textual has cut them."""
+"""Lines whose text changed are freed at once, however Textual has cut them."""
 
 from __future__ import annotations
 

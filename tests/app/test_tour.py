@@ -1,4 +1,4 @@
-"""The tour at the first start: offered to people, in nobody's way, and ended for ever by one key."""
+"""The tour at the first start: when it is offered, that it does not get in the way, and the key that ends it."""
 
 from __future__ import annotations
 

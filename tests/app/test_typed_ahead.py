@@ -1,4 +1,4 @@
-"""Keys that arrive together: each goes where the one before it led, as if they had been typed slowly."""
+"""Keys that arrive together have the same effects as keys that are typed slowly."""
 
 from __future__ import annotations
 

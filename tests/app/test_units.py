@@ -1,4 +1,4 @@
-"""Temperatures in a person's unit: on every screen, in every window and sentence, and never in the other one."""
+"""Temperatures in the user's unit, on every screen, in every window and in every sentence."""
 
 from __future__ import annotations
 

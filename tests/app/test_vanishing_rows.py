@@ -1,4 +1,4 @@
-"""Rows that go offline under cursor, tag, fold, window and mark, and cells whose history has nothing to scale by."""
+"""Rows that go offline while the cursor, a tag, a fold, a window or a mark refers to them; cells without a scale."""
 
 from __future__ import annotations
 

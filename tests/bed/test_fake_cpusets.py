@@ -1,4 +1,4 @@
-"""The CPUs that the program may use change while it runs: by its affinity, and by the cpuset of its cgroup."""
+"""The CPUs that the program may use change while it runs: by its affinity, and by its cgroup's cpuset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong on real machines, made to happen under an unmodified `turbotui stat`."""
+"""Failures of real machines, provoked under an unmodified `turbotui stat`."""
 
 from __future__ import annotations
 

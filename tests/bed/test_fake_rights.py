@@ -1,4 +1,4 @@
-"""Every set of rights, given up for good before the program begins: each source degrades alone, and says why."""
+"""Every set of rights, given up before the program starts: each source degrades alone, with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`turbotui stat` as anybody runs it, on fake machines that answer its system calls, against what their model knows.
+"""`turbotui stat` on fake machines that answer its system calls, compared with their models.
 
 A tick reads a CPU's counters one after the other, so its truth is taken at the first and at the last of these reads.
 What is shown must lie between the rates of these instants; the tolerance is the time between them, which is short on a

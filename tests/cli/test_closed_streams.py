@@ -1,4 +1,4 @@
-"""Started without stdin, stdout or stderr, every command works or says in a sentence what it lacks."""
+"""Commands started without stdin, stdout or stderr work, or say in a sentence what they lack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words on the command line: what is loaded, what is refused, and with which exit status."""
+"""Command lines: imported modules, refusals, exit statuses."""
 
 # ruff: noqa: S603 - the program under test is run with words of these tests
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A file of event sets that cannot be used is refused at once, whether a set of it is asked for or not."""
+"""An unusable file of event sets is refused at once, whether or not one of its sets is requested."""
 
 from __future__ import annotations
 

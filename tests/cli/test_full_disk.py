@@ -1,4 +1,4 @@
-"""A stdout that takes nothing more is one sentence and exit status 1, whatever the command."""
+"""If stdout accepts no more bytes, every command prints one sentence and exits with status 1."""
 
 from __future__ import annotations
 

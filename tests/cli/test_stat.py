@@ -1,4 +1,4 @@
-"""`turbotui stat` on the machine the tests run on, beside what /proc says."""
+"""`turbotui stat` on the machine that runs the tests, compared with /proc."""
 
 # ruff: noqa: S603 - the program under test is run with words of these tests
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `turbotui.dataclass` makes is what the standard library makes, without compiling what nobody calls."""
+"""`turbotui.dataclass` makes the same classes as the standard library, and compiles methods only when called."""
 
 from __future__ import annotations
 

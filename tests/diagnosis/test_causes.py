@@ -1,4 +1,4 @@
-"""Every cause that a simulated machine can be made to have is found, alone and in pairs, and nothing on a calm one."""
+"""Every cause of a simulated machine is found, alone and in pairs, and none is found on a calm machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The diagnosis over time: for how long a cause has held, what goes first, and what is said where nothing is found."""
+"""The diagnosis over time: the duration of causes, their order, and the text if there is no finding."""
 
 from __future__ import annotations
 

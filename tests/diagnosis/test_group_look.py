@@ -1,4 +1,4 @@
-"""The control group whose quota is used up, by two looks at the files of a simulated machine."""
+"""The control group that used up its quota, from two readings of a simulated machine's files."""
 
 from __future__ import annotations
 

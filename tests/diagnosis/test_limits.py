@@ -1,4 +1,4 @@
-"""What holds a package back, from numbers made by hand; what simulated machines make of it is in tests/truth."""
+"""Limits that hold a package back, from invented numbers; tests/truth has those of simulated machines."""
 
 from __future__ import annotations
 

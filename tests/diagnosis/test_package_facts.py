@@ -1,4 +1,4 @@
-"""The numbers of packages that verdicts are made of: gathered a column at a time, as each cell by itself says."""
+"""The numbers of packages behind verdicts: gathered by column, they equal the single cells."""
 
 from __future__ import annotations
 

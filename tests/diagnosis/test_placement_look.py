@@ -1,4 +1,4 @@
-"""Why the kernel chose its cores, as far as files say so."""
+"""Why the kernel chose its cores, as far as files tell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules on numbers made by hand: from which number on a cause is there, what it costs, and what is said."""
+"""Rules on invented numbers: from which number on a cause is found, its cost, and its sentence."""
 
 from __future__ import annotations
 

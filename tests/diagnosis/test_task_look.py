@@ -1,4 +1,4 @@
-"""Tasks and control groups that a finding names, found by the files of /proc."""
+"""Tasks and control groups that a finding names, found in /proc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turbo that dense vectors take: by counted schedules, by instructions where no better count is there."""
+"""Turbo lost to dense vectors: by counted schedules, or by instructions if schedules are not counted."""
 
 from __future__ import annotations
 

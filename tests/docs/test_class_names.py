@@ -1,4 +1,4 @@
-"""A class name is one thing: whoever searches for a public name finds one class."""
+"""No two public classes share a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completions and man pages are read by the programs that they are for."""
+"""Completions and man pages can be read by the programs that use them."""
 
 from __future__ import annotations
 

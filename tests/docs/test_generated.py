@@ -1,4 +1,4 @@
-"""docs/ carries tables made from the code: they must be what the code says."""
+"""Generated parts of docs/ equal what the code generates."""
 
 from __future__ import annotations
 

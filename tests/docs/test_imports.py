@@ -1,4 +1,4 @@
-"""The picture of imports has one direction: contracts hold packages apart, and no module imports itself by others."""
+"""The graph of imports has one direction: packages keep to their contracts, and no import is circular."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""".ci/packages: what cannot be installed keeps nothing else from being made, and is named at the end."""
+""".ci/packages: a package that cannot be installed does not prevent others, and is named at the end."""
 
 from __future__ import annotations
 

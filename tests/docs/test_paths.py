@@ -1,4 +1,4 @@
-"""Files that the documents name are there: a document that points nowhere is worse than none."""
+"""Files that the documents name exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of the README that a stranger types into a shell do what they say, on any machine."""
+"""The README's command lines do what it says, on any machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons and remedies of what cannot be had, and errors that people read: what failed, on what, why, what to do."""
+"""Reasons, remedies and errors say what failed, on what, why, and what to do."""
 
 from __future__ import annotations
 

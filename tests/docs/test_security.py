@@ -1,4 +1,4 @@
-"""SECURITY.md names a test for each promise, and each is there."""
+"""Each promise in SECURITY.md names an existing test."""
 
 from __future__ import annotations
 

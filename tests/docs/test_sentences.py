@@ -1,4 +1,4 @@
-"""Sentences begin with a capital letter, and no word of the house or of a manual stands without an explanation."""
+"""Messages begin with a capital letter, and use no unexplained abbreviations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every fact that the code cites is in docs/specs/, under the section, row and register that are cited."""
+"""Every fact that the code cites exists in docs/specs/, under the cited section, row and register."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The glossary is in order, and words that it replaced are not names in the code any more."""
+"""The glossary is sorted, and words that it replaced are not used as names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard in a pseudo-terminal, on the machine that the tests run on."""
+"""The dashboard in a pseudo-terminal, on the machine that runs the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screens of other rows: every row of the key table that works there is pressed in a real terminal."""
+"""The screens with other rows: every row of the key table is pressed in a real terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every key of the table in a recording, in the past and in windows: whatever it does there, the program goes on."""
+"""Every key of the table in a recording, in the past and in windows: the program survives all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys that leave do so from every screen, in a real terminal."""
+"""The keys that quit work on every screen, in a real terminal."""
 
 from __future__ import annotations
 

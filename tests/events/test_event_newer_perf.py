@@ -1,4 +1,4 @@
-"""What newer perf takes (7.2: tools/perf/util/parse-events.l, tests/parse-events.c), as its -vv shows it."""
+"""Syntax of newer perf (7.2: tools/perf/util/parse-events.l, tests/parse-events.c), compared with its -vv output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A name that stands for unlike events is each of them, by a name of its own."""
+"""A name that stands for unlike events becomes one event for each, with its own name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoded events where people meet them: an added column, and the reasons of what does not open."""
+"""Uses of encoded events: an added column, and the reasons of events that cannot be opened."""
 
 from __future__ import annotations
 

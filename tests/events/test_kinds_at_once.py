@@ -1,4 +1,4 @@
-"""Events on all units of a kind of PMU, which are encoded at once: equal to those of each unit by itself."""
+"""Events encoded for all units of a kind of PMU at once equal those encoded for each unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stock arm64 kernel with a real armv8_pmuv3: our binding, encodings and columns against exact counts.
+"""A stock arm64 kernel with a real armv8_pmuv3: binding, encodings and columns compared with exact counts.
 
 QEMU's -icount makes an instruction take 2 ns of virtual time and a cycle 1 ns, so cycles are twice the instructions
 while a CPU works, and a billion a second whether it does or not.

@@ -1,4 +1,4 @@
-"""A stock x86-64 kernel with its own drivers over registers of known value: `turbotui stat` shows what they hold.
+"""A stock x86-64 kernel over registers of known value: `turbotui stat` shows these values.
 
 The emulator's CPUs take turns on the real ones, so that two readings of one tick can lie milliseconds apart: every
 ratio must be of one window all the same. A CPU that loses its turn between a register and the TSC shows that, as on any

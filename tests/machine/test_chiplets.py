@@ -1,4 +1,4 @@
-"""What AMD's L3 caches are called: by the kernel's dies, by numbers of caches, or not at all."""
+"""Names of AMD's L3 caches: by the kernel's dies, by numbers of caches, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command writes is read while it comes, kept within a bound, and shown without obeying it."""
+"""A command's output is read as it comes, kept within a bound, and shown without effect on the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kinds of core a machine has, by the strongest evidence it shows; what looks like evidence and is none."""
+"""The core types of a machine, by the strongest evidence, and apparent evidence that must be ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every row of every table of facts: it can be read, its names mean something, and it agrees with its neighbours."""
+"""Every row of every table of facts can be read, uses known names, and agrees with its neighbours."""
 
 from __future__ import annotations
 

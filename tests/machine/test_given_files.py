@@ -1,4 +1,4 @@
-"""Files that a person names: regular ones up to a bound, and a reason for everything else."""
+"""Files that the user names: regular files up to a size are read, anything else is refused with a reason."""
 
 from __future__ import annotations
 

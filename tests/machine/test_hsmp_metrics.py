@@ -1,4 +1,4 @@
-"""The metrics table of AMD's firmware: a table of known values, and what is none."""
+"""The metrics table of AMD's firmware: a table of known values, and invalid tables."""
 
 from __future__ import annotations
 

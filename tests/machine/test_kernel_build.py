@@ -1,4 +1,4 @@
-"""Why a driver does not show itself: the kernel's own words decide, and no remedy contradicts them."""
+"""Reasons for missing drivers come from the kernel's own words, and no remedy contradicts them."""
 
 from __future__ import annotations
 

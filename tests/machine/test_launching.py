@@ -1,4 +1,4 @@
-"""Commands start as a shell would start them: what Python and turbotui changed is undone."""
+"""Commands start as a shell would start them: settings changed by Python and turbotui are undone."""
 
 from __future__ import annotations
 

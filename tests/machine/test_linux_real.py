@@ -1,4 +1,4 @@
-"""The machine that the tests run on. What it does not offer is skipped with the reason."""
+"""The host of the machine that runs the tests; missing features are skipped with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands under observation: none runs before it is let go, signals find them, and their ends are told alike."""
+"""Observed commands: none runs before it is started, signals reach them, and their ends are reported alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of our own: whole or not there, and under sudo those of the person who asked."""
+"""turbotui's own files are complete or absent, and under sudo belong to the invoking user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks of regions: what a program writes, how it is read, and what of the time between two readings is whose."""
+"""Marks of regions: how a program writes them, how they are parsed, and how time is divided among regions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registers of real machines through the real sources, and the worked decodes of turbostat's own sample machine.
+"""Registers of real machines through the real sources, and worked examples from turbostat's own sample machine.
 
 The dumps hold two or three samples about 200 ms apart, so ratios are exact and watts only plausible.
 """

@@ -1,4 +1,4 @@
-"""Signals are handed on while a block runs, and everything is as it was after it."""
+"""Signals are passed on while a block runs, and the handlers are restored afterwards."""
 
 from __future__ import annotations
 

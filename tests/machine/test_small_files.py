@@ -1,4 +1,4 @@
-"""Small files: what is there in a line, and what is not there, or not for this user, is empty."""
+"""Small files: their line, or an empty text if a file is missing or unreadable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topologies of machines of our own making, each with one thing that is odd about it."""
+"""Topologies of invented machines, each with one oddity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard in a terminal whose machine never answers, and what a start imports."""
+"""The dashboard on a machine that never answers, and the imports of a start."""
 
 # ruff: noqa: S603 - the program under test
 from __future__ import annotations

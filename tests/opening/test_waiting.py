@@ -1,4 +1,4 @@
-"""The opening draws and takes keys while what it waits for never comes."""
+"""The opening draws and handles keys even if what it waits for never comes."""
 
 from __future__ import annotations
 

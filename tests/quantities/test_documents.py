@@ -1,4 +1,4 @@
-"""TOML and JSON as people write them: a value that can be computed with, or one sentence."""
+"""TOML and JSON written by people: a usable value, or one sentence about the error."""
 
 from __future__ import annotations
 

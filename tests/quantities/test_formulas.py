@@ -1,4 +1,4 @@
-"""Every formula against a number worked out by hand."""
+"""Every formula, compared with a number calculated by hand."""
 
 from __future__ import annotations
 

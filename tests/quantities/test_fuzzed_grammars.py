@@ -1,4 +1,4 @@
-"""Texts that no person made are read, or refused by the grammar's own error. bench/fuzz_grammars.py makes a million."""
+"""Random texts are parsed, or refused with the grammar's own error; bench/fuzz_grammars.py tests a million."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers on command lines and in files: ASCII digits, and no more of them than a number can have."""
+"""Numbers on command lines and in files: ASCII digits only, and no more of them than a number can have."""
 
 from __future__ import annotations
 

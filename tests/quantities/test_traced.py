@@ -1,4 +1,4 @@
-"""Formulas as they are written: read as Python, the line comes to what the term comes to."""
+"""Traced formulas: the written line, evaluated as Python, gives the value of the term."""
 
 from __future__ import annotations
 

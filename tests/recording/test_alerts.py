@@ -1,4 +1,4 @@
-"""Alerts: what begins between two snapshots."""
+"""Alerts of recordings: what begins between two snapshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ticks as bytes: whatever goes in comes out bit for bit, at a key tick and behind it."""
+"""Ticks as bytes are restored bit for bit, at a key tick and after it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S603 - programs are run with words of these tests
-"""Files that were cut off, changed, or are still being written: what is whole is read, and what is not is named."""
+"""Truncated, changed or growing files: whole parts are read, and missing parts are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person added is kept in a recording, and the words of the command that was recorded."""
+"""Recordings keep what the user added, and the words of the recorded command."""
 
 from __future__ import annotations
 

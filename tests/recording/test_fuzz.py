@@ -1,4 +1,4 @@
-"""Recordings that no writer made are read, or refused with a sentence. bench/fuzz.py makes a million of them."""
+"""Randomly changed recordings are read, or refused with a sentence; bench/fuzz.py tests a million."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times of which there are no readings: a machine that slept, a clock that was set, in files and in the ring."""
+"""Times without readings, in files and in the ring: a suspended machine, a changed clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of version 1 of the format, as they were written when it was made: every later turbotui reads them."""
+"""Files of version 1 of the format, written when it was new: every later turbotui reads them."""
 
 from __future__ import annotations
 

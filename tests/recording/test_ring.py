@@ -1,4 +1,4 @@
-"""The last hour in memory: every frame as it was, one in ten seconds where there is no room for all, and never more."""
+"""The last hour in memory: every frame, or one in ten seconds if there is no room, and never more memory."""
 
 from __future__ import annotations
 

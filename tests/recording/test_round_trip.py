@@ -1,4 +1,4 @@
-"""What was recorded answers as what was live: every reading bit by bit, every cell, every reason, every evidence."""
+"""A recording gives the same as the live session: every reading bit by bit, every cell, reason and evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spikes: told once where the whole machine did much more than in the minute before, and of nothing else."""
+"""Spikes: reported once if the whole machine did much more than in the minute before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times of a recording on command lines: those before its end begin with a minus, and are no options."""
+"""Times of a recording on command lines: a time before the end begins with a minus, and is no option."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a collector sends, and what comes of it: every reading bit by bit, what was lost, what is asked."""
+"""The stream of a collector: every reading bit by bit, lost ticks, requests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S603, S607 - programs are run with words of these tests
-"""A machine through a real ssh server: watched, lost, found again, and each way of failing that OpenSSH itself has."""
+"""A machine through a real ssh server: watched, lost, found again, and each failure of OpenSSH itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session whose readings come from elsewhere: what it says when they do not, and how it comes back."""
+"""A session whose readings come from a collector: its messages if they do not, and how it recovers."""
 
 from __future__ import annotations
 

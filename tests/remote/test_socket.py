@@ -1,4 +1,4 @@
-"""A collector behind a socket: who is let in, what hostile and slow clients cost the others, what a kill leaves."""
+"""A collector behind a socket: who may connect, the effect of hostile and slow clients on others, and of a kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A collector on another machine: a sentence for each way in which ssh fails, and what is run there."""
+"""A collector on another machine: a sentence for each failure of ssh, and the command that is run there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of many rows at once: the same numbers as row by row, from the same formulas."""
+"""Columns of many rows at once equal those computed row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mailboxes: what views skip and recorders keep."""
+"""Mailboxes: views may skip items, recorders may not."""
 
 from __future__ import annotations
 

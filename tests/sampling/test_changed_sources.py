@@ -1,4 +1,4 @@
-"""A signal that another source gives from one tick to the next: two counters, which have no difference."""
+"""A signal whose source changes between two ticks has no difference in that interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readings in two steps: captured at their ticks, worked out together, in their order, and none of them lost."""
+"""Readings in two steps: captured at their ticks, decoded later, in order and without loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one source offers and the others contradict is taken back, with its reason, wherever people look."""
+"""A signal that other sources contradict is withdrawn, with its reason, everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The energy meter: its joules are the machine's, its gaps are told, and the sources it names are all that it needs."""
+"""The energy meter: its joules are the machine's, its gaps are reported, and it names all signals that it needs."""
 
 from __future__ import annotations
 

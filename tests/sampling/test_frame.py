@@ -1,4 +1,4 @@
-"""Reduction over rows against a model that adds up by hand, on machines of any shape."""
+"""Reductions over rows, compared with sums computed by hand, on machines of any shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing of a past interval stays in memory, and the process is no larger than it has to be."""
+"""Nothing of a past interval stays in memory, and the process stays as small as possible."""
 
 from __future__ import annotations
 

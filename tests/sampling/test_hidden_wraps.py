@@ -1,4 +1,4 @@
-"""An energy register that wraps while its column is hidden: nothing is lost, and shown again it is known at once."""
+"""An energy register that wraps while its column is hidden: the count is complete when it is shown again."""
 
 from __future__ import annotations
 

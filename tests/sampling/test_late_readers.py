@@ -1,4 +1,4 @@
-"""A reader that is late loses nothing: its next interval is longer, and until then its last values are shown as old."""
+"""Late readers lose nothing: their next interval is longer, and until then their last values are shown as old."""
 
 from __future__ import annotations
 

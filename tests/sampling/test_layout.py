@@ -1,4 +1,4 @@
-"""Values land in the same places whether a tick is of a kind seen before or not."""
+"""Values are stored in the same places whether or not the kind of tick was seen before."""
 
 from __future__ import annotations
 

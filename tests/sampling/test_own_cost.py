@@ -1,4 +1,4 @@
-"""What watching costs, frame by frame: frames that were held back share what they cost together, no more, no less."""
+"""The cost of watching, frame by frame; frames published together share their cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who reads what, from which source, and what has to be given up."""
+"""The plan: which CPU reads what from which source, and what is given up for lack of descriptors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters that cannot be: unknown with the evidence where a rule knows which is wrong, marked where none does."""
+"""Impossible readings are unknown, with the evidence, if a rule knows which is wrong, and marked otherwise."""
 
 from __future__ import annotations
 

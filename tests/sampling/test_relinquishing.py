@@ -1,4 +1,4 @@
-"""Root given up while sampling: what is open goes on, what would need root later says so, and nothing is left."""
+"""Dropping root while sampling: open counters continue, others get a reason, and no rights remain."""
 
 from __future__ import annotations
 

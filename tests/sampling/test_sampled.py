@@ -1,4 +1,4 @@
-"""A session sampled by whoever waits for it: to its end, or for as long as a block takes."""
+"""Sampling a session to its end, or for the duration of a block."""
 
 from __future__ import annotations
 

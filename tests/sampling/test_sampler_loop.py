@@ -1,4 +1,4 @@
-"""Which loop the sampler rests on, whatever other threads import meanwhile."""
+"""The sampler uses the right event loop, whatever other threads import meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Few workers read at a time; those that hang do not keep the others from reading."""
+"""Few workers read at a time, and stuck workers do not block others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session: starts, stops, tells what went wrong, and what it costs."""
+"""A session: its start, its stop, its errors, and its cost."""
 
 from __future__ import annotations
 

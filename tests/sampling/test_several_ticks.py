@@ -1,4 +1,4 @@
-"""Frames that may be held back: workers read several ticks by their own clocks, and nothing else changes."""
+"""Workers may read several ticks by their own clocks, with the same results."""
 
 from __future__ import annotations
 

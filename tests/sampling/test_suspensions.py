@@ -1,4 +1,4 @@
-"""A machine that sleeps while it is watched: its hardware counts on, and programs and their clock do not."""
+"""A machine that is suspended while it is watched: hardware may count on, programs do not."""
 
 from __future__ import annotations
 

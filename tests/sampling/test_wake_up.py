@@ -1,4 +1,4 @@
-"""Waiting of the sampler in a thread of its own, without asyncio, and on a loop of somebody else."""
+"""Waits of the sampler in its own thread without asyncio, and on a given loop."""
 
 from __future__ import annotations
 

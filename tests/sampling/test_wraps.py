@@ -1,4 +1,4 @@
-"""Counters narrower than a word that went down: they wrapped, or somebody set them back."""
+"""Counters that decreased: either they wrapped, or they were reset."""
 
 from __future__ import annotations
 

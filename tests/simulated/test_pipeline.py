@@ -1,4 +1,4 @@
-"""Slots of simulated cores: they add up to all there are, and nothing is less than none of them."""
+"""Slots of simulated cores add up to all slots, and none is negative."""
 
 from __future__ import annotations
 

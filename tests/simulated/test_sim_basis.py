@@ -1,4 +1,4 @@
-"""Integrals: exact between changes, unbroken by them; forms are linear; temperatures relax."""
+"""Integrals are exact between changes and continuous at changes; forms are linear; temperatures relax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters of control groups on a simulated machine: what is refused, and for what time they are on."""
+"""Counters of control groups on a simulated machine: refusals, and the time for which they run."""
 
 from __future__ import annotations
 

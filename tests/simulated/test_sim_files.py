@@ -1,4 +1,4 @@
-"""Files read as the kernel's do, and agree with the truth behind them."""
+"""Simulated files have the kernel's format, and agree with the model."""
 
 from __future__ import annotations
 

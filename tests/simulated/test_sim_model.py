@@ -1,4 +1,4 @@
-"""The model keeps its books: what adds up in a machine adds up here, and the same past gives the same present."""
+"""The model is consistent: its sums add up, and the same past gives the same present."""
 
 from __future__ import annotations
 

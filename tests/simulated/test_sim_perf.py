@@ -1,4 +1,4 @@
-"""Counters open, group, multiplex and refuse as on Linux, and count what the model did."""
+"""Counters open, group, multiplex and refuse as on Linux, and count the model's work."""
 
 from __future__ import annotations
 

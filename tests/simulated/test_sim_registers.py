@@ -1,4 +1,4 @@
-"""Registers agree with the truth behind them, and refuse as the msr driver does."""
+"""Registers agree with the model, and are refused as by the msr driver."""
 
 from __future__ import annotations
 

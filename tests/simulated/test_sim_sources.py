@@ -1,4 +1,4 @@
-"""Every counter source, read through the simulated machine, gives the truth."""
+"""Every counter source, read through the simulated machine, gives the model's values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks of a simulated machine wait for: by its files, as the program reads them, against the model."""
+"""Waits of tasks of a simulated machine: its files, read by the program, compared with the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is opened is closed: files and leaves that are read once, and groups of which one counter is refused."""
+"""Opened files are closed: files and leaves that are read once, and groups with a refused counter."""
 
 from __future__ import annotations
 

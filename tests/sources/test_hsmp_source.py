@@ -1,4 +1,4 @@
-"""Signals out of the metrics table of AMD MI300A."""
+"""Signals from the metrics table of AMD MI300A."""
 
 from __future__ import annotations
 

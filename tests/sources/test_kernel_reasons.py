@@ -1,4 +1,4 @@
-"""Idle states and thermal events that are not there: what the kernel was built and booted with says why."""
+"""Missing idle states and thermal events: the kernel's build and boot options explain them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NVIDIA's cards, by a stand-in of the module that reaches NVML."""
+"""NVIDIA's cards, with a replacement for the module that accesses NVML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""perf sources on the machine that the tests run on. What it does not offer is skipped with the reason."""
+"""perf sources on the machine that runs the tests; missing features are skipped with the reason."""
 
 from __future__ import annotations
 

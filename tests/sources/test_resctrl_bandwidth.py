@@ -1,4 +1,4 @@
-"""Memory bandwidth by resctrl: the sum of all groups against the truth, groups that come and go, and why not."""
+"""Memory bandwidth by resctrl: the sum of all groups compared with the model, changing groups, reasons."""
 
 from __future__ import annotations
 

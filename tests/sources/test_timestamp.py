@@ -1,4 +1,4 @@
-"""The time-stamp counter by the instruction itself: on this processor, and refused wherever there is none."""
+"""The time-stamp counter by its instruction, on this processor, and refused elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turbo clocks by active cores: the registers of real machines, and machines that do not tell."""
+"""Turbo clocks by active cores, from the registers of real machines, and machines without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every verb writes its tables in every format, in one envelope that says what machine they are of."""
+"""Every verb writes its tables in every format, in one envelope that names the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An exception in a window, a screen, a draw or a key: what failed goes, everything else goes on."""
+"""An exception in a window, screen, drawing or key closes only what failed; everything else continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A terminal that goes away, or takes no bytes, does not keep the dashboard."""
+"""The dashboard ends if its terminal disappears or accepts no more bytes."""
 
 from __future__ import annotations
 

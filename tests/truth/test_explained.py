@@ -1,4 +1,4 @@
-"""On every simulated machine: the formula that Explain writes down, worked out from its text, gives the cell."""
+"""On every simulated machine, the formula that Explain writes, evaluated from its text, gives the cell."""
 
 from __future__ import annotations
 

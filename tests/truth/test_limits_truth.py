@@ -1,4 +1,4 @@
-"""What is said of simulated packages that are held back, against what their models know held them back."""
+"""Verdicts on simulated packages that are held back, compared with the models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Balances of simulated machines, against what their models know."""
+"""Balances of simulated machines, compared with their models."""
 
 from __future__ import annotations
 

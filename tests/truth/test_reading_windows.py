@@ -1,4 +1,4 @@
-"""A loaded machine reads each counter in a window of its own: what is no count is the same whatever the windows are."""
+"""A loaded machine reads each counter in a window of its own; columns that are not counts must not depend on it."""
 
 from __future__ import annotations
 

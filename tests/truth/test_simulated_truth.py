@@ -1,4 +1,4 @@
-"""Every simulated machine, through host, sources, snapshot and frame, against what its model knows.
+"""Every simulated machine, through host, sources, snapshot and frame, compared with its model.
 
 Tolerances: one unit in the last place that the source keeps (a 10 ms tick of /proc/stat, one energy unit, one degree),
 else 1e-6 of the value. The simulation's clock stands still while a tick reads, so nothing else may differ.

@@ -1,4 +1,4 @@
-"""A column computed for many rows at once is the same, cell by cell, as computed for each row."""
+"""A column computed for many rows at once equals, cell by cell, that computed for each row."""
 
 from __future__ import annotations
 

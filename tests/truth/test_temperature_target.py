@@ -1,4 +1,4 @@
-"""A temperature target that a person tells while the machine is watched."""
+"""A temperature target that the user sets while the machine is watched."""
 
 from __future__ import annotations
 

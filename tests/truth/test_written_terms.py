@@ -1,4 +1,4 @@
-"""Terms written down mean what they are: parentheses where they are needed, every digit that counts."""
+"""Written terms mean the same as the terms: parentheses where needed, and every significant digit."""
 
 from __future__ import annotations
 

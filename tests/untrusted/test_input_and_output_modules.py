@@ -1,4 +1,4 @@
-"""Where text comes in and where files are written: a few modules, so that nobody gets around them by accident."""
+"""Only a few modules read text from outside or write files, so that nobody bypasses them by accident."""
 
 from __future__ import annotations
 

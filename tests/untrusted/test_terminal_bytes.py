@@ -1,4 +1,4 @@
-"""What reaches a terminal, byte by byte: the program in a pseudo-terminal, hostile names wherever it looks."""
+"""The bytes that reach a terminal: the program in a pseudo-terminal, with hostile names everywhere."""
 
 from __future__ import annotations
 

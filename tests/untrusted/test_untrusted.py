@@ -1,4 +1,4 @@
-"""Text from outside: what a terminal obeys is marked, nothing is lost, and programs get the original."""
+"""Text from outside: control characters are marked, nothing is lost, and programs get the original."""
 
 from __future__ import annotations
 

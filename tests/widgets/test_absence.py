@@ -1,4 +1,4 @@
-"""What a screen says that has nothing to show."""
+"""The text of a screen that has nothing to show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order and widths of columns that a person changed, and that a narrow cell never shows another number."""
+"""A user's order and widths of columns, and that a narrow cell never shows another number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves: no spike is lost, what is unknown is never joined."""
+"""Curves: no spike is lost, and unknown values are never joined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sentence that is too long ends behind a part or a word: half a number is another number."""
+"""A sentence that is too long is cut after a part or a word, never within a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares of what is possible: the ends of scales on machines whose every number is known."""
+"""Levels: the ends of scales on machines with known numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cursor of a graph: it is always seen, and never leaves what there is."""
+"""The cursor of a graph is always visible, and stays within the moments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bars: marks in the colours of the levels that they stand at, and a track up to what is possible."""
+"""Bars: marks in the colours of their levels, and a track up to the possible maximum."""
 
 from __future__ import annotations
 

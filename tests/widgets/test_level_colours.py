@@ -1,4 +1,4 @@
-"""The colours of levels: derived anew, even to the eye, to be read on every ground and without any hue."""
+"""The colours of levels: perceptually even, and readable on every background and without hue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of the summary line: bright where they are calm, in the colour of their level where they are much."""
+"""The numbers of the summary line: bright if low, in the colour of their level if high."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of the row under the cursor: which columns have one, where they stand, and that they stay there."""
+"""Charts of the row under the cursor: which columns have one, and that charts keep their places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixed lines of text: one that does not fit ends behind a word, never within a number."""
+"""Fixed lines of text: a line that is too long is cut after a word, never within a number."""
 
 from __future__ import annotations
 

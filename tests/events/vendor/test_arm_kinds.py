@@ -1,4 +1,4 @@
-"""Tables of Arm machines with several kinds of core: each kind's by its own MIDR, and no metric of a wrong kind."""
+"""Tables of Arm machines with several core types: each type's by its MIDR, and no metric of another type."""
 
 from __future__ import annotations
 

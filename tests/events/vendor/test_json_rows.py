@@ -1,4 +1,4 @@
-"""Objects of pmu-events files as rows: which key becomes which of perf's terms."""
+"""Objects of pmu-events files as rows: each key becomes one of perf's terms."""
 
 from __future__ import annotations
 

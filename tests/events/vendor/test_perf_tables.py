@@ -1,4 +1,4 @@
-"""All tables of an installed perf over fake trees of sysfs: what it gives the kernel, and what turbotui does.
+"""All tables of an installed perf over fake trees of sysfs: perf's encodings compared with turbotui's.
 
 Run as a program it compares every event, with another perf or with a folder of JSON files:
 

@@ -1,4 +1,4 @@
-"""Intel's own collection: files with a header, and what is written otherwise than in the kernel's."""
+"""Intel's own collection: files with a header, and its differences from the kernel's format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few events of six tables, with the words that perf 7.2.13 gives the kernel for them (`perf stat -vv`).
+"""A few events of six tables, compared with perf 7.2.13's encodings (`perf stat -vv`).
 
 docs/specs/vendor-tables.md has how all events of these tables were compared; `test_perf_tables.py` does it again where
 a perf is installed.

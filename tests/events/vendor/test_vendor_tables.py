@@ -1,4 +1,4 @@
-"""Tables from directories, from perf, and from the file where they are kept; the engine over them."""
+"""Tables from directories, from perf and from the cache, and the engine that uses them."""
 
 from __future__ import annotations
 

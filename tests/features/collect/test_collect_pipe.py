@@ -1,4 +1,4 @@
-"""`turbotui collect` in a pipe: until it is told to end, or nobody reads; what it refuses; how it hears."""
+"""`turbotui collect` in a pipe: its end by a signal or without a reader, refusals, requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service that comes with turbotui: its rights line by line, and as systemd judges them."""
+"""The systemd unit of the collector: its rights line by line, and as systemd judges them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands where in a table and a tree, counters added by hand, units, groups, the info screen."""
+"""The layout of tables and trees, added counters, units, groups, the info screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two sides say of each other: order, reasons, notes, and limits held against them."""
+"""The comparison of two sides: order, reasons, notes, and checked limits."""
 
 from __future__ import annotations
 

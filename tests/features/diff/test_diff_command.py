@@ -1,4 +1,4 @@
-"""`turbotui diff` over recordings of simulated machines: formats, spans, intervals, limits, what is refused."""
+"""`turbotui diff` over recordings of simulated machines: formats, spans, intervals, limits, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank statistics against counting by hand, published values, and series whose answer is known."""
+"""Rank statistics compared with counts by hand, published values, and series with known results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What doctor says of a machine: each signal works from one source, or has a reason, and the counts are those."""
+"""The doctor's report: each signal works from one source or has a reason, and the counts are right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`turbotui events metrics` and metrics in `stat`, as anybody types them, over a folder of tables."""
+"""`turbotui events metrics`, and metrics in `stat`, over a folder of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`turbotui events show`: every source that knows a name, what it says of it, events of one code, metrics."""
+"""`turbotui events show`: every source of a name, its descriptions, events of one code, metrics."""
 
 from __future__ import annotations
 

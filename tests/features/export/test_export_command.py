@@ -1,4 +1,4 @@
-"""`turbotui export`, read back by other programs: what they find is what the frames of the recording have."""
+"""`turbotui export`, read by other programs: the values are those of the recording's frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readings of a fleet: what is asked, what becomes of vanished nodes, hostile labels, and the verb that prints them."""
+"""Readings of a fleet: queries, vanished nodes, hostile labels, and the verb that prints them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table [fleet] of a person's settings: what it gives to options that were left out, and what is told of errors."""
+"""The table [fleet] of the user's settings: defaults of omitted options, and reported errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which nodes are told to be odd, and which are not."""
+"""Which nodes are odd, and which are not."""
 
 from __future__ import annotations
 

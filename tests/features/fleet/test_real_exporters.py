@@ -1,4 +1,4 @@
-"""Eight exporters of simulated machines on loopback, Prometheus that scrapes them, and the slowed one in row 1."""
+"""Eight exporters of simulated machines, scraped by Prometheus: the slowed machine is in row 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fleet by real servers: Prometheus and VictoriaMetrics scrape exporters of nodes, one of which is slow."""
+"""A fleet with real servers: Prometheus and VictoriaMetrics scrape exporters of nodes, one of which is slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fleet in a recording: what was recorded is read again, damage is a sentence, verb and screen replay it."""
+"""A fleet in a recording: readings are restored, damage is reported, verb and screen replay it."""
 
 from __future__ import annotations
 

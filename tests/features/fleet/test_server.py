@@ -1,4 +1,4 @@
-"""What a server of Prometheus' API may answer, and the sentence about each failure."""
+"""Possible answers of a server of Prometheus' API, and the sentence about each failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathering: the file says of a machine what the machine says, and nothing that tells which one it was."""
+"""Gathering: the file has what the machine says, and nothing that identifies it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines that people gathered: a file in tests/machines is a test of topology, doctor and stat."""
+"""Gathered machines of users: each file in tests/machines tests topology, doctor and stat."""
 
 from __future__ import annotations
 

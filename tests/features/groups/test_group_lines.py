@@ -1,4 +1,4 @@
-"""Command lines for groups: what fits which group, what it costs, and that a shell takes names as they are."""
+"""Command lines for groups: which line fits which group, its cost, and safe quoting for a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of control groups, and what becomes of it when groups come, go, and refuse."""
+"""Reading control groups, also while groups come, go, and refuse."""
 
 from __future__ import annotations
 

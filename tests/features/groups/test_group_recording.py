@@ -1,4 +1,4 @@
-"""Groups in recordings: what was written comes back, intervals add up, and what is damaged is told."""
+"""Groups in recordings: they are restored, intervals add up, and damage is reported."""
 
 from __future__ import annotations
 

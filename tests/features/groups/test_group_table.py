@@ -1,4 +1,4 @@
-"""The table of groups: what its cells are made of, and why some of them have no value."""
+"""The table of groups: the inputs of its cells, and reasons of missing values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reader of groups on its own thread: intervals end with ticks, whatever was read between two of them."""
+"""The reader of groups on its own thread: intervals end with ticks, whatever was read between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The groups screen over a simulated machine: its tree, its past, what it copies."""
+"""The groups screen of a simulated machine: its tree, its past, and what it copies."""
 
 from __future__ import annotations
 

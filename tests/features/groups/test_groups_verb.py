@@ -1,4 +1,4 @@
-"""`turbotui groups`: its tables, and what it refuses."""
+"""`turbotui groups`: its tables and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of control groups on the real kernel, held against what it counts elsewhere. No group is made."""
+"""Events of control groups on the real kernel, compared with other counts of it; no group is created."""
 
 from __future__ import annotations
 

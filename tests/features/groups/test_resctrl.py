@@ -1,4 +1,4 @@
-"""resctrl of each vendor, as trees of files: what is read, and what stands there instead of a number."""
+"""resctrl of each vendor, as trees of files: values, and words in place of numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of simulated machines: every number is a known share of what the model did."""
+"""Groups of simulated machines: every number is a known share of the model's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration header: worked values (docs/specs/turbostat.md 13), defects done right, and what is left out."""
+"""The configuration header: worked values (docs/specs/turbostat.md 13), corrected defects, omitted lines."""
 
 from __future__ import annotations
 

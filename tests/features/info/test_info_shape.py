@@ -1,4 +1,4 @@
-"""What info says a machine is made of, held against what lscpu and hwloc print for the same recorded trees."""
+"""The parts of machines that info prints, compared with lscpu and hwloc for the same recorded trees."""
 
 from __future__ import annotations
 

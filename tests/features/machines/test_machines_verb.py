@@ -1,4 +1,4 @@
-"""The list of simulated machines: what it says of each is what that machine is found to have."""
+"""The list of simulated machines agrees with what is found on each machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of a moment are drawn once."""
+"""The lines of a moment are drawn once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the overview says of the machine around its CPUs: its line at the bottom, and the arguments of its tasks."""
+"""The overview's last line about the machine, and the arguments of its tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the overview is made of: charts, meters, the map, rows that stand out, tasks."""
+"""The parts of the overview: charts, meters, the map, highlighted rows, tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arithmetic of balances: nothing twice, the rest, and contradictions."""
+"""The arithmetic of balances: no part counts twice, the rest, and contradictions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S603 - the program under test is run with words of these tests
-"""`turbotui record`, and `stat --replay` of what it wrote."""
+"""`turbotui record`, and `stat --replay` of the result."""
 
 from __future__ import annotations
 

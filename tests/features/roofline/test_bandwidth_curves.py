@@ -1,4 +1,4 @@
-"""Bandwidth over size: sizes, plateaus that are found, tables and text, and what is refused."""
+"""Bandwidth over size: sizes, plateaus, tables and text, refusals."""
 
 from __future__ import annotations
 

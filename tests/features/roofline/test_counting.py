@@ -1,4 +1,4 @@
-"""The roofline's columns through all layers, against what simulated machines know of themselves."""
+"""The roofline's columns through all layers, compared with the models of simulated machines."""
 
 from __future__ import annotations
 

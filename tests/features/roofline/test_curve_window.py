@@ -1,4 +1,4 @@
-"""The window with bandwidth over size: what it costs, what was measured, and where it cannot be."""
+"""The window with bandwidth over size: its cost, its result, and machines that cannot measure it."""
 
 from __future__ import annotations
 

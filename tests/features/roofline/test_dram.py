@@ -1,4 +1,4 @@
-"""The DRAM roof: from what firmware and kernel tell, else the most of the family, else a reason."""
+"""The DRAM roof: from firmware and kernel, else from the family's maximum, else a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions under a point of the roofline screen: samples of what runs, and the window that shows them."""
+"""Functions of a point of the roofline screen: samples, and the window that shows them."""
 
 from __future__ import annotations
 

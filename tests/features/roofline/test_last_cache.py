@@ -1,4 +1,4 @@
-"""How large the last cache is by a sweep, and what tells that a roof is no measurement."""
+"""The size of the last cache by a sweep, and signs that a measured roof is invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points by memory level: bytes against the truth of simulated machines, and the level that binds."""
+"""Points by memory level: bytes compared with simulated machines, and the binding level."""
 
 from __future__ import annotations
 

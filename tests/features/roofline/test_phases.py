@@ -1,4 +1,4 @@
-"""Simulated applications with known phases, and what is found of them through all layers."""
+"""Simulated applications with known phases, and the phases found through all layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics, event sets, their joining and the points made of them, against applications with known answers."""
+"""Metrics, event sets, their joining and the resulting points, compared with applications of known behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions of a recorded command on the roofline: points of their own on screen 6, and in `roofline --replay`."""
+"""Regions of a recorded command: points of their own on screen 6, and in `roofline --replay`."""
 
 from __future__ import annotations
 

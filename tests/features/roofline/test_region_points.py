@@ -1,4 +1,4 @@
-"""Points of a command's regions, by events that every kernel counts: page faults stand in for operations."""
+"""Points of a command's regions, with page faults in place of operations, as every kernel counts them."""
 
 from __future__ import annotations
 

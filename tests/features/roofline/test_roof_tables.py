@@ -1,4 +1,4 @@
-"""Roofs as tables: where each number is from, and what disturbed it."""
+"""Roofs as tables: the origin of each number, and disturbances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared roofs: divided among the cores that work, judged by what the memory's own counters say."""
+"""Shared roofs: divided among the working cores, and judged by the memory's own counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points that stand for threads: from their own counters, and what is said where those do not suffice."""
+"""Points of threads: from their own counters, and the notes if those do not suffice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which flat roof a point is compared with: its width's and precision's, or the next that can explain it."""
+"""The flat roof of a point: that of its width and precision, or the next one that can explain it."""
 
 from __future__ import annotations
 

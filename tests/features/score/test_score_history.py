@@ -1,4 +1,4 @@
-"""What `turbotui score run` keeps, and what is made of it: no run is lost, like is compared with like."""
+"""The history of `turbotui score run`: no run is lost, and only similar runs are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`turbotui serve`: who is answered, what a tab gets, and how it ends."""
+"""`turbotui serve`: who gets an answer, what a tab shows, and how the server ends."""
 
 from __future__ import annotations
 

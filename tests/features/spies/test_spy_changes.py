@@ -1,4 +1,4 @@
-"""Plans that change while frames are held back: every sample has what was counted when it was read."""
+"""Plans that change while frames are held back: every sample has the counts of its time."""
 
 from __future__ import annotations
 

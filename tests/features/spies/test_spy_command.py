@@ -1,4 +1,4 @@
-"""`turbotui spy` as it is used: what it prints on simulated machines, and what it says where nothing can be counted."""
+"""`turbotui spy`: its output on simulated machines, and its message if nothing can be counted."""
 
 from __future__ import annotations
 

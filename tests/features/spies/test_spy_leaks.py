@@ -1,4 +1,4 @@
-"""A CPU that goes away while its spy changes sets leaves no counter open."""
+"""A CPU that goes offline while its spy changes sets leaves no open counter."""
 
 from __future__ import annotations
 

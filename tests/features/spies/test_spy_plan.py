@@ -1,4 +1,4 @@
-"""Configurations of spies as text: what they mean, and one sentence for what they cannot."""
+"""Configurations of spies as text: their meaning, and one sentence for each error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formats beside turbostat's: every cell present, units, reasons, SIMULATED in each."""
+"""The formats beside turbostat's: every cell present, units, reasons, and SIMULATED in each."""
 
 from __future__ import annotations
 

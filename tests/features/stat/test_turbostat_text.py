@@ -1,4 +1,4 @@
-"""turbostat's text byte by byte: the golden files were written from the specification, not by the program."""
+"""turbostat's text byte by byte, compared with golden files written from the specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever runs, what is kept is bounded, and nothing of it is lost."""
+"""The memory of totals is bounded whatever runs, and no count is lost."""
 
 from __future__ import annotations
 

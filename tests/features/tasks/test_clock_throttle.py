@@ -1,4 +1,4 @@
-"""The clock beside the switches: it rests where switches are many, and a thread that stays is still seen in time."""
+"""The clock event beside switches: it rests while switches are frequent, and long-running threads are still sampled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command lines for tasks: what fits which task, and that a shell takes names as they are."""
+"""Command lines for tasks: which line fits which task, and safe quoting for a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rings of megabytes are decoded piece by piece, in the order of time, and nothing of them is left out."""
+"""Rings of megabytes are decoded piece by piece, in the order of time and completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of what /proc says of tasks: in tables of every kind of row, with a reason where there is nothing."""
+"""Columns of /proc facts about tasks: in tables of every kind of row, with a reason if there is no value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thread is counted to its end: by its last counts where the kernel reports them, else by the time of its end."""
+"""A thread is counted to its end: by its last counts if the kernel reports them, else by the time of its end."""
 
 from __future__ import annotations
 

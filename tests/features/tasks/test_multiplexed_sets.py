@@ -1,4 +1,4 @@
-"""Sets of events that do not fit together are multiplexed: what they count adds up, or is an estimate that says so."""
+"""Event sets that do not fit together are multiplexed: counts add up, or are marked as estimates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever comes, in whatever order: no count of a row, a sum or an interval is below zero."""
+"""No count of a row, a sum or an interval is ever negative, whatever records arrive in whatever order."""
 
 from __future__ import annotations
 

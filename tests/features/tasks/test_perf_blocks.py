@@ -1,4 +1,4 @@
-"""A reader that is behind thins samples out: it loses moments, and no count of any thread."""
+"""A reader that falls behind thins samples out: it loses moments, but no counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys `i` and `X`: tasks of a CPU, CPUs of a task, and command lines that a person may run on a task."""
+"""The keys `i` and `X`: tasks of a CPU, CPUs of a task, and command lines for a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of processes put together: in a tree, and by container, job and unit."""
+"""Merged rows of processes: in a tree, and by container, job and unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A control group of the test's own, with a child of the test's own in it, watched until it is gone."""
+"""A control group made by the test, with a child of the test, watched until it is gone."""
 
 from __future__ import annotations
 

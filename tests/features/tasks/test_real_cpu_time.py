@@ -1,4 +1,4 @@
-"""The real kernel: CPU time of rows is what schedstat and wait4(2) tell, however short threads and naps are."""
+"""The real kernel: CPU time of rows equals schedstat and wait4(2), however short threads and sleeps are."""
 
 from __future__ import annotations
 

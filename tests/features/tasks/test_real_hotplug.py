@@ -1,4 +1,4 @@
-"""CPUs that go and come while they are watched. The kernel's part was seen by hand: nobody's CPU is taken here."""
+"""CPUs that go offline and come back while they are watched, imitated, because no real CPU is taken away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real kernel: threads and processes so short that no sample is taken of them are counted to their end."""
+"""The real kernel: threads and processes too short for a sample are counted to their end."""
 
 from __future__ import annotations
 

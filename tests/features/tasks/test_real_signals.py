@@ -1,4 +1,4 @@
-"""A signal to `turbotui tasks` alone ends the command that it started too, and the last table is still printed."""
+"""A signal to `turbotui tasks` alone also ends the command that it started, and the last table is printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real kernel: real threads, forks, and rings that are too small. Software events only."""
+"""The real kernel, with software events only: real threads, forks, and rings that are too small."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recording has of tasks beside their counts: what /proc said, who made whom, what they waited for."""
+"""Recorded facts of tasks beside their counts: /proc, ancestry, waits."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S603 - programs are run with words of these tests
-"""Tasks in a recording: every count as it was live, whatever is killed, cut off or damaged."""
+"""Recorded tasks: every count as it was live, even in truncated or damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions counted while a command runs: page faults stand in for operations; recorded, replayed, or damage."""
+"""Regions counted while a command runs, with page faults in place of operations: live, recorded, damaged."""
 
 from __future__ import annotations
 

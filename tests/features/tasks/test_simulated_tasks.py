@@ -1,4 +1,4 @@
-"""Tasks of simulated machines against what really happened on them."""
+"""Tasks of simulated machines, compared with the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load latency of tasks: simulated machines with known truth, refusals of the kernel, perf's encodings."""
+"""Load latency of tasks: simulated machines with known values, refusals of the kernel, perf's encodings."""
 
 from __future__ import annotations
 

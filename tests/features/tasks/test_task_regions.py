@@ -1,4 +1,4 @@
-"""Regions of a command by what its threads are sampled to do: page faults stand in for events of a core."""
+"""Regions of a command from samples of its threads, with page faults in place of a core's events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thread that watches for the screen: it opens late, answers requests, and leaves nothing open."""
+"""The thread that watches tasks for the screen: it opens late, answers requests, and leaves nothing open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the JSON of `turbotui tasks` says of an interval, of the whole run, and of multiplexed sets."""
+"""The JSON of `turbotui tasks`: intervals, the whole run, multiplexed sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks screen as pictures that were looked at: a simulated machine, its own watcher, a clock set by hand."""
+"""Pictures of the tasks screen, checked by eye: a simulated machine, its own watcher, a clock set by the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks screen over a simulated machine, whose tasks are known, and over machines that refuse."""
+"""The tasks screen of a simulated machine with known tasks, and of machines that refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that did not run while a set was on: their cells are marked, and a reason is one key or word away."""
+"""Rows that did not run while an event set was active: their cells are marked, and Explain gives the reason."""
 
 from __future__ import annotations
 

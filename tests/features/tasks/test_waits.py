@@ -1,4 +1,4 @@
-"""Waits of tasks: which source says what, and what a row says where there is none."""
+"""Waits of tasks: the source of each, and the reasons of missing ones."""
 
 from __future__ import annotations
 

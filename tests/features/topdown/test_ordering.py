@@ -1,4 +1,4 @@
-"""The order of rows that nobody sorted: what works most stands first, and lines do not dance."""
+"""The default order of rows: most work first, without restless lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands, their regions and their threads, by events that every kernel counts: page faults stand in for slots."""
+"""Commands, their regions and their threads, with page faults in place of slots, as every kernel counts them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads of a top-down analysis in recordings: the same rows again, added up, replayed, or damage."""
+"""Recorded threads of a top-down analysis: restored, added up, replayed, damaged."""
 
 from __future__ import annotations
 

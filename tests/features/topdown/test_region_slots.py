@@ -1,4 +1,4 @@
-"""Regions on the screen: counted at marks while rows show them, opened, recorded; page faults stand in for slots."""
+"""Regions on the screen, with page faults in place of slots: counted while shown, opened, recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions on simulated machines against what the model's work did between their marks, live and recorded."""
+"""Regions on simulated machines, compared with the model's work between their marks, live and recorded."""
 
 from __future__ import annotations
 

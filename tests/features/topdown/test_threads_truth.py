@@ -1,4 +1,4 @@
-"""Shares of threads against what the model's work did: counters that go with a thread, wherever it runs."""
+"""Shares of threads, compared with the model's work: counters follow a thread wherever it runs."""
 
 from __future__ import annotations
 

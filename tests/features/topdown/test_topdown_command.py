@@ -1,4 +1,4 @@
-"""The words and numbers of `turbotui topdown`."""
+"""The text and the numbers of `turbotui topdown`."""
 
 from __future__ import annotations
 

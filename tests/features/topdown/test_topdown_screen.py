@@ -1,4 +1,4 @@
-"""The top-down screen over simulated machines: bars, what is opened of a row, and what is closed again."""
+"""The top-down screen over simulated machines: bars, opened levels of a row, and closing them."""
 
 from __future__ import annotations
 

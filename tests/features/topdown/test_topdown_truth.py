@@ -1,4 +1,4 @@
-"""Shares of every kind of core against the model's own slots: level 1 adds up, and deeper levels are what happened."""
+"""Shares of every core type, compared with the model's slots: level 1 adds up, and deeper levels are right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Level 1 by the vendor's metrics, where there is no tree of ours: the same shares as the model's pipelines had."""
+"""Level 1 by the vendor's metrics, for cores without a tree: the shares equal those of the model's pipelines."""
 
 from __future__ import annotations
 

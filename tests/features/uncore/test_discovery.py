@@ -1,4 +1,4 @@
-"""Which uncore PMUs there are, of which kind, where: over trees of files as the kernel writes them."""
+"""The uncore PMUs of machines, their kinds and places, from trees of files as the kernel writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skylake's CHAs: one register picks the requests that all counters of a unit pass; others are multiplexed."""
+"""Skylake's CHAs: one register selects the requests of all counters of a unit, so other requests are multiplexed."""
 
 from __future__ import annotations
 

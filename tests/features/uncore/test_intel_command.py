@@ -1,4 +1,4 @@
-"""`turbotui uncore` of an Intel server: which unit is nearest to its peak, PMUs without named events, explanations."""
+"""`turbotui uncore` of an Intel server: the unit nearest to its peak, PMUs without named events, explanations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PMUs of Intel servers as files, with the names and formats of the kernel: what is offered, and how it is encoded."""
+"""PMUs of Intel servers as files with the kernel's names and formats: offered events and their encodings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intel's servers: every derived value through all layers against the model, and what has to add up."""
+"""Intel servers: every derived value through all layers, compared with the model, and sums that must agree."""
 
 from __future__ import annotations
 

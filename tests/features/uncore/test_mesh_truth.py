@@ -1,4 +1,6 @@
-"""An Arm server with a mesh: every derived value through all layers against the model, and what has to add up."""
+"""An Arm server with a mesh: every derived value through all layers, compared with the model, and sums that must
+agree.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters of Tegra410's PMUs: what is refused here with a name is what the machine refuses, or counts as nothing."""
+"""Filters of Tegra410's PMUs: turbotui names the reason where the machine refuses, or counts nothing."""
 
 from __future__ import annotations
 

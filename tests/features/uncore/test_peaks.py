@@ -1,4 +1,4 @@
-"""What traffic is held against: links by their files, and why there is no peak where nobody says one."""
+"""The peaks that traffic is compared with: links by their files, and reasons for unknown peaks."""
 
 from __future__ import annotations
 

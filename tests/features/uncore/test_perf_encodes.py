@@ -1,4 +1,4 @@
-"""Events of simulated machines' uncore PMUs as an installed perf encodes them, over a copy of their sysfs."""
+"""Events of simulated machines' uncore PMUs, as an installed perf encodes them over a copy of their sysfs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map of traffic: its edges against the model, its picture in every size, and what it says of the unknown."""
+"""The map of traffic: its edges compared with the model, its picture at every size, and unknown values."""
 
 from __future__ import annotations
 

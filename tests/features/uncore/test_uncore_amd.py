@@ -1,4 +1,4 @@
-"""Uncore values of AMD servers of two generations: every one that is offered, against what the model knows."""
+"""Uncore values of AMD servers of two generations, compared with the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How uncore counters are opened and read: groups, filters set live, refusals, CPUs that leave, descriptors."""
+"""Opening and reading uncore counters: groups, changed filters, refusals, CPUs that go offline, descriptors."""
 
 from __future__ import annotations
 

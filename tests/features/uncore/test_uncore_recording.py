@@ -1,4 +1,4 @@
-"""Uncore counters in a recording: the tables, formulas and filters of every interval as they were live."""
+"""Recorded uncore counters: the tables, formulas and filters of every interval as they were live."""
 
 from __future__ import annotations
 

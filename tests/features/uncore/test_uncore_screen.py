@@ -1,4 +1,4 @@
-"""The uncore screen over simulated machines: what it shows, what its windows do, and its pictures."""
+"""The uncore screen over simulated machines: its tables, its windows, its pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every derived value of the uncore, read through all layers, against what the model knows."""
+"""Every derived value of the uncore, read through all layers, compared with the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Causes made on this machine, in processes and groups of the test's own: found for as long as they are there."""
+"""Real causes of slowness, made by the test in its own processes and groups: found while they last."""
 
 from __future__ import annotations
 

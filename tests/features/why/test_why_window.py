@@ -1,4 +1,4 @@
-"""W: the findings of now and of the past, who has to do with them, and the way to their screens."""
+"""W: the findings of now and of the past, the tasks behind them, and the way to their screens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rounds of kernel threads come to: by CPU time, together, and over parts of large sets."""
+"""The rounds of kernel threads: by CPU time, together, and over parts of large sets."""
 
 from __future__ import annotations
 

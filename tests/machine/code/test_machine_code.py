@@ -1,4 +1,4 @@
-"""Emitted machine code: disassembled by somebody else's program, and run by an emulator."""
+"""Generated machine code, checked by an independent disassembler and by an emulator."""
 
 from __future__ import annotations
 

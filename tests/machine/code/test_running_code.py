@@ -1,4 +1,4 @@
-"""Emitted machine code, run on the machine that the tests run on, by one thread and by several."""
+"""Generated machine code, executed on the machine that runs the tests, by one thread and by several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathered machines: the host that notes, the archive, the host that answers; what is damaged is a sentence."""
+"""Gathered machines: the noting host, the archive, the answering host, and sentences about damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Containers and pods by name: on trees as runtimes make them."""
+"""Containers and pods by name, in trees as their runtimes create them."""
 
 from __future__ import annotations
 

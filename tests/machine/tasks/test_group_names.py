@@ -1,4 +1,4 @@
-"""Names of control groups, by paths as the managers of containers, jobs and units make them."""
+"""Names of control groups, by the paths that managers of containers, jobs and units create."""
 
 from __future__ import annotations
 

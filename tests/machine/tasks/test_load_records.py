@@ -1,4 +1,4 @@
-"""Records of sampled loads: the kernel's words for what served them, and bytes that are no records."""
+"""Records of sampled loads: the kernel's words for the serving level, and invalid bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What /proc says of tasks: on files of our own, and of a process that we made."""
+"""Facts of /proc about tasks, from files of the test and from a real process."""
 
 from __future__ import annotations
 

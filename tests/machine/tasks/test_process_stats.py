@@ -1,4 +1,4 @@
-"""Counts of all processes: read by files that stay open, and parsed where they changed."""
+"""Counts of all processes, from files that stay open and are parsed only if changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What threads waited for, by switches and wake-ups in the order of time."""
+"""What threads waited for, from switches and wake-ups in the order of time."""
 
 from __future__ import annotations
 

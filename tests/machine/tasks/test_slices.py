@@ -1,4 +1,4 @@
-"""Slices by the times of switches: every ns between two records is one thread's, however the records are cut up."""
+"""Slices by the times of switches: every ns between two records belongs to one thread, however records are cut."""
 
 from __future__ import annotations
 

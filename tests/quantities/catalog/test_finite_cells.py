@@ -1,4 +1,4 @@
-"""No reading, however absurd, makes a cell that is not a number: quotients of 0 and sums beyond a float are unknown."""
+"""Absurd readings never make a cell that is not a finite number: such cells are unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each column of turbostat, from its first source and from the next: what is read, and what it must come to.
+"""Each column of turbostat, from its first source and from the next: the readings and the expected value.
 
 The truths are computed by hand. Every interval is 2 s. The client has a base clock of 2400 MHz and a TSC of 2412 MHz,
 so that a share of the TSC differs from one of the base clock.

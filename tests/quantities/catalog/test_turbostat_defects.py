@@ -1,4 +1,4 @@
-"""What turbostat gets wrong and turbotui does not: one test for each, named after the defect (see DIFFERENCES.md)."""
+"""Defects of turbostat that turbotui does not have, one test for each, named after the defect (see DIFFERENCES.md)."""
 
 from __future__ import annotations
 

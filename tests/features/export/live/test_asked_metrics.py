@@ -1,4 +1,4 @@
-"""What has to be asked for: columns, groups, tasks; what their names may do to a scrape, and how many are told of."""
+"""Metrics on request (columns, groups, tasks): hostile names in a scrape, and the number of those left out."""
 
 from __future__ import annotations
 

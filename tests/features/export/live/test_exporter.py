@@ -1,4 +1,4 @@
-"""The exporter with a session that samples: scrapes follow frames, whatever happens to CPUs meanwhile."""
+"""The exporter with a sampling session: scrapes follow frames, even while CPUs come and go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of machines with known answers: counters that never go down, names, limits, what is left out."""
+"""Metrics of machines with known values: counters that never decrease, names, limits, what is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `turbotui export --print pcp` gives, with Debian's pmdaopenmetrics, spoken to by dbpmda as pmcd does."""
+"""The output of `turbotui export --print pcp` with Debian's pmdaopenmetrics, queried by dbpmda as by pmcd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of `turbotui export --print`, with the programs that they are for: promtool, Prometheus, systemd, PCP."""
+"""The files of `turbotui export --print` with the programs that use them: promtool, Prometheus, systemd, PCP."""
 
 from __future__ import annotations
 

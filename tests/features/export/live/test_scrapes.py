@@ -1,4 +1,4 @@
-"""`turbotui export --listen`: what is answered, to whom, and what a bad client costs others."""
+"""`turbotui export --listen`: its answers, its clients, and the effect of bad clients on others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS and passwords by Prometheus' own file: who is let in, what is refused, and what a new file changes."""
+"""TLS and passwords by Prometheus' own file: accepted and refused clients, and a changed file."""
 
 from __future__ import annotations
 
