@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
+from rich.console import RenderableType
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
+from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 
 from turbotui.quantities.columns import CounterColumn
+from turbotui.widgets.screen_below import ScreenBelow
 
 Result = TypeVar("Result")
 
@@ -41,6 +44,11 @@ class Window(ModalScreen[Result]):
     def wanted(self) -> Sequence[CounterColumn]:
         """Columns to read while the window is open, beside those of the screen below."""
         return ()
+
+    def render(self) -> RenderableType | ScreenBelow:  # type: ignore[override]  # what any other widget may return
+        """See `Screen.render`: what is around the window."""
+        around = super().render()
+        return ScreenBelow(around) if isinstance(around, BackgroundScreen) else around
 
     def copied(self) -> str:
         """Text that `y` copies, its first line a title; "" for none."""
