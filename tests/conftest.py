@@ -16,8 +16,12 @@ from typing import Any, Final, Protocol, cast
 
 import pytest
 from hypothesis import settings
+from rich.console import RenderableType
+from textual._compositor import Compositor
+from textual._context import active_app, visible_screen_stack
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.geometry import Region
 
 # what every folder's tests share, and the screens' tests, is found whatever pytest's import mode is
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "app")]
@@ -141,6 +145,32 @@ def _style_sheets_are_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _what_no_terminal_takes_is_not_put_together() -> Iterator[None]:
+    """Draw each widget, and leave out what Textual throws away where there is no terminal: the lines cut and joined.
+
+    A picture, and what a test asks the compositor for, is put together as ever.
+    """
+    put_together = Compositor.render_update
+
+    def draw(self: Compositor, full: bool = False, screen_stack: list[Any] | None = None,
+             simplify: bool = False) -> RenderableType | None:
+        app = active_app.get()
+        if full or simplify or not app.is_headless:
+            return put_together(self, full, screen_stack, simplify)
+        visible_screen_stack.set([] if screen_stack is None else screen_stack)
+        changed, whole = self._dirty_regions.copy(), self.size.region
+        self._dirty_regions.clear()
+        if changed:
+            for _widget in self._get_renders(Region.from_union(changed).intersection(whole)):
+                pass  # its lines are drawn when the compositor comes to them
+        return None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Compositor, "render_update", draw)
         yield
 
 

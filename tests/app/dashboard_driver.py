@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from scripted_machine import FakeSession
+from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
@@ -46,6 +47,12 @@ def lines(app: TurbotuiApp) -> list[str]:
 def text_of(app: TurbotuiApp, name: str) -> str:
     """The text of the summary, status line, key bar or banner."""
     return app.screen_stack[0].query_one(f"#{name}", SegmentLines).text
+
+
+def terminal_text(app: TurbotuiApp) -> str:
+    """All that the terminal shows, windows included; what `pictures` makes beside the drawing."""
+    visible_screen_stack.set(app._background_screens)
+    return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
 
 
 def cpus(app: TurbotuiApp) -> list[int]:

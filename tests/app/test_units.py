@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 import pytest
-from dashboard_driver import dashboard, text_of
+from dashboard_driver import dashboard, terminal_text, text_of
 from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
@@ -45,7 +45,7 @@ async def shown_after(app: TurbotuiApp, pilot: Pilot[int], session: SimulatedSes
     await pilot.pause()
     while isinstance(app.screen, WhyWindow) and app.screen.is_at_work:
         await pilot.pause()
-    return app.pictures("units")[1]
+    return terminal_text(app)
 
 
 @pytest.mark.parametrize(("letter", "other"), [(letter, other) for letter, _wanted, other in UNITS])
