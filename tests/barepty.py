@@ -11,6 +11,7 @@ import termios
 import time
 from collections.abc import Callable, Sequence
 
+from forkedpty import ForkedProgram
 from patience import PATIENCE
 
 DASHBOARD = (sys.executable, "-m", "turbotui", "--machine", "guest", "-i", "0.2")
@@ -25,18 +26,24 @@ class BarePty:
     Args:
         words: the command line.
         controlling: whether it is the controlling terminal of a session of its own, or of no session at all.
+        size: columns and lines of the terminal.
+        environment: what is different in the program's environment.
+        forked: begin with the dashboard's modules imported, which is most of what a short dashboard costs.
     """
 
     def __init__(self, words: Sequence[str] = DASHBOARD, *, controlling: bool = False,
-                 size: tuple[int, int] = (100, 30), environment: dict[str, str] | None = None) -> None:
+                 size: tuple[int, int] = (100, 30), environment: dict[str, str] | None = None,
+                 forked: bool = False) -> None:
         self.master, slave = os.openpty()
         termios.tcsetwinsize(slave, (size[1], size[0]))
         self.before = termios.tcgetattr(slave)
         self.slave = slave
+        env = {**_INHERITED, "TERM": "xterm-256color", **(environment or {})}
         leader = [sys.executable, "-c", _TAKE_OVER] if controlling else []
-        self.process = subprocess.Popen([*leader, *words], stdin=slave, stdout=slave, stderr=slave,  # noqa: S603 - ourselves
-                                        start_new_session=True,
-                                        env={**_INHERITED, "TERM": "xterm-256color", **(environment or {})})
+        self.process: subprocess.Popen[bytes] | ForkedProgram = (
+            ForkedProgram(words, slave, env, controlling=controlling) if forked else
+            subprocess.Popen([*leader, *words], stdin=slave, stdout=slave, stderr=slave,  # noqa: S603 - ourselves
+                             start_new_session=True, env=env))
         self.output = b""
 
     def take(self, seconds: float) -> bytes:
@@ -79,7 +86,7 @@ class BarePty:
                 time.sleep(0.05)
         while reading and select.select([self.master], [], [], 0.0)[0]:  # what it wrote last
             self.output += os.read(self.master, 1 << 16)
-        return self.process.returncode
+        return self.process.wait()
 
     @property
     def restored(self) -> bool:

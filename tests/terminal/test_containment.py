@@ -38,7 +38,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     def begin(breaking: str, **environment: str) -> BarePty:
         words = (sys.executable, "-c", _START.format(breaking=breaking))
-        one = BarePty(words, environment={"XDG_STATE_HOME": str(tmp_path), **environment}, size=(200, 30))
+        one = BarePty(words, environment={"XDG_STATE_HOME": str(tmp_path), **environment}, size=(200, 30),
+                      forked=True)
         running.append(one)
         one.until(rb"#[1-9]")
         return one

@@ -167,7 +167,7 @@ def test_sigterm_to_a_stopped_dashboard_ends_it_when_it_goes_on(shell: Shell) ->
 
 
 def test_where_no_shell_could_continue_it_ctrl_z_changes_nothing() -> None:
-    running = BarePty(controlling=True)  # its process group is orphaned
+    running = BarePty(controlling=True, forked=True)  # its process group is orphaned
     try:
         running.until(rb"#[1-9]")
         running.press(b"\x1a")

@@ -38,7 +38,7 @@ def shown(terminal: BarePty) -> str:
 @pytest.mark.parametrize("kind", TERMINALS)
 def test_every_byte_can_be_shown(kind: str) -> None:
     environment, options, encoding = TERMINALS[kind]
-    terminal = BarePty((*TURBOTUI, "--machine", "laptop", "-i", "0.2", *options), size=(120, 36),
+    terminal = BarePty((*TURBOTUI, "--machine", "laptop", "-i", "1", *options), size=(120, 36),
                        environment={**PLAIN, **environment})
     try:
         terminal.until(rb"#\d")
@@ -62,7 +62,7 @@ def test_every_byte_can_be_shown(kind: str) -> None:
 
 
 def test_a_terminal_without_colours_gets_none() -> None:
-    terminal = BarePty((*TURBOTUI, "--machine", "laptop", "-i", "0.2"), environment={**PLAIN, "TERM": "vt100"})
+    terminal = BarePty((*TURBOTUI, "--machine", "laptop", "-i", "1"), environment={**PLAIN, "TERM": "vt100"})
     try:
         terminal.until(rb"#\d")
         terminal.press(b"3")

@@ -16,7 +16,7 @@ SHOWN = rb"#[1-9]"
 @pytest.fixture
 def bare() -> Iterator[BarePty]:
     """A dashboard without a controlling terminal: no SIGHUP will tell it that its terminal is gone."""
-    running = BarePty()
+    running = BarePty(forked=True)
     yield running
     running.end()
 
@@ -28,7 +28,7 @@ def test_the_end_of_a_terminal_that_is_nobodys_ends_the_program(bare: BarePty) -
 
 
 def test_the_end_of_the_controlling_terminal_ends_the_program() -> None:
-    running = BarePty(controlling=True)
+    running = BarePty(controlling=True, forked=True)
     try:
         running.until(SHOWN)
         running.close_master()
@@ -83,7 +83,7 @@ def test_what_looks_like_a_key_and_is_none_neither_ends_it_nor_its_keys(bare: Ba
 
 
 def test_no_size_takes_all_memory() -> None:
-    running = BarePty(environment={"COLUMNS": "99999999", "LINES": "40"})
+    running = BarePty(environment={"COLUMNS": "99999999", "LINES": "40"}, forked=True)
     try:
         running.until(SHOWN)
         running.press(b"q")

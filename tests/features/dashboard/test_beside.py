@@ -23,7 +23,7 @@ _ENDS_SCREEN = b"\x1b[?1049l"
 def beside(*words: str, options: tuple[str, ...] = (), leader: tuple[str, ...] = ()) -> Iterator[BarePty]:
     """A command with the dashboard beside it, started by a program of the same terminal or by nobody."""
     running = BarePty((*leader, sys.executable, "-m", "turbotui", "-i", "0.2", *options, "--", *words),
-                      controlling=bool(leader), size=(120, 36))
+                      controlling=bool(leader), size=(120, 36), forked=not leader)
     try:
         yield running
     finally:

@@ -246,7 +246,7 @@ def test_the_verb_plays_a_file_and_is_left_by_q(path: str) -> None:
     (("--speed", "0"), b"is no number from 0.1 to 1000"), (("--from", "noon"), b'"noon" is no time'),
 ])
 def test_a_wrong_word_is_a_sentence(path: str, words: tuple[str, ...], sentence: bytes) -> None:
-    running = BarePty((sys.executable, "-m", "turbotui", "replay", *words, path))
+    running = BarePty((sys.executable, "-m", "turbotui", "replay", *words, path), forked=True)
     try:
         assert running.ended() == 2
         assert sentence in running.output
@@ -257,7 +257,7 @@ def test_a_wrong_word_is_a_sentence(path: str, words: tuple[str, ...], sentence:
 def test_a_file_that_is_no_recording_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "no").write_text("no recording\n")
     for name in ("no", "absent"):
-        running = BarePty((sys.executable, "-m", "turbotui", "replay", str(tmp_path / name)))
+        running = BarePty((sys.executable, "-m", "turbotui", "replay", str(tmp_path / name)), forked=True)
         try:
             assert running.ended() not in (0, 70)
             assert b"turbotui: " in running.output
