@@ -18,7 +18,7 @@ from turbotui.simulated.kernel_counts import (
 from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import Isa
-from turbotui.simulated.strain_files import StrainFiles
+from turbotui.simulated.strain_files import StrainFiles, running
 from turbotui.simulated.task_files import TaskWaits, task_files
 from turbotui.simulated.tree import File, Node, fixed, folder
 
@@ -79,7 +79,6 @@ class ProcFiles:
         totals = [0] * len(self._stat)
         lines = [""]
         switches = forks = interrupts = 0.0
-        running = 1
         for cpu, one in enumerate(model.cpu):
             fields = [int(one.value(form, now) * _JIFFIES) for form in self._stat]
             totals = [total + field for total, field in zip(totals, fields, strict=True)]
@@ -88,7 +87,6 @@ class ProcFiles:
             interrupts += one.value(DEVICE, now) + one.value(INTERRUPTS["LOC"], now)
             if model.online[cpu]:
                 lines.append(f"cpu{cpu} {' '.join(map(str, fields))}")
-                running += sum(one.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) > 0.5
         lines[0] = f"cpu  {' '.join(map(str, totals))}"
         softirqs = dict.fromkeys(SOFTIRQS, 0)
         for one in model.cpu:
@@ -99,8 +97,8 @@ class ProcFiles:
         lines.append(f"ctxt {int(switches)}")
         lines.append(f"btime {model.boot_ns // 10**9}")
         lines.append(f"processes {int(forks) + 4096}")
-        waiting = round(model.strain.waiting * len(model.cpu))
-        lines.append(f"procs_running {running + waiting + 1}")  # the reading process itself is running
+        runnable = round(running(model) + model.strain.waiting * len(model.cpu))
+        lines.append(f"procs_running {runnable + 1}")  # the reading process itself is running
         lines.append(f"procs_blocked {model.strain.blocked}")
         lines.append(f"softirq {sum(softirqs.values())} {' '.join(map(str, softirqs.values()))}")
         return "\n".join(lines) + "\n"

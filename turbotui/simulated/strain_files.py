@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import exp
 from typing import Final
 
 from turbotui.simulated import basis as b
@@ -42,11 +43,49 @@ _MOUNTS: Final = ("30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,ns
                   "31 23 0:27 / /sys/fs/resctrl rw,relatime - resctrl resctrl rw")
 
 
+_LOAD_SECONDS: Final = (60.0, 300.0, 900.0)
+
+
+class LoadAverages:
+    """Tasks that run, averaged over 1, 5 and 15 minutes with older ones damped exponentially (kernel/sched/loadavg.c).
+
+    Before the simulation began the machine ran as it did then.
+
+    Args:
+        model: the machine, at its beginning.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._cpus = model.cpu
+        self._now, self._ran = 0.0, self._seconds(0.0)
+        self._averages = [running(model)] * len(_LOAD_SECONDS)
+
+    def at(self, now: float) -> list[float]:
+        """Return the averages at a machine time; between two calls all tasks count as evenly distributed."""
+        passed = now - self._now
+        if passed > 0.0:
+            ran = self._seconds(now)
+            mean = (ran - self._ran) / passed
+            self._averages = [mean + (average - mean) * exp(-passed / over)
+                              for average, over in zip(self._averages, _LOAD_SECONDS, strict=True)]
+            self._now, self._ran = now, ran
+        return self._averages
+
+    def _seconds(self, now: float) -> float:
+        return sum([one.value(BUSY, now) for one in self._cpus])
+
+
+def running(model: Model) -> float:
+    """Return how many tasks run now, as the sum of the CPUs' present utilisation."""
+    return sum([sum(one.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) for one in model.cpu])
+
+
 class StrainFiles:
     """The kernel's files about waiting tasks, computed from the model's integrals."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self._load = LoadAverages(model)
 
     def proc(self) -> dict[str, Node]:
         """Files below /proc."""
@@ -141,11 +180,12 @@ class StrainFiles:
                 "SwapFree": int(swap * strain.swap_free)}
         return "".join(f"{name + ':':<16}{value} kB\n" for name, value in rows.items())
 
-    def _loadavg(self, _now: float) -> str:
-        cpus, strain = self._model.cpu, self._model.strain
-        busy = sum([sum(one.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) for one in cpus])
-        load = busy + strain.waiting * len(cpus) + strain.blocked
-        return f"{load:.2f} {load:.2f} {load:.2f} {int(load) + 1}/{len(cpus) * 12 + int(load)} 4711\n"
+    def _loadavg(self, now: float) -> str:
+        model = self._model
+        waiting = model.strain.waiting * len(model.cpu)
+        averages = " ".join(f"{load + waiting + model.strain.blocked:.2f}" for load in self._load.at(now))
+        runnable = round(running(model) + waiting)  # of this instant, and the reading process
+        return f"{averages} {runnable + 1}/{len(model.cpu) * 12 + runnable} 4711\n"
 
     def _usage(self, share: float) -> Callable[[float], str]:
         def content(now: float) -> str:
