@@ -76,7 +76,7 @@ class BarePty:
         os.write(self.master, keys)
 
     def ended(self, *, reading: bool = True) -> int:
-        """Wait for the end; gives the exit status."""
+        """Wait for the end, and return the exit status."""
         end = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             assert time.monotonic() < end, "it does not end"

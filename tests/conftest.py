@@ -109,7 +109,7 @@ class _Loop(Protocol):
 
 @pytest.fixture(autouse=True)
 def _the_pilot_knows_what_idle_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Textual's pilot goes on when a program uses less than 1 ms of CPU time in 20 ms, or after a second.
+    """Make Textual's pilot continue as soon as the program is idle, instead of when it uses little CPU time.
 
     Where all of it runs in one event loop, that loop knows it at once; of other threads the kernel knows whether they
     sleep. A key took 60 ms of nothing but waiting, and on a busy machine a second.
@@ -129,7 +129,7 @@ def _the_pilot_knows_what_idle_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _style_sheets_are_parsed_once() -> Iterator[None]:
-    """Let all apps of a process share parsed style sheets: a sixth of what a test of a screen costs.
+    """Share parsed style sheets among all apps of a process, which saves a sixth of the time of a screen's test.
 
     Textual parses the sheet of each widget for each app, and all of them again when the theme is set. What comes of it
     depends on the sheet and on the theme's variables alone, and nobody changes it.

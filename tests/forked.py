@@ -27,7 +27,7 @@ _FIRST = ("stat", "--machine", "guest", "-q", "-i", "0.01", "-n", "1")
 
 def run_forked(*words: str, stdin: int | None = None, env: Mapping[str, str] | None = None,
                cwd: str | Path | None = None) -> subprocess.CompletedProcess[str]:
-    """What `python -m turbotui WORDS` says and returns; stdin is empty unless a descriptor is given."""
+    """Return output and status of `python -m turbotui WORDS`; stdin is empty unless a descriptor is given."""
     return _server().run(words, stdin, os.environ if env is None else env, os.getcwd() if cwd is None else str(cwd))
 
 

@@ -17,7 +17,7 @@ def _found(shape: MachineShape, cpus: frozenset[int] | None) -> Machine:
 
 
 def known_machine(host: SimulatedHost, cpus: frozenset[int] | None = None) -> Machine:
-    """What `read_machine` finds on a simulated host, whatever its rights, with all its CPUs and files still there."""
+    """Return the result of `read_machine` on a simulated host with all CPUs and files, whatever its rights."""
     return replace(_found(host.shape, cpus), host=host, privileges=host.privileges())
 
 

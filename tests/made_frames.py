@@ -91,7 +91,7 @@ def frames_of(snapshots: Sequence[Snapshot]) -> list[Frame]:
 
 
 def said(frame: Frame) -> tuple[object, ...]:
-    """What a frame says, as something that can be compared."""
+    """Return the content of a frame in a comparable form."""
     newer = frame.newer
     return (
         newer.seq, newer.wall_ns, newer.started_ns, newer.topology, newer.fresh, frame.seconds,

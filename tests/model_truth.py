@@ -20,7 +20,7 @@ from turbotui.simulated.threads import of_kind
 
 @dataclass(frozen=True, slots=True)
 class CpuTruth:
-    """One CPU, cumulative unless said otherwise.
+    """The true values of one CPU, cumulative unless stated otherwise.
 
     Attributes:
         seconds: machine time since the simulation began.
@@ -133,7 +133,7 @@ class Truth:
 
     @property
     def steps(self) -> int:
-        """Decisions the model has taken so far: what advancing the clock has cost."""
+        """The number of decisions that the model has taken, which is the cost of advancing the clock."""
         return self._model.steps
 
     def truth(self, cpu: int) -> CpuTruth:

@@ -16,7 +16,7 @@ where twenty busy threads shared two CPUs.
 
 
 def until_gone(pid: int) -> None:
-    """Wait until a process has ended, whether or not somebody has waited for it (proc_pid_stat(5))."""
+    """Wait until a process has ended, whether or not it was waited for (proc_pid_stat(5))."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

@@ -10,7 +10,7 @@ from turbotui.quantities.scope import Scope
 
 @dataclass
 class Row:
-    """Says what it is told, and None about everything else.
+    """Inputs with given values; everything else is None.
 
     Attributes:
         deltas: signal to increase.

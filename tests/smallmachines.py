@@ -37,7 +37,7 @@ def _fewer(block: Block, cores: int) -> Block:
 
 
 def small_host(name: str, clock: ManualClock, seed: int = 1, cores: int = _CORES) -> SimulatedHost:
-    """What `simulated_host` gives, with few cores."""
+    """Return what `simulated_host` returns, with few cores."""
     shape, strain = named_shape(name)
     host = SimulatedHost(small_shape(shape, cores), clock, seed)
     host.strain_by(strain)

@@ -26,14 +26,14 @@ SECOND = 1_000_000_000
 
 @dataclass(frozen=True)
 class Moment:
-    """What really happened until now."""
+    """The model's true values at one moment."""
 
     cpus: tuple[CpuTruth, ...]
     packages: tuple[PackageTruth, ...]
 
 
 class Adding:
-    """One machine, its session, and the columns under test."""
+    """A machine, its session, and the columns under test."""
 
     def __init__(self, name: str, cpus: frozenset[int] | None = None,
                  around: Callable[[SimulatedHost], Host] = lambda host: host,
@@ -70,7 +70,7 @@ class Adding:
         self._next()
 
     def interval(self, seconds: float = 1.0) -> tuple[Frame, Moment, Moment]:
-        """One interval: its frame, and the truth at its start and its end."""
+        """Run one interval, and return its frame with the true values at its start and end."""
         before = self.moment()
         self.clock.advance(seconds)
         after = self.moment()

@@ -10,14 +10,14 @@ from turbotui.features.tasks.screen_watching import SnapshotReady
 
 
 class DrawnTasksScreen(TasksScreen):
-    """Tells when a snapshot has been drawn."""
+    """A tasks screen that reports when a snapshot has been drawn."""
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self.drawn = asyncio.Event()
 
     def lines(self) -> list[str]:
-        """The rows from top to bottom, those out of sight included, without the rule before the numbers."""
+        """The rows from top to bottom, including those out of sight, without the rule before the numbers."""
         canvas, content = self.table._canvas, self.table.content
         if content is None:
             return []

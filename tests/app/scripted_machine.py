@@ -209,7 +209,7 @@ class Script:
 
 
 class FakeSession:
-    """A session that ticks when it is told to."""
+    """A session whose ticks the test triggers."""
 
     def __init__(self, topology: Topology | None = None, *, kind: HostKind = HostKind.SIMULATED, name: str = "scripted",
                  signals: Iterable[SignalId] | None = None, script: Script | None = None) -> None:

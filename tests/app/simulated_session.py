@@ -71,7 +71,7 @@ class SimulatedSession:
         return self._on_frame is not None
 
     def tick(self, times: int = 1) -> None:
-        """Let an interval pass."""
+        """Advance the clock by an interval."""
         for _ in range(times):
             self._clock.advance(self.interval)
             self._sampler.end_interval()

@@ -46,7 +46,7 @@ def rule_of(session: FakeSession, when: str, **more: str) -> AlertRule:
 
 
 def watched(session: FakeSession, count: int, *whens: str) -> list[tuple[Sequence[Alert], Sequence[Alert]]]:
-    """What begins and ends with each of so many frames."""
+    """Return the alerts that begin and end with each of a number of frames."""
     watch = AlertWatch([rule_of(session, when) for when in whens], row_words)
     return [watch.take(session.frame()) for _ in range(count)]
 

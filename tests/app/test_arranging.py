@@ -22,7 +22,7 @@ def titles(app: Any) -> list[str]:
 
 
 async def drag(pilot: Pilot[int], start: int, *through: int) -> None:
-    """Press on the line of titles, move with the button held, and let go."""
+    """Press on the line of titles, move with the button held, and release the button."""
     shown = table(pilot.app)  # type: ignore[arg-type]
     place = shown.region
 

@@ -21,7 +21,7 @@ from turbotui.sources.source import Source
 
 
 class Asked(FakeSession):
-    """Notes what it is asked to read."""
+    """A session that notes what it is asked to read."""
 
     def __init__(self) -> None:
         super().__init__()

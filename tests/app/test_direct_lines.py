@@ -31,7 +31,7 @@ class Terminal:
         monkeypatch.setattr(app._driver, "write", self._write)
 
     def composed(self) -> list[str]:
-        """What Textual draws of the whole screen now."""
+        """The whole screen as Textual draws it now."""
         return [strip.text for strip in self._app.screen._compositor.render_strips()]
 
     def _write(self, data: str) -> None:

@@ -50,7 +50,7 @@ class GraphDashboard:
         await self.settle()
 
     async def settle(self) -> None:
-        """Until all of the past that is wanted has been read."""
+        """Wait until the whole wanted past has been read."""
         await self.app.workers.wait_for_complete()
         await self.pilot.pause()
 
@@ -59,7 +59,7 @@ class GraphDashboard:
         return self.app.screen.query_one(GraphLines).text.split("\n")
 
     def value(self, column: CounterColumn, row: RowId, at: int) -> str:
-        """What a cell was in a frame, as people read it."""
+        """Return the text of a cell in a frame."""
         return said(column, self.recorded.frames[at].cell(column, row))
 
     def when(self, at: int) -> str:

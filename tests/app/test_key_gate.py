@@ -12,7 +12,7 @@ from turbotui.app.key_gate import KeyGate
 
 
 class _Slow(Button):
-    """A widget that needs as long for a key as somebody says."""
+    """A widget that handles a key in a given time."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -52,7 +52,7 @@ def test_what_happened_is_told_in_words_without_control_characters() -> None:
 
 
 def readings(frame: Frame) -> dict[SignalId, list[Raw]]:
-    """What was read at the end of an interval, whatever holds it."""
+    """Return the readings at the end of an interval, from any container."""
     return {name: list(column) for name, column in frame.newer.values.items()}
 
 

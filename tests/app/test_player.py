@@ -26,7 +26,7 @@ class Seconds:
         self.times = [second * NS for second in range(count)]
 
     def look_again(self) -> None:
-        """All there is is there."""
+        """Do nothing: no moments are added."""
 
     def frame(self, time_ns: int) -> Frame | None:
         raise AssertionError("a player looks at no frame")

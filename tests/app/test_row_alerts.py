@@ -23,7 +23,7 @@ from turbotui.widgets.row_content import RowContent
 @asynccontextmanager
 async def watched(settings: str, screen: str = "overview",
                   machine: str = "laptop") -> AsyncIterator[tuple[TurbotuiApp, Pilot[int], SimulatedSession]]:
-    """A dashboard with a person's settings."""
+    """Run a dashboard with a user's settings."""
     session = SimulatedSession(machine)
     async with dashboard(session, screen=screen, settings=parse_settings(settings, "s.toml")) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
         yield app, pilot, session
@@ -67,7 +67,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def log_of(path: Path) -> str:
-    """What was written about alerts."""
+    """Return the content of the alert log."""
     return path.read_text()
 
 

@@ -22,7 +22,7 @@ KEYS = {"/": "slash", "?": "question_mark", " ": "space", "\x1b": "escape", "%":
 
 
 async def type_at_once(app: TurbotuiApp, pilot: Pilot[int], text: str) -> None:
-    """All keys in one reading of the terminal, and what they do."""
+    """Send all keys in one read of the terminal, and wait for their effects."""
     await post_at_once(app, pilot, [events.Key(KEYS.get(letter, letter), letter) for letter in text])
 
 

@@ -39,7 +39,7 @@ async def hot_machine(letter: str) -> AsyncIterator[tuple[TurbotuiApp, Pilot[int
 
 
 async def shown_after(app: TurbotuiApp, pilot: Pilot[int], session: SimulatedSession, *keys: str) -> str:
-    """All that the terminal shows after some keys and an interval."""
+    """Return everything that the terminal shows after some keys and an interval."""
     await pilot.press(*keys)
     session.tick()
     await pilot.pause()

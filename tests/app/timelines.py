@@ -21,7 +21,7 @@ class FramesTimeline:
         return [frame.newer.wall_ns for frame in self.frames if frame.older is not None]
 
     def look_again(self) -> None:
-        """All there is is there."""
+        """Do nothing: no moments are added."""
 
     def frame(self, time_ns: int) -> Frame | None:
         return next((frame for frame in self.frames if frame.newer.wall_ns == time_ns), None)

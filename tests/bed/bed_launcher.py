@@ -72,7 +72,7 @@ def _serve_devices(machine: str, folder: str) -> None:
 
 
 def _enter(base: str, door: socket.socket) -> int:
-    """Mount everything; gives a descriptor of the folder of counters."""
+    """Mount everything, and return a descriptor of the folder of counters."""
     _check(_libc.unshare(_NEWNS), "unshare of the mount namespace")
     _mount("none", "/", None, _REC | _PRIVATE)
     served = f"{base}/served"
@@ -93,7 +93,9 @@ def _enter(base: str, door: socket.socket) -> int:
 
 
 def _reveal(paths: list[str]) -> None:
-    """Have these folders found by everybody: an interpreter below somebody's home cannot be executed by others."""
+    """Make these folders accessible to everybody, because an interpreter in a user's home may not be executable by
+    others.
+    """
     hidden: dict[str, list[str]] = {}
     for path in paths:
         parts = os.path.realpath(path).split("/")
@@ -129,7 +131,7 @@ def _limit(uid: int, capabilities: int, capset: int) -> None:
 
 
 def _filter(architecture: int, seccomp: int, calls: tuple[int, ...]) -> int:
-    """Have these system calls answered by whoever holds the descriptor that this gives."""
+    """Have these system calls answered by the holder of the returned descriptor."""
     _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
     last = len(calls)
     # offsets of arch and nr in struct seccomp_data: 4 and 0

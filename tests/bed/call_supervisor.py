@@ -90,7 +90,7 @@ class Supervisor:
             self._masks[pid] = sum(1 << cpu for cpu in cpus).to_bytes(1024, "little")
 
     def serve(self) -> None:
-        """Answer until nobody is left who could ask."""
+        """Answer until no process is left that could call."""
         poll = select.poll()
         poll.register(self._listener, select.POLLIN)
         while True:
@@ -162,7 +162,7 @@ class Supervisor:
         return True
 
     def _time(self, pid: int, number: int, words: list[int]) -> int:
-        """Tell the machine's time, or let a sleep pass at once by moving the machine's clock."""
+        """Return the machine's time, or let a sleep end at once by advancing the machine's clock."""
         if number in (_GETTIMEOFDAY, _TIME, _CLOCK_GETTIME):
             wall = number != _CLOCK_GETTIME or words[0] in _WALL_CLOCKS
             now = self._host.wall_ns() if wall else self._host.now_ns()

@@ -34,7 +34,7 @@ _PROJECT: Final = Path(__file__).parents[2]
 
 
 def why_not() -> str:
-    """What is missing for a fake machine; empty if nothing."""
+    """Return what is missing for a fake machine; "" if nothing is."""
     if os.geteuid() != 0:
         return "a fake machine needs root: it mounts"
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
@@ -60,7 +60,7 @@ def shape_of(name: str, cores: int = 0, packages: int = 0) -> SimulatedHost:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What was true when a CPU was read."""
+    """The model's true values when a CPU was read."""
 
     cpu: CpuTruth
     package: PackageTruth
@@ -95,7 +95,7 @@ class Marks:
         self._within = True
 
     def end(self) -> None:
-        """All that the tick reads has been read."""
+        """Note that all reads of the tick are done."""
         self._within = False
         self._bounds[-1] = {cpu: (first, self._now(cpu)) for cpu, (first, _) in self._bounds[-1].items()}
 
@@ -110,7 +110,7 @@ class Marks:
         return [(before, after) for before in self._ticks[number - 1][cpu] for after in self._ticks[number][cpu]]
 
     def around(self, cpu: int, number: int) -> list[tuple[Mark, Mark]]:
-        """The same for what another thread reads for this CPU: somewhere within the ticks."""
+        """Return the true values around a read by another thread for this CPU, somewhere within the ticks."""
         return [(before, after) for before in self._bounds[number - 1][cpu] for after in self._bounds[number][cpu]]
 
 
@@ -133,7 +133,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What the program may do: None for all that we may."""
+    """The rights of the program; None keeps all rights of the test."""
 
     uid: int = 0
     capabilities: int | None = None
@@ -163,7 +163,7 @@ class Running:
 
 @dataclass(slots=True)
 class Told:
-    """A `turbotui stat` whose intervals end when they are told to, however long it takes on a busy machine.
+    """A `turbotui stat` whose intervals the test ends, however long they take on a busy machine.
 
     Attributes:
         running: the program.
@@ -177,7 +177,7 @@ class Told:
     _since: float = field(default_factory=time.monotonic)
 
     def report(self) -> dict[str, Any]:
-        """End the interval; gives what is printed of it."""
+        """End the interval, and return its printed report."""
         threading.Event().wait(self._since + self.span - time.monotonic())
         process, marks = self.running.process, self.running.marks
         assert process.stdin is not None
@@ -193,7 +193,7 @@ class Told:
         return self.reports[-1]
 
     def ended(self) -> Ended:
-        """Tell it to end, and wait for that."""
+        """Ask the program to end, and wait for it."""
         process = self.running.process
         assert process.stdin is not None
         process.stdin.write("q\n")
@@ -312,7 +312,7 @@ class FakeMachine:
 
     @contextlib.contextmanager
     def told(self, *words: str, span: float = 0.25) -> Iterator[Told]:
-        """Run `turbotui stat` with these words, and end its intervals by hand, `span` seconds or more each.
+        """Run `turbotui stat` with these words; the test ends its intervals, each after `span` seconds or more.
 
         A quarter of a second is what the program needs to look for CPUs that came or went in each of them.
         """

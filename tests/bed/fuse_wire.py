@@ -31,7 +31,7 @@ _YEAR: Final = 31_536_000  # seconds that the kernel may keep what never changes
 
 
 class Answer(Exception):  # noqa: N818 - an errno for the kernel, not a fault of the server
-    """What the kernel gets instead of a result."""
+    """An error that the kernel gets instead of a result."""
 
     def __init__(self, number: int) -> None:
         super().__init__(os.strerror(number))
@@ -48,7 +48,7 @@ class Node:
 
 
 class Tree(Protocol):
-    """What is served. Every method raises `Answer` for an errno."""
+    """The served tree; every method raises `Answer` for an errno."""
 
     def node(self, path: str) -> Node: ...
 

@@ -50,7 +50,7 @@ class _Registers(ctypes.Structure):
 
 
 def cannot_trace() -> str:
-    """What is missing for tracing instructions; empty if nothing."""
+    """Return what is missing for tracing instructions; "" if nothing is."""
     if os.uname().machine != "x86_64":
         return "CPUID and RDTSC are instructions of x86-64"
     if shutil.which("objdump") is None:

@@ -16,7 +16,7 @@ WARM_UP: Final = 20.0
 
 @dataclass(frozen=True)
 class Case:
-    """One machine, how it is run, and the command line.
+    """A machine, its settings, and the command line.
 
     Attributes:
         base: the simulated machine that it is made of.

@@ -29,7 +29,7 @@ _UNTIL_TOLD = 1e6
 
 
 def missing() -> str:
-    """What a comparison lacks here; empty if nothing."""
+    """Return what a comparison lacks here; "" if nothing is missing."""
     if shutil.which("turbostat") is None:
         return "turbostat is not installed (Debian: linux-cpupower)"
     return why_not() or cannot_trace()
@@ -57,7 +57,7 @@ def _tables(lines: Sequence[str]) -> Printed:
 
 
 def turbostat(case: Case, *more: str) -> Printed:
-    """What turbostat prints on the machine."""
+    """Return the output of turbostat on the machine."""
     words = ("-i", "1", "-n", str(INTERVALS), *case.words, *more)
     host = case.host()
     with FakeMachine(host, traced=True, cpuid=getattr(host, "cpuid", None)).started([THEIRS, *words]) as running:
@@ -70,7 +70,7 @@ def turbostat(case: Case, *more: str) -> Printed:
 
 
 def turbotui(case: Case, *more: str) -> Printed:
-    """What `turbotui stat` prints on the same machine: the real command behind its options, its clock moved by hand."""
+    """Return the output of `turbotui stat` on the same machine: the real command, with a clock advanced by the test."""
     host = case.host()
     clock = host._clock
     assert isinstance(clock, ManualClock)

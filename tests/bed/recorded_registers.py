@@ -115,7 +115,7 @@ class RecordedRegisters(SimulatedHost):
         return found
 
     def cpuid(self, cpu: int, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
-        """What the instruction gives: subleaves matter where more than one is recorded (Intel SDM vol. 2, CPUID)."""
+        """Return the result of the instruction; subleaves matter if several are recorded (Intel SDM vol. 2, CPUID)."""
         leaves = self.recorded[cpu]
         first = leaves.get((leaf, 0), (0, 0, 0, 0))
         if leaf in _TOPOLOGY_LEAVES and (leaf, subleaf) not in leaves:

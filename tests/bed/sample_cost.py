@@ -24,7 +24,7 @@ _READS = 20
 
 
 def _served_us(path: str) -> float:
-    """CPU time of one pread of a served file beyond that of a device of the kernel: what the bed adds to each."""
+    """Return the CPU time that one pread of a served file takes beyond that of a device of the kernel."""
     medians = []
     for name in (path, "/dev/zero"):
         descriptor = os.open(name, os.O_RDONLY)

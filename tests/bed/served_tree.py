@@ -28,7 +28,7 @@ _ENABLE, _DISABLE, _RESET, _ID = 0x2400, 0x2401, 0x2403, 0x8008_2407  # PERF_EVE
 
 @dataclass(slots=True)
 class _Handle:
-    """One open file. `text` is what a file of several reads said at offset 0, as seq_file keeps it."""
+    """One open file; `text` is the content read at offset 0, which later reads continue, as with seq_file."""
 
     descriptor: int
     cpu: int = -1
@@ -38,7 +38,7 @@ class _Handle:
 
 
 class ServedTree:
-    """What the kernel sees of a simulated machine.
+    """A simulated machine as the kernel sees it.
 
     Args:
         host: the machine.
@@ -66,7 +66,7 @@ class ServedTree:
 
     @property
     def open_files(self) -> int:
-        """How many files, registers and counters are open."""
+        """The number of open files, registers and counters."""
         return len(self._handles)
 
     def node(self, path: str) -> Node:

@@ -72,7 +72,7 @@ def test_rows_go_and_come_and_totals_are_of_those_that_are_there(how: str, words
 
 
 def _check(report: dict[str, Any], before: Mapping[int, float]) -> tuple[int, ...]:
-    """The CPUs of a report, whose summary must be what its rows come to: of what is known, as it is known for all.
+    """Check the CPUs of a report, and that its summary agrees with its rows.
 
     Args:
         report: one line of JSON.

@@ -38,7 +38,7 @@ def not_held_up(told: Told) -> dict[str, Any]:
 
 
 def _passed(machine: FakeMachine) -> int:
-    """How often the package's energy register has passed zero."""
+    """Return how often the package's energy register has passed zero."""
     return int(truth_of(machine.host).package_truth(0).joules // _ENERGY_RANGE)
 
 

@@ -51,7 +51,7 @@ CASES: Final = {
 
 @dataclass(frozen=True)
 class Interval:
-    """One row of one interval, and the truth at both ends, in every way to choose the instants."""
+    """One row of one interval, and the true values at both ends, for every choice of instants."""
 
     cpu: int
     of_core: bool  # it is the CPU that reads what its core has; another one's reads are at other instants
@@ -74,7 +74,7 @@ class Interval:
 
 
 def rate(before: Mark, after: Mark, field: str) -> float:
-    """What a number of the CPU grew by in each second."""
+    """Return the increase of a CPU's number per second."""
     grown: float = getattr(after.cpu, field) - getattr(before.cpu, field)
     return grown / (after.cpu.seconds - before.cpu.seconds)
 

@@ -46,12 +46,12 @@ def _relative(one: str, other: str) -> float:
 
 
 def _places(table: Sequence[dict[str, str]]) -> list[str]:
-    """What tells the rows of a table apart: the CPU, or the line where only summaries are shown."""
+    """Return the keys of a table's rows: the CPU, or the line if only summaries are shown."""
     return [row.get("CPU", f"line {number}") for number, row in enumerate(table)]
 
 
 def _cells(theirs: Printed, ours: Printed) -> Iterator[tuple[str, str, float, str]]:
-    """What differs: where, what, by how much, and the two as a person reads them."""
+    """Return the differing cells: where, what, by how much, and both values as text."""
     for name in theirs.titles:
         if name not in ours.titles:
             yield "absent", name, math.inf, name

@@ -18,14 +18,14 @@ from turbotui.sampling.frame import Frame
 @functools.cache
 def frames(shape: str, intervals: int = 1, measured: int | None = None,
            seconds: float = 1.0) -> tuple[Frame, ...]:
-    """Frames of a machine of which little is read, and only so many CPUs; the first one has no interval."""
+    """Yield frames of a machine with few readings and a given number of CPUs; the first one has no interval."""
     cpus = None if measured is None else frozenset(range(measured))
     return tuple(frames_of_machine(shape, intervals, columns=("Load%",), cpus=cpus, seconds=seconds)[1])
 
 
 @dataclass(frozen=True)
 class MadeFrame(JudgedFrame):
-    """Columns by their numbers: of the whole machine, and of each CPU.
+    """Columns with given numbers, for the whole machine and for each CPU.
 
     Attributes:
         whole: of the whole machine.

@@ -32,7 +32,7 @@ def diagnosed(machine: str) -> MachineDiagnosis:
 
 
 def machine_for(*names: str) -> str:
-    """The smallest machine that can have these causes; a test fails where there is none."""
+    """Return the smallest machine that can have these causes; the test fails if there is none."""
     return next(name for name in SMALL if all(CAUSES[one].where(SHAPES[name]) for one in names))
 
 

@@ -22,7 +22,7 @@ def number(frame: Frame, columns: dict[ColumnId, object], name: ColumnId, row: R
 
 
 def by_cells(frame: Frame, found: Facts) -> tuple[object, ...]:
-    """What the CPUs of a package say, one cell after the other: fastest, loaded share, base, top and cap."""
+    """Return the numbers of a package's CPUs, computed cell by cell: fastest, loaded share, base, top and cap."""
     columns: dict[ColumnId, object] = dict(found.columns)
     cpus = [row for row in frame.rows(Scope.CPU) if frame.topology.row(Scope.PACKAGE, row.key[0]) == found.row]
     busy_by = "Busy%" if found.cells.get("Busy%") is not None else "Load%"

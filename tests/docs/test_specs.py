@@ -21,7 +21,7 @@ _HEADING = re.compile(r"^#{2,3} (\d+(?:\.\d+)?) ", re.MULTILINE)
 
 
 class Citation(NamedTuple):
-    """What one place of the code cites of one file."""
+    """A citation of a file at one place in the code."""
 
     sections: tuple[str, ...]
     rows: tuple[int, ...]

@@ -15,7 +15,7 @@ from turbotui.app.screen_table import SCREENS
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What one key shows.
+    """The expected effect of one key.
 
     Attributes:
         then: pattern that fits once the key was pressed, and not before; "" for what the others tell.
@@ -47,7 +47,7 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One screen of one machine, and what its keys show there.
+    """One screen of one machine, and the expected effects of its keys.
 
     Attributes:
         number: key of the screen.
@@ -74,7 +74,7 @@ class Place:
     ready: str = ""
 
     def promise(self, action: Action) -> Promise | None:
-        """What a row of the key table promises here."""
+        """Return the expected effect of a row of the key table here."""
         if self.where in action.where:
             return self.keys.get(action.id)
         if self.everywhere and Where.APP in action.where:

@@ -57,7 +57,7 @@ def named(key: str) -> str:
 
 
 class Terminal:
-    """The dashboard of a simulated machine in a shell, by its screen as a person sees it.
+    """The dashboard of a simulated machine in a shell, seen through its terminal's screen.
 
     tmux is talked to in control mode (tmux(1), CONTROL MODE): a process of its own for each key and each look at the
     screen would cost more than the dashboard does.
@@ -84,7 +84,7 @@ class Terminal:
         return self._answer()
 
     def _answer(self) -> str:
-        """What stands between the next %begin and its %end; other lines tell of what has happened."""
+        """Return the text between the next %begin and its %end; other lines report events."""
         assert self._control.stdout is not None
         lines: list[str] | None = None
         for line in self._control.stdout:
@@ -111,7 +111,7 @@ class Terminal:
 
     @property
     def picture(self) -> str:
-        """What stands on the screen, line by line."""
+        """The lines of the screen."""
         return self._ask("capture-pane", "-p")
 
     def until(self, passes: Callable[[str], object], seconds: float = PATIENCE) -> str:
@@ -153,7 +153,7 @@ class Terminal:
         return self.until(stands)
 
     def end_interval(self) -> None:
-        """End an interval, and wait for its frame: one that comes later would sort rows anew between two keys."""
+        """End an interval, and wait for its frame, which would otherwise sort rows anew between two keys."""
         seen = sequence(self.picture)
         self.press("C-j")
         assert self.until(partial(_is_later, seen)), self.picture
@@ -183,7 +183,7 @@ class Sleep:
         self._asleep = 0
 
     def looks(self) -> int:
-        """Look once more; gives for how many looks the program has slept since it was woken by the last keys."""
+        """Check once more, and return for how many checks the program has slept since the last keys woke it."""
         now = self._switches()
         self._asleep = self._asleep + 1 if now and now == self._before and now != self._begun else 0
         self._before = now
@@ -209,7 +209,7 @@ class Sleep:
 @contextmanager
 def dashboard(folder: Path, machine: tuple[str, ...], size: tuple[int, int],
               words: tuple[str, ...] = ()) -> Iterator[Terminal]:
-    """A dashboard that has numbers: of a simulated machine with options, or by other words of a command line."""
+    """Run a dashboard until it has numbers, on a simulated machine with options, or by another command line."""
     terminal = Terminal(folder, machine, size, words)
     try:
         terminal.start()
@@ -219,7 +219,7 @@ def dashboard(folder: Path, machine: tuple[str, ...], size: tuple[int, int],
 
 
 class Pressing:
-    """Presses rows of the key table on one screen, and fails at the first that does not show what it promises."""
+    """Presses rows of the key table on one screen, and fails at the first without its expected effect."""
 
     def __init__(self, terminal: Terminal, place: Place) -> None:
         self.terminal = terminal
@@ -228,7 +228,7 @@ class Pressing:
         self._begun = 0
 
     def come(self) -> None:
-        """Go to the screen, and end intervals until it has what its keys are about."""
+        """Go to the screen, and end intervals until it has what its keys act on."""
         self.terminal.press(self.place.number)
         assert self.terminal.until(lambda text: re.search(MARKS[self.place.number], text)), self.terminal.picture
         for _ in range(10):
@@ -275,7 +275,7 @@ class Pressing:
             self._come_back(promise)
 
     def _shows(self, key: str, promise: Promise) -> bool:
-        """Press one key; whether it shows what it promises, and did not before."""
+        """Press one key, and check that its expected effect appears and was not there before."""
         terminal, home = self.terminal, self.place.home
         self._begun = sequence(terminal.picture)
         for one in promise.first:  # what the last one shows is what the key is compared with, not what one of them does
@@ -288,7 +288,7 @@ class Pressing:
         return bool(before and terminal.until(lambda text: promise.kept(before, text, home)))
 
     def _come_back(self, promise: Promise) -> None:
-        """Take back what the key has done; a frame that came meanwhile, or an error, is where one goes on from."""
+        """Undo the effect of the key."""
         self.terminal.press(*promise.undo, *self.place.calm)
         there = self.terminal.soon(lambda text: text == self._rest or (not self.place.exact and self._is_home(text))
                                    or (sequence(text) != sequence(self._rest) and self._is_home(text)))

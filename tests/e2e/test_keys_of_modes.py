@@ -31,7 +31,7 @@ WINDOWS = ("question_mark", "C", "c", "e", "g", "W", "exclamation_mark", "slash"
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Some seconds of a virtual machine."""
+    """Record some seconds of a virtual machine."""
     machine, frames = frames_of_machine("guest", 12, seconds=1.0, columns=COLUMNS)
     path = str(tmp_path_factory.mktemp("modes") / "run.ttj")
     recorder = Recorder(path, machine, sync_seconds=0.0)

@@ -58,7 +58,7 @@ export PATH=/usr/bin:/bin HOME=/tmp PYTHONPATH=/turbotui PYTHONDONTWRITEBYTECODE
 
 @dataclass(frozen=True, slots=True)
 class DebianGuest:
-    """One kind of guest.
+    """A kind of guest.
 
     Attributes:
         architecture: Debian's name of it.
@@ -199,7 +199,7 @@ def apt_for(architecture: str, suite: str, work: Path) -> list[str]:
 
 
 def _booted(machine: Sequence[str], seconds: float) -> tuple[bytes, bytes] | None:
-    """What a guest printed until it ended, and what QEMU said; None where it stood still.
+    """Return the guest's and QEMU's output up to its end; None if the guest hung.
 
     Raises:
         RuntimeError: it did not end in time.
@@ -231,7 +231,7 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _answers(text: str, count: int, errors: bytes) -> list[str]:
-    """What each command printed.
+    """Return the output of each command.
 
     Raises:
         RuntimeError: the guest did not come to one of them.
@@ -277,7 +277,7 @@ def _archive(files: Iterable[tuple[str, bytes, int]]) -> Iterator[bytes]:
 
 
 def output_of(command: Sequence[str], folder: Path) -> str:
-    """What a command prints; its own words on failure go to stderr."""
+    """Return the output of a command; on failure its messages go to stderr."""
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder).stdout  # noqa: S603 - ours
 
 

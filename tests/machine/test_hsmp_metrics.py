@@ -24,7 +24,7 @@ SOCKET_TEMP, VR_TEMP, HBM_TEMP = 1, 2, 3
 
 
 def filled(**values: float) -> bytes:
-    """A table of zeros but for these fields, in the units that are told."""
+    """Make a table of zeros except for these fields."""
     table = bytearray(SIZE)
     for name, value in values.items():
         field = metric_fields()[name]

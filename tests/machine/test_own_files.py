@@ -32,7 +32,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can work on
 
 
 def limited(program: str, *words: str, size: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run Python where no file may grow beyond so many bytes (the interpreter ignores SIGXFSZ: writes fail)."""
+    """Run Python with a limit on file sizes (the interpreter ignores SIGXFSZ, so writes fail)."""
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
     return subprocess.run([sys.executable, "-c", limit + program, *words], check=False, capture_output=True, text=True,  # noqa: S603 - ours
                           cwd=ROOT, timeout=PATIENCE,
@@ -112,7 +112,7 @@ def test_places_follow_the_specification() -> None:
 
 @pytest.fixture
 def theirs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of the user nobody, who started us by sudo."""
+    """A folder of the user nobody, as if that user had started the test through sudo."""
     folder = Path(tempfile.mkdtemp())
     os.chown(folder, NOBODY, NOBODY)
     folder.chmod(0o755)

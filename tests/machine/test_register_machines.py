@@ -38,7 +38,7 @@ WHERE = re.compile(r"Package (\d+) / Core (\d+) / Thread (\d+)")
 
 @dataclass
 class RegisterHost:
-    """Serves CPUID leaves and samples of registers; `sample` is moved by hand. There is nothing else.
+    """A host with CPUID leaves and samples of registers only; the test advances `sample`.
 
     Attributes:
         registers: (CPU, address) to its samples; None where the read failed. The last one lasts.

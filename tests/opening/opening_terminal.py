@@ -24,7 +24,7 @@ class Screen:
         self.output = b""
 
     def type(self, text: bytes) -> None:
-        """Type, whether anybody reads or not."""
+        """Type keys, whether or not they are read."""
         os.write(self.master, text)
 
     def until(self, what: bytes) -> bytes:

@@ -47,7 +47,7 @@ LIVE = {frame.seq: said(frame)[6:10] for frame in frames(TICKS, TOPOLOGY)}
 
 
 def right(path: Path) -> tuple[int, int]:
-    """How many frames a file gives, all of them right, and how many parts of it are told to be missing."""
+    """Return the number of correct frames of a file, and the number of reported missing parts."""
     try:
         journal = recording.read(str(path))
     except RecordingError:
@@ -97,7 +97,7 @@ SMALL = 5
 
 
 def found_in(data: bytes) -> tuple[tuple[Record, ...], int]:
-    """The records of a file without their places, and how many pieces of it are damaged."""
+    """Return the records of a file without their offsets, and the number of damaged parts."""
     parser = RecordParser()
     found = [*parser.feed(data), parser.finish()]
     records = tuple(replace(one, offset=0) for one in found if isinstance(one, Record))

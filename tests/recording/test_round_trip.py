@@ -36,7 +36,7 @@ def facts_of(snapshot: Snapshot) -> dict[str, object]:
 
 
 def answers_of(frame: Frame) -> dict[tuple[str, Scope], object]:
-    """What a frame says of every column in the first and the last row of every scope."""
+    """Return everything that a frame says of every column, in the first and last row of every scope."""
     found: dict[tuple[str, Scope], object] = {}
     for column in catalog_for(frame.capabilities.signals).columns:
         for scope in (Scope.CPU, Scope.CORE, Scope.PACKAGE, Scope.SYSTEM):

@@ -18,7 +18,7 @@ TWO = topology_of_cpus(range(2))
 
 def told(columns: Iterable[Mapping[SignalId, Sequence[Raw]]], topologies: Mapping[int, Topology] | None = None,
          ) -> dict[int, list[str]]:
-    """What is told, by the number of the second."""
+    """Return the reported spikes by the number of the second."""
     spikes, found = Spikes(), dict[int, list[str]]()
     for number, values in enumerate(columns):
         topology = (topologies or {}).get(number, TWO)

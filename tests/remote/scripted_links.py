@@ -41,7 +41,7 @@ def waiting(frame: Frame) -> Unsent:
 
 @dataclass
 class Clock:
-    """Seconds that pass when somebody listens in vain, or waits."""
+    """A clock that advances when a link is read in vain, or waited for."""
 
     now: float = 0.0
     pauses: list[float] = field(default_factory=list)

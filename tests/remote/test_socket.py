@@ -102,7 +102,7 @@ def closed(connection: socket.socket) -> bool:
 
 
 def as_user(uid: int, groups: list[int], call: Callable[[], int]) -> int:
-    """What a call returns to another user, in a child of its own: at most 200; 201: it failed."""
+    """Return the result of a call by another user, in a child: at most 200; 201 if it failed."""
     child = os.fork()
     if not child:
         status = 201
@@ -117,7 +117,7 @@ def as_user(uid: int, groups: list[int], call: Callable[[], int]) -> int:
 
 
 def bytes_of(path: Path) -> int:
-    """How many bytes a client is sent first: at most 100; 101: it may not connect."""
+    """Return the number of bytes that a client receives first: at most 100; 101 if it may not connect."""
     try:
         with closing(connected(path)) as connection:
             return len(connection.recv(100))

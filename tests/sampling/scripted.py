@@ -36,7 +36,7 @@ def place(cpu: int, package: int = 0, core: int | None = None, die: int = 0, l3:
 
 
 class FakeHost:
-    """Four CPUs, two packages of two cores, unless told otherwise. `now` moves by hand.
+    """A host of four CPUs, two packages of two cores by default; the test advances `now`.
 
     Attributes:
         online: CPUs; change it to plug and unplug.
@@ -216,7 +216,7 @@ class FakeReader:
 
 
 class FakeAdjustable(FakeReader):
-    """One that has everything open."""
+    """A reader that has everything open."""
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
         self.signals = tuple(sorted(wanted))

@@ -38,7 +38,7 @@ def machines(draw: st.DrawFn) -> list[CpuPlace]:
 
 
 def around(one: CpuPlace, scope: Scope) -> tuple[int, ...]:
-    """What tells the instance around a CPU apart, said independently of the topology."""
+    """Return the key of the instance around a CPU, independently of the topology."""
     return {Scope.CPU: (one.cpu,), Scope.CORE: (one.package, one.die, one.core), Scope.DIE: (one.package, one.die),
             Scope.PACKAGE: (one.package,), Scope.SYSTEM: ()}[scope]
 

@@ -128,7 +128,7 @@ def test_a_worker_that_waits_does_not_keep_what_it_read() -> None:
 
 
 class _WeakWork(ReadRequest):
-    """One that can be watched going."""
+    """A request with weak references, to observe when it is freed."""
 
     __slots__ = ("__weakref__",)
 
@@ -161,7 +161,7 @@ def test_asyncio_has_tls_after_the_sampler_was_loaded() -> None:
 
 
 class _Values(list[Raw]):
-    """What a reader gave; can be watched going."""
+    """A reader's values with weak references, to observe when they are freed."""
 
 
 @pytest.mark.parametrize("ticks", [1, 2, 5])

@@ -56,7 +56,7 @@ def title(index: int, name: str) -> Signal:
 
 def frame_of(signals: Mapping[Signal, Sequence[Raw]], topology: Topology = SMT,
              constants: Sequence[Signal] = ()) -> Frame:
-    """One second in which each counter went from 10 up by its values."""
+    """Return a frame of one second in which each counter rose from 10 by its value."""
     begin, end = ({one.id: [at * SECOND] * len(items) for one, items in signals.items()} for at in (1, 2))
     older = {one.id: [10 if isinstance(item, int) else None for item in items] for one, items in signals.items()}
     newer = {one.id: [10 + item if isinstance(item, int) else None for item in items] for one, items in signals.items()}

@@ -33,7 +33,7 @@ def moving(host: FakeHost) -> Callable[[int, SignalId], Raw]:
 
 
 def tick(host: FakeHost, seconds: float = 1.0) -> Callable[[Frame], None]:
-    """Let the host's time pass between two ticks."""
+    """Advance the host's time between two ticks."""
     def act(_frame: Frame) -> None:
         host.now += round(seconds * 1e9)
     return act

@@ -23,7 +23,7 @@ def session_of(*sources: Source, interval: float = 3600.0) -> Session:
 
 
 class Listener:
-    """Keeps frames and tells when the end has come."""
+    """Keeps frames, and reports the end."""
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []

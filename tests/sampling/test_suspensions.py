@@ -58,7 +58,7 @@ class Sleeper(SimulatedHost):
 
 
 def watched(host: Sleeper, intervals: int, *, asleep: float = 0.0, torn: float = 0.0) -> list[Frame]:
-    """Intervals of 2 s, in the second of which, or at whose end, the machine sleeps; registers alone tell energy."""
+    """Return intervals of 2 s; the machine is suspended in the second one, or at its end."""
     for path in ("/sys/bus/event_source/devices/power/type", "/sys/class/powercap"):
         host.fail(path, 2)
     host.clock.advance(20.0)

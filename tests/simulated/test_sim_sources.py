@@ -55,14 +55,14 @@ def readings(reader: Reader | SharedReader) -> dict[str, Raw]:
 
 
 def truths(host: SimulatedHost) -> tuple[CpuTruth, PackageTruth, SystemTruth]:
-    """What the model knows of CPU 0, its package and the machine."""
+    """Return the model's values of CPU 0, its package and the machine."""
     truth = truth_of(host)
     return truth.truth(0), truth.package_truth(0), truth.system_truth()
 
 
 @functools.cache
 def compared(name: str) -> Mapping[str, frozenset[str]]:
-    """Reads each source twice on CPU 0, checks what the truth knows, and gives what was checked of each.
+    """Read each source twice on CPU 0, compare with the model, and return what was compared.
 
     One after the other: all together would have more events than there are counters, and estimates for some.
     """
@@ -86,7 +86,7 @@ def compared(name: str) -> Mapping[str, frozenset[str]]:
 
 
 def agrees(name: str, signal: Signal, read: tuple[Raw, Raw], true: tuple[float | None, float | None]) -> bool:
-    """Whether the truth knows a signal; fails where it was read otherwise."""
+    """Tell whether the model has a signal, and fail if the reading differs."""
     what = f"{signal.id} of {name}"
     if signal.id.startswith(("roofline.client-e.", "roofline.skymont.")) and SHAPES[name].hybrid:
         assert read[0] is None  # CPU 0 is a P core: it has another definition, and signals of its own

@@ -16,7 +16,7 @@ CPUID = "/dev/cpu/3/cpuid"
 
 
 class ShortHost(FakeHost):
-    """Whose files end before what is asked for."""
+    """A host whose files end before the requested bytes."""
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
         return super().read_at(descriptor, size, offset)[: size - 1]

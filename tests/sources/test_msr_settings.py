@@ -37,7 +37,7 @@ def host(values: dict[int, int]) -> FakeHost:
 
 
 def settings(values: dict[int, int], model: CpuModel = SKYLAKE) -> dict[SignalId, tuple[Signal, Raw]]:
-    """What works, with the first CPU's raw readings."""
+    """Return the working signals, with the first CPU's raw readings."""
     here, source = machine(host(values), model), MsrSettings()
     signals = {name: found for name, found in source.probe(here).signals.items() if isinstance(found, Signal)}
     reader = source.open(here, 0, frozenset(signals))

@@ -257,7 +257,7 @@ def test_the_list_of_meter_sources_names_sources() -> None:
 
 
 class _Bus:
-    """A slow bus: a reading comes when it is let go."""
+    """A slow bus: a reading ends when the test releases it."""
 
     def __init__(self) -> None:
         self.open = threading.Event()
@@ -291,7 +291,7 @@ def test_a_slow_device_holds_nothing_up_and_its_number_comes_later() -> None:
 
 
 class _Counted:
-    """A device whose second reading takes until it is let go."""
+    """A device whose second reading lasts until the test releases it."""
 
     age = "meter.nvidia.0.age"
     signals = ("meter.nvidia.0.energy", "meter.nvidia.0.power")

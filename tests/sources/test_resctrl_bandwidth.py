@@ -19,7 +19,7 @@ _FILE = "/sys/fs/resctrl{}/mon_data/mon_L3_{:02d}/mbm_total_bytes"
 
 
 class _Files(DelegatingHost):
-    """Some files have other contents; None: they are gone."""
+    """A host some of whose files have other contents; None means that they are gone."""
 
     texts: Mapping[str, str | None] = {}
 

@@ -63,7 +63,7 @@ _RESERVED = {"row", "values", "time", "seconds", "machine", "kind"} | _MARKS
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a verb keeps is not kept among the user's."""
+    """Keep the files of verbs in a folder of the test."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
 
 

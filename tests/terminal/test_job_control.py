@@ -37,7 +37,7 @@ class Shell(BarePty):
             return int(file.read().split()[-1])
 
     def modes_after_q(self) -> set[bytes]:
-        """What stty says of the terminal when the dashboard was left with q."""
+        """Return the terminal's modes by stty after the dashboard was left with q."""
         self.press(b"q")
         self.until(LEFT + b".*" + PROMPT)
         self.press(b"stty -a\r")

@@ -31,7 +31,7 @@ REVERSE = 7
 
 
 def shown(terminal: BarePty) -> str:
-    """What was written since the last key, without control sequences."""
+    """Return the output since the last key, without control sequences."""
     return SEQUENCE.sub(b"", terminal.output).decode("utf-8", "ignore")  # it may end within a character
 
 

@@ -15,7 +15,7 @@ SHOWN = rb"#[1-9]"
 
 @pytest.fixture
 def bare() -> Iterator[BarePty]:
-    """A dashboard without a controlling terminal: no SIGHUP will tell it that its terminal is gone."""
+    """Run a dashboard without a controlling terminal, so that no SIGHUP reports the terminal's end."""
     running = BarePty(forked=True)
     yield running
     running.end()

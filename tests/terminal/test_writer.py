@@ -15,7 +15,7 @@ from turbotui.terminal.writer import TerminalWriter
 
 
 class Heard:
-    """What the writer tells."""
+    """The reports of the writer."""
 
     def __init__(self) -> None:
         self.lost: queue.SimpleQueue[OSError] = queue.SimpleQueue()

@@ -17,7 +17,7 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d)")
 
 
 def value_of(text: str) -> float:
-    """What a line of numbers comes to: "100 x 1,000 / (2,000 x 1.004)"."""
+    """Evaluate a line of numbers: "100 x 1,000 / (2,000 x 1.004)"."""
     plain = _THOUSANDS.sub("", text).replace(" x ", " * ")
     whole = plain.startswith("trunc(")
     value = parse_expression(plain.removeprefix("trunc")).evaluate({})
@@ -26,7 +26,7 @@ def value_of(text: str) -> float:
 
 
 def some_rows(frame: Frame) -> Iterator[RowId]:
-    """The first and last row of each level, the whole machine among them."""
+    """Return the first and last row of each level, including the whole machine."""
     for scope in Scope:
         rows = frame.rows(scope)
         yield from dict.fromkeys((rows[0], rows[-1]))

@@ -36,7 +36,7 @@ def seen(shape: str) -> tuple[Watched, Frame]:
 
 
 def check(frame: Frame, column: CounterColumn) -> int:
-    """How many cells of a column were worked out again."""
+    """Check the cells of a column, and return how many were evaluated."""
     checked = 0
     for row in some_rows(frame):
         found = cell_arithmetic(frame, column, row)

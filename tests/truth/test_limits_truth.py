@@ -21,7 +21,7 @@ HOLDERS = {"heat": Holder.HEAT, "pl1": Holder.PL1, "pl2": Holder.PL2}
 
 @dataclass(frozen=True)
 class Interval:
-    """One package in one interval: what is said, and what was so."""
+    """One package in one interval: the verdict, and the model's values."""
 
     verdict: LimitVerdict
     limited: float

@@ -43,7 +43,7 @@ def seen(shape: str) -> tuple[Watched, Frame]:
 
 
 def stretched(frame: Frame, times: Callable[[SignalId, int], int]) -> Frame:
-    """The interval as it would be if each instance of each counter had been read so many times as long after."""
+    """Return the interval as if each instance of each counter had been read over a window scaled by a factor."""
     older, newer = frame.older, frame.newer
     assert older is not None
     values, stamps = dict(newer.values), dict(newer.stamps)

@@ -17,7 +17,7 @@ from turbotui.widgets.frame_rows import FrameContent
 
 
 def frames_told(watched: Watched, told: list[int | None]) -> list[Frame]:
-    """One frame after each target told, and one before any."""
+    """Return one frame after each target was set, and one before."""
     sampler = Sampler(watched.machine, watched.capabilities, signals_of(watched.columns, watched.capabilities),
                       ENDED_BY_THE_TEST)
     found: list[Frame] = []

@@ -39,7 +39,7 @@ def _never(_reading: TracedReading) -> float:
 
 
 def worth(term: Term) -> float:
-    """What a term is worth; infinite where a divisor is zero or nearly so: rounding decides there."""
+    """Return the value of a term; infinite if a divisor is nearly zero, where rounding decides."""
     if isinstance(term, TracedOperation):
         parts = [worth(part) for part in term.parts]
         if not all(map(math.isfinite, parts)) or (term.sign == "/" and abs(parts[1]) < 1e-3):

@@ -26,7 +26,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def said(words: tuple[str, ...], tree: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command line prints, with nothing between it and stdout."""
+    """Return the output of a command line, without the guard in front of stdout."""
     try:
         cli._run([*words, "--sysroot", tree])
     except TurbotuiError as error:

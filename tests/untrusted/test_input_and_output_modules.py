@@ -73,7 +73,7 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
 
 
 def called(node: ast.Call) -> tuple[str, str]:
-    """What a call is of: ("os", "open"), ("", "open")."""
+    """Return the target of a call: ("os", "open"), ("", "open")."""
     if isinstance(node.func, ast.Name):
         return "", node.func.id
     if isinstance(node.func, ast.Attribute):

@@ -40,7 +40,9 @@ for thread in threads:
 
 
 def printed(words: Sequence[str], tmp_path: Path, **environment: str) -> str:
-    """What a command writes to its terminal until it ends, without the terminal's own carriage returns and colours."""
+    """Return everything that a command writes to its terminal, without the terminal's own carriage returns and
+    colours.
+    """
     places = {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     terminal = Terminal([*_TURBOTUI, *words], 160, 48, {**places, **environment})
     taken = bytearray()

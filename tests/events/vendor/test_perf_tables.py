@@ -38,13 +38,13 @@ _AT_ONCE = 80  # events of one command line
 
 
 def asked(perf: str, tree: SysfsTree, root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
-    """What perf answers that takes the tree for its machine."""
+    """Return perf's answer if it takes the tree for its machine."""
     environment = {**os.environ, "LC_ALL": "C", "PERF_CPUID": tree.cpuid, "SYSFS_PATH": str(root / "sys")}
     return subprocess.run([perf, *words], env=environment, capture_output=True, check=False)  # noqa: S603 - no shell
 
 
 def perfs(perf: str, tree: SysfsTree, root: Path, names: Sequence[str]) -> Counters:
-    """What perf would open. Nothing opens, for the machine has no such PMU: perf names each event as it is refused."""
+    """Return the events that perf would open; it names each as the kernel refuses it, because no such PMU exists."""
     found: Counters = {}
     for at in range(0, len(names), _AT_ONCE):
         events = [word for name in names[at : at + _AT_ONCE] for word in ("-e", name)]
@@ -61,7 +61,7 @@ def perfs(perf: str, tree: SysfsTree, root: Path, names: Sequence[str]) -> Count
 
 
 def turbotuis(host: LinuxHost, tables: VendorTables, names: Sequence[str]) -> Counters:
-    """What turbotui would open."""
+    """Return the events that turbotui would open."""
     encoder = EventEncoder(host, None, VendorDevices(host, tables))
     return {(name, one.pmu, one.attr.type): (one.attr.config, one.attr.config1, one.attr.config2, one.attr.config3)
             for name in names for one in encoder.encode(name)}

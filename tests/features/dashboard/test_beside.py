@@ -21,7 +21,7 @@ _ENDS_SCREEN = b"\x1b[?1049l"
 
 @contextmanager
 def beside(*words: str, options: tuple[str, ...] = (), leader: tuple[str, ...] = ()) -> Iterator[BarePty]:
-    """A command with the dashboard beside it, started by a program of the same terminal or by nobody."""
+    """Run a command with the dashboard beside it, from a program of the same terminal or detached."""
     running = BarePty((*leader, sys.executable, "-m", "turbotui", "-i", "0.2", *options, "--", *words),
                       controlling=bool(leader), size=(120, 36), forked=not leader)
     try:
@@ -31,7 +31,7 @@ def beside(*words: str, options: tuple[str, ...] = (), leader: tuple[str, ...] =
 
 
 def told(running: BarePty) -> str:
-    """What stands on the usual screen after the dashboard."""
+    """Return the text of the usual screen after the dashboard."""
     return running.output.rpartition(_ENDS_SCREEN)[2].decode(errors="replace").replace("\r\n", "\n")
 
 

@@ -36,7 +36,7 @@ class Asked:
 
 @dataclass
 class Reply:
-    """What the stub answers."""
+    """An answer of the stub."""
 
     status: int = 200
     body: bytes = b""
@@ -128,7 +128,7 @@ NORMAL: Mapping[str, float] = {"Busy%": 80.0, "Bzy_MHz": 3000.0, "CoreTmp": 60.0
 
 
 def nodes(many: int, **odd: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Nodes n0, n1, … that differ by less than anybody would tell, and some that are changed."""
+    """Return nodes n0, n1, … that hardly differ, and some changed ones."""
     found = {f"n{at}": {**NORMAL, "Bzy_MHz": NORMAL["Bzy_MHz"] + at % 5} for at in range(many)}
     for name, values in odd.items():
         found[name].update(values)
@@ -136,7 +136,7 @@ def nodes(many: int, **odd: Mapping[str, float]) -> dict[str, dict[str, float]]:
 
 
 def fleet_answer(values: Values, labels: Mapping[str, Mapping[str, str]] | None = None) -> Callable[[Asked], Reply]:
-    """What answers all queries of a reading from these values."""
+    """Return answers to all queries of a reading, made from these values."""
     def answer(asked: Asked) -> Reply:
         if asked.path.endswith("query_range"):
             return success([], kind="matrix")
@@ -171,7 +171,7 @@ class Node:
     model: str = "EPYC 9754"
 
     def exposition(self, seconds: float, wall: float, instance: str = "") -> str:
-        """The text of a scrape, so many seconds after the counters began.
+        """Return the text of a scrape, at a number of seconds after the counters' start.
 
         Args:
             seconds: since then.
@@ -209,7 +209,7 @@ def _labelled(name: str, instance: str) -> str:
 
 @contextmanager
 def exporters(fleet: Mapping[str, Node]) -> Iterator[int]:
-    """One HTTP server that answers /NAME with the exposition of a node, /all with that of all; yields its port."""
+    """Serve the exposition of each node at /NAME, and of all nodes at /all, and yield the port."""
     began = time.time() - 1000.0
 
     def answer(asked: Asked) -> Reply:
@@ -229,7 +229,7 @@ def exporters(fleet: Mapping[str, Node]) -> Iterator[int]:
 # Real servers
 
 def until(holds: Callable[[], object], what: str) -> None:
-    """Ask again and again until something holds."""
+    """Ask repeatedly until a condition holds."""
     pause, end = threading.Event(), time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end, f"it never came to be that {what}"
@@ -243,7 +243,7 @@ def missing(program: str) -> str:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
+    """Return a free port of the loopback interface."""
     with socket.create_server(("127.0.0.1", 0)) as one:
         return int(one.getsockname()[1])
 

@@ -48,7 +48,7 @@ async def fleet(values: Mapping[str, Mapping[str, float]] | None = None, size: t
 
 
 async def until(pilot: Pilot[int], holds: object) -> None:
-    """Wait until something holds: another thread asks the server."""
+    """Wait until a condition holds, because another thread asks the server."""
     assert callable(holds)
     end = time.monotonic() + PATIENCE
     while not holds():

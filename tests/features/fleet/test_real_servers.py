@@ -37,7 +37,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Sta
 
 
 def _whole(reader: FleetReader, many: int = 8) -> FleetReading:
-    """A reading in which so many nodes have every value."""
+    """Return a reading in which a given number of nodes have every value."""
     found: list[FleetReading] = []
 
     def is_whole() -> bool:

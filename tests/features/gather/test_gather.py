@@ -328,7 +328,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_read(
 
 
 class Typed(io.StringIO):
-    """A terminal on which somebody typed."""
+    """A terminal with typed input."""
 
     def isatty(self) -> bool:
         return True

@@ -97,7 +97,7 @@ def test_a_sleeping_group_is_read_seldom_and_wakes_at_once(tree: GroupTree) -> N
 
 
 class Aging(LinuxHost):
-    """A second passes between readings; notes what is read."""
+    """A host on which a second passes between readings, and which notes what is read."""
 
     rounds = 0
 

@@ -11,7 +11,7 @@ from turbotui.widgets.panel import Line, Span
 
 
 class Moment:
-    """Stands for a frame: lines ask it for nothing."""
+    """A replacement for a frame, of which lines ask nothing."""
 
 
 def test_lines_are_drawn_again_of_another_moment_or_where_they_depend_on_something_else() -> None:

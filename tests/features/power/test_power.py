@@ -41,7 +41,7 @@ def is_shown(column: CounterColumn) -> bool:
 
 @pytest.fixture(scope="module")
 def hot_laptop() -> Recording:
-    """All cores at work from the 18th second on: PL2, then heat."""
+    """A laptop whose cores all work from the 18th second on, which brings PL2, then heat."""
     return recording("laptop", 12.0, 16)
 
 
@@ -367,7 +367,7 @@ _AMOUNT = re.compile(r" *([\d,]+\.\d) W *")
 
 @pytest.fixture(params=["hot_laptop", "server", "supplied", "card_asleep", "amd", "grace"])
 def powered(request: pytest.FixtureRequest) -> Recording:
-    """Each machine that tells of power."""
+    """Every machine that reports power."""
     found: Recording = request.getfixturevalue(request.param)
     return found
 

@@ -26,7 +26,7 @@ from turbotui.sources.source import Source
 
 @functools.cache
 def _recorded(name: str, count: int, seconds: float) -> tuple[Bed, Sequence[Frame]]:
-    """A machine as it was watched, and the frames: tests share them, and nobody else has its counters open."""
+    """Watch a machine, and return it with its frames, which tests share."""
     bed = Bed(name, warm_up=0.1)
     watts = bed.catalog.get("PkgWatt")
     if watts is not None and all(need in bed.capabilities.signals for need in watts.needs):

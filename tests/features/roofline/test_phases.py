@@ -25,7 +25,7 @@ from turbotui.simulated.applications import APPLICATIONS
 
 @dataclass(frozen=True)
 class Run:
-    """One CPU over a run: what was seen, and what the model did."""
+    """One CPU over a run: the observed points, and the model's work."""
 
     seen: list[Moment]
     true: list[Moment]

@@ -218,7 +218,7 @@ def test_every_run_is_now_before_or_older(points: list[tuple[float, float]], day
 
 
 def spread(first: float, last: float, ratios: Sequence[float], **other: object) -> list[KeptRun]:
-    """Runs from so many days ago to so many."""
+    """Return runs over a range of days before today."""
     step = (first - last) / max(1, len(ratios) - 1)
     return [kept(first - step * number, ratio, **other) for number, ratio in enumerate(ratios)]
 

@@ -19,7 +19,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 
 class Page:
-    """One tab."""
+    """One tab of the browser."""
 
     def __init__(self, connection: aiohttp.ClientWebSocketResponse) -> None:
         self._connection = connection
@@ -36,7 +36,7 @@ class Page:
                 return answer["result"]
 
     async def value(self, script: str) -> Any:
-        """What a script of the page comes to."""
+        """Return the result of a script of the page."""
         return (await self.call("Runtime.evaluate", expression=script, returnByValue=True))["result"].get("value")
 
     async def until(self, script: str) -> None:
@@ -45,7 +45,7 @@ class Page:
             pass
 
     async def click(self, x: int, y: int) -> None:
-        """Press and let go the left button there: the page has the keys then."""
+        """Click with the left button, so that the page gets the keys."""
         for kind in ("mousePressed", "mouseReleased"):
             await self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 

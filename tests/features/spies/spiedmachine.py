@@ -16,7 +16,7 @@ from turbotui.sources import SOURCES
 
 
 class SpiedMachine:
-    """A simulated machine that is warm, with a session whose intervals end when told."""
+    """A warm simulated machine, with a session whose intervals the test ends."""
 
     def __init__(self, shape: str, plan: SpyPlan, cpus: frozenset[int] | None = None) -> None:
         self.clock = ManualClock(0)

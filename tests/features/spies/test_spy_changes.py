@@ -74,7 +74,7 @@ def started(path: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def rest_after_change(path: Path, out: IO[str], lines: int) -> list[str]:
-    """Every line, the plan being changed after so many."""
+    """Return every line, with the plan changed after a number of lines."""
     found = [out.readline() for _ in range(lines)]
     if not all(found):
         pytest.skip("no software events can be counted on whole CPUs here")
@@ -83,7 +83,7 @@ def rest_after_change(path: Path, out: IO[str], lines: int) -> list[str]:
 
 
 def late_answers(process: subprocess.Popen[str]) -> int:
-    """How often a CPU was too busy to answer in time: its next interval holds what it counted."""
+    """Return how often a CPU answered too late; its next interval contains these counts."""
     assert process.stderr is not None
     found = re.search(r"(\d+) answers of CPUs came too late", process.stderr.read())
     return 0 if found is None else int(found[1])

@@ -72,7 +72,7 @@ async def test_another_event_joins_the_sets_where_there_are_no_instructions() ->
 
 
 async def interval(spied: SpiedMachine, pilot: Pilot[int]) -> None:
-    """Let a second of the machine pass, and the screen show it."""
+    """Let a second pass, and wait until the screen shows it."""
     latest = spied.session.latest
     seen = -1 if latest is None else latest.seq
     if seen >= 0:

@@ -23,7 +23,7 @@ from turbotui.sources.added import added_source
 
 
 class AddedCounters:
-    """A simulated machine under a clock moved by hand, watched by a real session."""
+    """A simulated machine with a clock that the test advances, watched by a real session."""
 
     def __init__(self, name: str) -> None:
         self.clock = ManualClock(SECOND)

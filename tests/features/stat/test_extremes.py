@@ -19,7 +19,7 @@ SIGNALS = (signal("irq.total", Scope.CPU, Reduce.SUM), signal("tsc", Scope.CPU, 
 
 
 def told(gains: list[list[int | None]], *, summary_only: bool = False) -> list[list[str]]:
-    """The words of each line below the header, for interrupts of two CPUs."""
+    """Return the words of each line below the header, for interrupts of two CPUs."""
     script = Script(PAIR, SIGNALS)
     columns = catalog_for(script.signals).select(("CPU", "IRQ"))
     extremes = Extremes(Layout(columns, summary_only=summary_only))

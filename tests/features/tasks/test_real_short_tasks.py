@@ -35,7 +35,7 @@ pytestmark = [
 
 
 def as_nobody() -> dict[str, Any]:
-    """What makes a child another user; skips where that user cannot run this interpreter."""
+    """Return what makes a child another user; skip if that user cannot run this interpreter."""
     if os.geteuid() != 0:
         pytest.skip("becomes another user")
     user: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []}

@@ -131,7 +131,7 @@ async def test_the_busiest_thread_is_on_top_with_what_it_does() -> None:
 
 
 class KeptRows:
-    """Stands for the recorder of Ctrl+R, and keeps what it is given."""
+    """A replacement for the recorder of Ctrl+R that keeps its rows."""
 
     flag = "REC"
     failure = ""
@@ -140,7 +140,7 @@ class KeptRows:
         self.records: list[IntervalRows] = []
 
     def take(self, frame: Frame) -> None:
-        """Frames are somebody else's to test."""
+        """Ignore frames."""
 
     def rows(self, rows: IntervalRows) -> None:
         self.records.append(rows)

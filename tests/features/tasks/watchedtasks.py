@@ -37,7 +37,7 @@ class Done:
 
 
 def intervals(text: str) -> list[dict[str, Any]]:
-    """What each pair of tables says: `tasks`, and the totals by what they are, with the facts and notes."""
+    """Return the content of each pair of tables: `tasks`, and the totals by kind, with facts and notes."""
     found = tables("\n".join(line for line in text.splitlines() if line.startswith("{")))
     return [_interval(rows, totals) for rows, totals in zip(found[::2], found[1::2], strict=True)]
 
@@ -61,7 +61,7 @@ def _interval(rows: dict[str, Any], totals: dict[str, Any]) -> dict[str, Any]:
 
 
 def written(envelope: Envelope, shown: Iterable[AnyTable]) -> dict[str, Any]:
-    """What the tables of one interval say, as `intervals` gives it, without a program that prints them."""
+    """Return the tables of one interval as `intervals` does, without running a program."""
     (found,) = intervals("\n".join(line for table in shown for line in JsonLines().lines(envelope, table)))
     return found
 

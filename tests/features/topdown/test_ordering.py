@@ -21,7 +21,7 @@ def counters() -> TopdownCounters:
 
 
 def made(number: int, slots: float | None) -> TopdownRow:
-    """A core with so many slots; None for one that was not counted."""
+    """Make a core with a number of slots; None for a core that was not counted."""
     counts = {} if slots is None else dict.fromkeys(counters().branches[0].tree.events, slots / 10.0)
     return TopdownRow(CpuSet(RowLevel.CORE, ("core", number), f"core {number}", (number,)), counters().branches, counts)
 

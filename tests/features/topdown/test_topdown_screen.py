@@ -41,7 +41,7 @@ async def topdown(machine: str = "laptop-old", *,
 
 
 async def counted(session: SimulatedSession, screen: TopdownScreen, pilot: Pilot[int]) -> None:
-    """Two ticks: what was opened is counted over the second."""
+    """Tick twice, so that opened nodes are counted over the second interval."""
     for _ in range(2):
         session.tick()
         await pilot.pause()
@@ -53,7 +53,7 @@ def below(screen: TopdownScreen) -> str:
 
 
 def opened(screen: TopdownScreen) -> tuple[int, frozenset[int] | None]:
-    """How many nodes are opened, and on which CPUs."""
+    """Return the number of opened nodes, and their CPUs."""
     return len(screen.counters.drill.parents), screen.counters.drill.cpus
 
 

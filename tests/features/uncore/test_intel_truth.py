@@ -39,7 +39,7 @@ PCIE = 16.0 * (16 + 4 + 4) * 128 / 130 / 8  # GB/s of a package's three devices
 
 
 class UncoreInterval:
-    """One interval of a machine with every derived value counted, and what the model moved in it, in bytes."""
+    """An interval of a machine with every derived value counted, and the bytes that the model moved."""
 
     def __init__(self, shape: str) -> None:
         self.shape = shape
@@ -71,7 +71,7 @@ def watched(request: pytest.FixtureRequest) -> UncoreInterval:
 
 
 def expected(one: UncoreInterval, package: int) -> dict[str, dict[str, float | None]]:
-    """What each value of each kind of PMU has to be for a package."""
+    """Return the expected value of each metric of each kind of PMU for a package."""
     other = 1 - package
     several = len(one.read) > 1
     share = REMOTE if several else 0.0
@@ -158,7 +158,7 @@ def expected(one: UncoreInterval, package: int) -> dict[str, dict[str, float | N
 
 
 def skylake(one: UncoreInterval, package: int) -> dict[str, float | None]:
-    """What a CHA of Skylake says otherwise: memory's home tells local from remote reads, and requests go by opcode.
+    """Return the expected values that differ on Skylake's CHAs, whose home agents tell local from remote reads.
 
     Devices read by RdCur, and write whole lines by ItoM, parts of lines by RFO, which pcm-pcie takes for reads too.
     """

@@ -23,7 +23,7 @@ PEAK = 8 * 3200 * 8 / 1000
 
 
 class UncoreInterval:
-    """One interval with every derived value counted, and what the model moved in it, in GB/s or per ns."""
+    """An interval with every derived value counted, and what the model moved, in GB/s or per ns."""
 
     def __init__(self, mesh: str = "cmn-600") -> None:
         self.mesh = mesh
@@ -67,7 +67,7 @@ def watched(request: pytest.FixtureRequest) -> UncoreInterval:
 
 
 def expected(moved: dict[str, float], mesh: float) -> dict[str, dict[str, float]]:
-    """What each value of a package has to be: bytes a ns are GB/s, events a ns thousands of millions a second."""
+    """Return the expected value of each metric of a package."""
     read, written, lookups, misses = moved["read"], moved["written"], moved["lookups"], moved["misses"]
     return {
         "arm_cmn": {
@@ -88,7 +88,7 @@ def expected(moved: dict[str, float], mesh: float) -> dict[str, dict[str, float]
 
 
 def bridged(moved: dict[str, float]) -> dict[str, float]:
-    """What bridges to memory and links to the other package count besides, where a mesh has some."""
+    """Return what bridges to memory and links to the other package count in addition, if a mesh has some."""
     read, written = moved["read"], moved["written"]
     return {"sbsx rd requests M/s": read / 64 * 1000, "sbsx wr requests M/s": written / 64 * 1000,
             "sbsx rd at most GB/s": read, "sbsx wr bandwidth GB/s": written, "ccg sent M/s": 0.1 * written / 64 * 1000,

@@ -40,7 +40,7 @@ def copied(host: Host, pmu: str, root: Path) -> None:
 
 
 def perfs(perf: str, root: Path, events: Sequence[str]) -> list[Words]:
-    """What perf would open: it says so before the kernel refuses a PMU that is not there."""
+    """Return the events that perf would open, which it prints before the kernel refuses the missing PMU."""
     found: list[Words] = []
     for event in events:
         text = subprocess.run(  # noqa: S603 - no shell
@@ -57,7 +57,7 @@ def perfs(perf: str, root: Path, events: Sequence[str]) -> list[Words]:
 
 
 def asked(units: UncoreUnits) -> list[str]:
-    """Every event that a value of the kind needs, and what a person could type."""
+    """Return every event that the kind's values need, and what a user could type."""
     needs = dict.fromkeys(name for metric in units.metrics for name in metric.needs)
     return [f"{units.pmu.name}/{event}/" for event in (*needs, *TYPED.get(units.kind.id, ()))]
 

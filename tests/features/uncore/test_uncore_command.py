@@ -20,7 +20,7 @@ FAST = ("-i", "0.05", "-n", "1")
 
 
 def known(capsys: pytest.CaptureFixture[str], *words: str, mark: str) -> str:
-    """What is printed of an interval that has every number: a busy machine holds readers up, who then have none."""
+    """Return the output of an interval with every number, because a busy machine delays readers."""
     while True:
         status, out, _ = run(capsys, *words)
         assert status == 0

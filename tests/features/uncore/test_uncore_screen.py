@@ -264,7 +264,7 @@ async def test_keys_act_on_the_edges_of_the_map() -> None:
 
 
 def marked(picture: SegmentLines) -> str:
-    """What stands out in a picture."""
+    """Return the highlighted parts of a picture."""
     return " ".join(text for line in picture.segments for text, role in line if role is StyleRole.CELL)
 
 

@@ -48,7 +48,9 @@ class UncoreWatch:
 
     def frames(self, count: int = 1, between: Callable[[Sampler, int], None] | None = None, *,
                also_first: bool = False) -> list[Frame]:
-        """That many frames, `also_first` the one without an interval; `between` is called before each tick but it."""
+        """Return a number of frames, with `also_first` the one without an interval; `between` is called before each
+        further tick.
+        """
         sampler = Sampler(self.machine, probe_sources(self.machine, ()), frozenset(), ENDED_BY_THE_TEST)
         self.hand_over(sampler)
         found: list[Frame] = []

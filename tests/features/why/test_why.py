@@ -93,7 +93,7 @@ def test_tasks_are_named_behind_waits_and_wake_ups(capsys: pytest.CaptureFixture
 
 @pytest.fixture
 def own_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of a person who reads temperatures in °F."""
+    """Write the settings of a user who reads temperatures in °F."""
     (tmp_path / "turbotui").mkdir()
     (tmp_path / "turbotui" / "settings.toml").write_text('[units]\ntemperature = "F"\n')
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))

@@ -17,7 +17,7 @@ from turbotui.app.why_window import WhyWindow
 
 @asynccontextmanager
 async def asked(machine: str, ticks: int = 3) -> AsyncIterator[tuple[TurbotuiApp, Pilot[int], SimulatedSession]]:
-    """A dashboard on which somebody has asked why, and three intervals have passed since."""
+    """Run a dashboard with the window of causes open for three intervals."""
     session = SimulatedSession(machine)
     async with dashboard(session, ticks=ticks) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
         await pilot.press("W")

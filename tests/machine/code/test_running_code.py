@@ -163,7 +163,7 @@ def test_memory_that_is_held_is_unmapped_when_the_last_thread_lets_go() -> None:
 
 
 class _Left(BaseException):
-    """What the signal's handler raises, as Python's own does for Ctrl-C."""
+    """An exception raised by a signal handler, as Python's own does for Ctrl+C."""
 
 
 class _SignallingHost(LinuxHost):

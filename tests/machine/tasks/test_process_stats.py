@@ -25,7 +25,7 @@ def line(pid: int, *, name: str = "sh", ran: int = 0, started: int = 5, threads:
 
 
 class Processes:
-    """Processes that come and go; an open file is that of its process, whoever has its number later."""
+    """Processes that come and go; an open file belongs to its process, even if the number is reused."""
 
     def __init__(self, descriptors: int = 1024) -> None:
         self.now: dict[int, list[bytes]] = {}  # what the file of each says: a list is one process

@@ -43,7 +43,7 @@ def lost(time: int) -> bytes:
 
 def read(records: list[bytes], places: AbstractSet[int] = frozenset(),
          known: KnownTimes | None = None) -> tuple[dict[int, int], int]:
-    """What each thread ran, and how long nobody knows who did."""
+    """Return the time that each thread ran, and the time for which the thread is unknown."""
     slices = CpuSlices(START)
     edges = [0, *sorted(one for one in places if one < len(records)), len(records)]
     ran, unknown = [], 0

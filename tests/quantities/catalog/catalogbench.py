@@ -38,7 +38,7 @@ Texts = Mapping[str, str | int]
 
 @dataclass(frozen=True)
 class Given:
-    """What a machine holds at the start, and what has changed at the end.
+    """The values of a machine at the start, and their changes at the end.
 
     Attributes:
         registers, later_registers: address to value, on every CPU.

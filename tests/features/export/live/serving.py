@@ -66,7 +66,7 @@ class Exported:
                 return text
 
     def raw(self, data: bytes) -> bytes:
-        """What comes back for these bytes until the connection ends."""
+        """Return the answer to these bytes, up to the connection's end."""
         with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as client:
             with contextlib.suppress(ConnectionError):
                 client.sendall(data)
@@ -80,7 +80,7 @@ def _keep(lines: list[str], stream: IO[str]) -> None:
 
 
 def received(client: socket.socket) -> bytes:
-    """All that comes until the connection ends."""
+    """Return all bytes up to the connection's end."""
     found = b""
     with contextlib.suppress(ConnectionError):
         while data := client.recv(65536):

@@ -200,7 +200,7 @@ class Server:
         return {one["metric"].get("instance", ""): float(one["value"][1]) for one in found["data"]["result"]}
 
     def until(self, expression: str, count: int) -> dict[str, float]:
-        """Values by instance, once there are so many."""
+        """Return the values by instance, once there are a given number of them."""
         end = time.monotonic() + PATIENCE
         while True:
             with contextlib.suppress(OSError):
