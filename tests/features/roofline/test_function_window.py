@@ -187,7 +187,7 @@ class _Taken(IpSampler):
         return {0: 0.25, 1: 1.0}
 
 
-def test_events_that_took_turns_are_scaled_to_all_of_the_time() -> None:
+def test_multiplexed_events_are_scaled_to_the_whole_time() -> None:
     definition = MetricDefinition(
         slug="software", name="software", pmu=("software",),
         events=(MetricEvent("operations", 2, "page-faults"), MetricEvent("loads", 5, "minor-faults")),
@@ -202,4 +202,4 @@ def test_events_that_took_turns_are_scaled_to_all_of_the_time() -> None:
     found = function_points(sampler, events, Sizing(WidthModel.GIVEN, 8.0), 0.0)
     (point,) = found.points
     assert (point.name, point.flops, point.bytes) == ("(kernel)", 4 * 500, 8 * 500)
-    assert any("one of them in 25 % of the time" in note for note in found.notes)
+    assert any("one of them counted 25 % of the time" in note for note in found.notes)

@@ -154,7 +154,7 @@ def test_a_recording_without_threads_says_how_they_are_recorded(capsys: pytest.C
     assert main(["topdown", "--replay", str(golden), "--threads"]) == 1
     assert "turbotui record --tables threads" in capsys.readouterr().err
     assert main(["record", "x.ttj", "--tables", "topdown,threads"]) == 2
-    assert "take turns" in capsys.readouterr().err
+    assert "would be multiplexed" in capsys.readouterr().err
 
 
 def test_a_recording_of_threads_alone_shows_them_unasked(

@@ -111,8 +111,8 @@ def _tables(text: str) -> tuple[str, ...]:
             raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(TABLES)}')
     slots = [name for name in names if name in ("topdown", "threads", REGION_SLOTS)]
     if len(set(slots)) > 1:
-        raise UsageError(f"--tables {','.join(slots)}: counters of CPUs, of threads and of a command would take turns "
-                         "on the slots: record one of them")
+        raise UsageError(f"--tables {','.join(slots)}: counters of CPUs, of threads and of a command count the "
+                         "same slots and would be multiplexed: record one of them")
     return tuple(dict.fromkeys(names))
 
 

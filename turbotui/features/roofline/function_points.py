@@ -203,8 +203,8 @@ def _notes(sampler: IpSampler, events: Sequence[SampledEvent], unnamed: Counter[
         found.append("functions: operations and bytes by samples at overflows, which are taken some instructions late")
     least = min((share for at, share in shares.items() if at not in sampler.refused), default=1.0)
     if least < _ALWAYS:
-        found.append(f"functions: their events took turns, one of them in {100 * least:.0f} % of the time: what each "
-                     "counted is scaled to all of it")
+        found.append(f"functions: their events were multiplexed, one of them counted {100 * least:.0f} % of the time: "
+                     "counts are scaled to the whole time")
     for at, error in list(sampler.refused.items())[:1]:
         found.append(f"functions: {events[at].event.name} cannot be sampled: {error}")
     for (file, why), number in unnamed.most_common(3):

@@ -144,7 +144,8 @@ def _point_lines(view: RoofView, point: RooflinePoint | None) -> Lines:
         lines += _wrapped(f"bytes: {point.width.value}")
     if point.is_region:
         lines += _wrapped("region of the command, since its first mark")
-        lines += _wrapped("~ counters took turns, or marks were faster than they are read") if point.estimated else []
+        if point.estimated:
+            lines += _wrapped("~ counters were multiplexed, or marks were faster than they are read")
     elif point.estimated:
         lines += _wrapped("~ counters were multiplexed")
     return lines

@@ -22,8 +22,9 @@ _WHOLE: Final = 100.0
 
 
 UNSPLIT: Final = Unavailable(
-    Reason.OUT_OF_RANGE, "what ran on several kinds of core was counted in turns, so that nobody knows for how long "
-    "it ran on each", "see level 1 alone, whose counters need not take turns; rows of a kind have their shares")
+    Reason.OUT_OF_RANGE, "what ran on several kinds of core was counted by multiplexed events, so that nobody knows "
+    "for how long it ran on each",
+    "see level 1 alone, whose events are not multiplexed; rows of a kind have their shares")
 """Why slots, CPU time and shares over several core types are unknown while deeper levels are counted."""
 
 

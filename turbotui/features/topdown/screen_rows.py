@@ -107,7 +107,7 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
     ran = [row.ran[one] for one in keys if one in row.ran]
     if ran and min(ran) < 1.0:
         share = f"{100 * min(ran):.0f} %"
-        lines += wrapped(f"~ counters of these ran {share} of the interval: they take turns with others", width,
+        lines += wrapped(f"~ counters of these ran {share} of the interval: they are multiplexed", width,
                           StyleRole.DIM)
     how = "" if hottest is None else key(hottest)
     if hottest is not None and how:
