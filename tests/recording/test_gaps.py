@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from made_frames import NOON, SECOND, frames_of, machine, snapshot, topology_of_cpus
 
 from turbotui import recording
@@ -51,3 +53,30 @@ def test_a_clock_that_was_set_back_and_on_loses_nothing(tmp_path: Path) -> None:
         assert [frame.seq for frame in journal.frames()] == list(range(20))
         assert all(frame.seconds == 1.0 for frame in journal.frames() if frame.older is not None)
         assert journal.check() == ()
+
+
+@pytest.mark.parametrize("steps", [
+    {5: -3600}, {5: 3600}, {5: 3600, 8: 0}, {5: -3600, 8: 0}, {5: -2}, {65: -3600}, {65: 90, 70: 20}, {1: 7200, 130: 0},
+], ids=str)
+def test_a_clock_that_was_set_hides_no_reading_from_those_who_ask_for_a_time(tmp_path: Path,
+                                                                             steps: Mapping[int, int]) -> None:
+    path, apart, walls = str(tmp_path / "set.ttj"), 0, list[int]()
+    for number in range(140):
+        apart = steps.get(number, apart)
+        walls.append(NOON + (number + apart) * SECOND)
+    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, suspended_ns=lambda: 0)
+    for frame in frames_of([snapshot(number, TOPOLOGY, wall_ns=wall) for number, wall in enumerate(walls)]):
+        recorder.take(frame)
+    recorder.close()
+    with recording.read(path) as journal:
+        assert (journal.first_ns, journal.last_ns) == (min(walls), max(walls))
+        assert [frame.seq for frame in journal.frames(journal.first_ns, journal.last_ns)] == list(range(140))
+        assert list(journal.clocks()) == sorted({*walls})
+        for begin, end in ((walls[3], walls[-2]), (walls[70], walls[100]), (walls[4], walls[6]),
+                           (walls[-5], walls[-1])):
+            wanted = [number for number, wall in enumerate(walls) if begin <= wall <= end]
+            assert [frame.seq for frame in journal.frames(begin, end)] == wanted
+        for wall in (walls[4], walls[90], walls[-1]):
+            found = journal.frame_at(wall)
+            assert found is not None
+            assert (found.newer.wall_ns, found.seconds) == (wall, 1.0)

@@ -15,6 +15,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.recording.stream_writer import Event, Gap
+from turbotui.recording.tiers import clock_step
 from turbotui.sampling.snapshot import Snapshot
 
 _KEPT: Final = 60
@@ -176,8 +177,7 @@ def _governors(before: Snapshot, now: Snapshot) -> Iterator[str]:
         yield f"governor {was} became {is_now}: CPUs {format_cpulist(cpus)}"
 
 
-_STEP_SECONDS: Final = 0.1  # seconds of wall against monotonic clock: more than an NTP daemon slews in a tick
-_SLEW: Final = 0.001  # share of the time between two ticks; the kernel slews by 0.05 % at most
+_ASLEEP_SECONDS: Final = 0.1  # of a suspend that is worth an event
 
 
 class Changes:
@@ -204,10 +204,10 @@ class Changes:
         slept = self._suspended_ns()
         asleep, self._suspended = (slept - self._suspended) / 1e9, slept
         passed = (started - before.started_ns) / 1e9
-        if asleep > _STEP_SECONDS:
+        if asleep > _ASLEEP_SECONDS:
             found.append(Gap(wall, started, "suspend", asleep))
-        step = (wall - before.wall_ns) / 1e9 - passed
-        if abs(step) > max(_STEP_SECONDS, passed * _SLEW):
+        step = clock_step(before, snapshot)
+        if step:
             found.append(Gap(wall, started, "clock", step))
         if snapshot.overruns > before.overruns:
             found.append(Gap(wall, started, "missed", passed, snapshot.overruns - before.overruns))

@@ -78,7 +78,7 @@ class Journal:
     def header_at(self, wall_ns: int) -> Header:
         """Return the header of the session at a wall clock; before the first session, the first one's."""
         found = self._first.header
-        for tick in self._ticks(wall_ns, wall_ns):
+        for tick in self._ticks(wall_ns, wall_ns, all_of_them=False):
             found = tick.header
         return found
 
@@ -154,6 +154,8 @@ class Journal:
                 continue
             spans = [whole]
             for known in found:
+                if known.seconds == part.seconds and (part.clock_was_set or known.part.clock_was_set):
+                    continue  # other ticks of the same time
                 spans = [rest for span in spans for rest in _without(span, (known.first_ns, known.last_ns))]
             least = round(part.seconds * 1e9)  # this tier has no tick between two files of a finer tier
             found += [CoveredTime(part, begin, end, part.seconds, (begin, end) == whole) for begin, end in spans
@@ -194,10 +196,12 @@ class Journal:
 
     def _last_frame(self, start_ns: int, end_ns: int) -> Frame | None:
         maker, session, found = FrameMaker(), "", None
-        for tick in self._ticks(start_ns, end_ns):
+        for tick in self._ticks(start_ns, end_ns, all_of_them=False):
             if tick.header.session != session:
                 session, maker = tick.header.session, FrameMaker()
-            found = maker.frame(tick.snapshot, tick.capabilities)
+            frame = maker.frame(tick.snapshot, tick.capabilities)
+            if found is None or frame.newer.wall_ns >= found.newer.wall_ns:  # else the clock was set back
+                found = frame
         return found
 
     def clocks(self) -> Sequence[int]:
@@ -226,8 +230,14 @@ class Journal:
         """Return the present size of the journal's files in bytes."""
         return sum(part.file.size for part in self._parts)
 
-    def _ticks(self, start_ns: int | None, end_ns: int | None) -> Iterator[RecordedTick]:
-        """Yield ticks up to a time, beginning before the start if there are earlier ticks."""
+    def _ticks(self, start_ns: int | None, end_ns: int | None, *, all_of_them: bool = True) -> Iterator[RecordedTick]:
+        """Yield ticks up to a time, beginning before the start if there are earlier ticks.
+
+        Args:
+            start_ns: wall clock.
+            end_ns: likewise.
+            all_of_them: whether ticks before the clock was set back are wanted too, where times were passed twice.
+        """
         covered = self.covered()
         first = 0
         if start_ns is not None:
@@ -237,7 +247,7 @@ class Journal:
                 return
             begin: KeyEntry | int = 0
             if number == 0 and start_ns is not None:
-                begin = one.part.before(start_ns)
+                begin = one.part.before(start_ns, all_of_them=all_of_them)
             elif not one.whole:
                 begin = one.part.before(one.first_ns)
             yield from one.ticks(begin, end_ns)

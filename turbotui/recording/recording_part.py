@@ -7,6 +7,7 @@ import sys
 import threading
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Sequence
+from itertools import pairwise, starmap
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -20,6 +21,7 @@ from turbotui.recording.rows import RecordedRows, rows_from, wall_of
 from turbotui.recording.stream_reader import Item, KnownLayouts, Missing, RecordedTick, StreamReader
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import head_of
+from turbotui.recording.tiers import SLEW, STEP_SECONDS
 
 _NEAR: Final = 1 << 20  # bytes before a damaged layout in which to look for its other copy
 
@@ -42,13 +44,13 @@ class CoveredTime:
 
     def ticks(self, begin: KeyEntry | int, end_ns: int | None) -> Iterator[RecordedTick]:
         """Yield the ticks from a key tick of the file on, up to a wall clock."""
-        until = None if end_ns is None else self.part.last_key(end_ns)
+        until = None if end_ns is None else self.part.behind(end_ns)
         for item in self.part.items(begin):
             if not isinstance(item, RecordedTick):
                 continue
             wall = item.snapshot.wall_ns
             if until is not None and end_ns is not None and wall > end_ns:
-                if item.offset > until:
+                if item.offset >= until:
                     return
                 continue  # the clock is set back later in the file
             if self.whole or self.first_ns <= wall <= self.last_ns:
@@ -71,6 +73,7 @@ class RecordingPart:
         self._last: tuple[int, RecordedTick | None] = (-1, None)
         self._seconds: float | None = None
         self._span: tuple[int, tuple[int, int] | None] = (-1, None)
+        self._clock_was_set = False
         self._clocks: list[int] = []
         self._rows: dict[int, list[tuple[int, int]]] = {}
         self._seen_end = 0
@@ -123,26 +126,37 @@ class RecordingPart:
         return self._seconds
 
     def span(self) -> tuple[int, int] | None:
-        """Return wall clocks of the first key tick and the last tick, without decoding; None without ticks."""
+        """Return the wall clocks between which all ticks lie, without decoding; None without ticks.
+
+        These are the clocks of the first key tick and the last tick, unless the clock was set back.
+        """
         size = self.file.size
         if self._span[0] != size:
-            known = self._span[1]
-            first = known[0] if known is not None else self._clock_from(0, RecordKind.KEY)
             index = self.file.index()
-            last = None if first is None else self._clock_from(index[-1].key if index else 0)
-            self._span = size, None if first is None or last is None else (first, last)
+            first = next((clocks for clocks, kind in self._clocks_from(0) if kind == RecordKind.KEY), None)
+            tail = [clocks for clocks, _kind in self._clocks_from(index[-1].key if index else 0)]
+            if first is None or not tail:
+                self._span = size, None
+            else:
+                known = (first, *((entry.wall_ns, entry.started_ns) for entry in index), *tail)
+                self._clock_was_set = any(starmap(_was_set_back, pairwise(known)))
+                all_walls = sorted(self.clocks()) if self._clock_was_set else (first[0], tail[-1][0])
+                self._span = size, (all_walls[0], all_walls[-1])
         return self._span[1]
 
-    def _clock_from(self, offset: int, until: RecordKind | None = None) -> int | None:
-        """Return the wall clock of the last tick behind an offset, or of the first tick of the kind `until`."""
-        found: int | None = None
+    @property
+    def clock_was_set(self) -> bool:
+        """Whether the wall clock was set back while the file was written, so that its ticks are not in its order."""
+        self.span()
+        return self._clock_was_set
+
+    def _clocks_from(self, offset: int) -> Iterator[tuple[tuple[int, int], int]]:
+        """Yield wall and monotonic clock of each tick from an offset on, and its kind."""
         for record in self.file.records(offset):
             if isinstance(record, Record) and record.kind in (RecordKind.KEY, RecordKind.DELTA) and not record.stream:
                 with contextlib.suppress(DamagedError):  # `items` reports the damage
-                    found = head_of(record.payload).wall_ns
-                    if record.kind == until:
-                        return found
-        return None if until is not None else found
+                    head = head_of(record.payload)
+                    yield (head.wall_ns, head.started_ns), record.kind
 
     def first(self) -> RecordedTick | None:
         """Return the first tick that can be read."""
@@ -179,13 +193,32 @@ class RecordingPart:
         for item in reader.rest():
             yield self._noted(item)
 
-    def before(self, wall_ns: int) -> KeyEntry | int:
-        """Return the offset of the last key tick before a time; 0 if there is none."""
-        return next((one for one in reversed(self.file.index()) if one.wall_ns < wall_ns), 0)
+    def before(self, wall_ns: int, *, all_of_them: bool = True) -> KeyEntry | int:
+        """Return a key tick before a time; 0, the beginning, if there is none.
 
-    def last_key(self, wall_ns: int) -> int:
-        """Return the offset of the last key tick at or before a time; 0 if there is none."""
-        return next((one.key for one in reversed(self.file.index()) if one.wall_ns <= wall_ns), 0)
+        Args:
+            wall_ns: the time.
+            all_of_them: where the clock was set back, whether all ticks from that time on have to lie behind the key
+                tick; else the key tick is the nearest one.
+        """
+        index = self.file.index()
+        if not self.clock_was_set:
+            return next((one for one in reversed(index) if one.wall_ns < wall_ns), 0)
+        if all_of_them:
+            within = next((at for at, (one, following) in enumerate(pairwise(index))
+                           if one.wall_ns + following.started_ns - one.started_ns >= wall_ns), len(index) - 1)
+            at = within if within >= 0 and index[within].wall_ns < wall_ns else within - 1
+            return index[at] if at >= 0 else 0
+        earlier = [one for one in index if one.wall_ns < wall_ns]
+        return max(earlier, key=lambda one: (one.wall_ns, one.key)) if earlier else 0
+
+    def behind(self, wall_ns: int) -> int:
+        """Return an offset behind which no tick is of a time or earlier."""
+        index = self.file.index()
+        last = next((at for at in reversed(range(len(index))) if index[at].wall_ns <= wall_ns), -1)
+        if self.clock_was_set:  # ticks between the last key tick and the next one may be earlier again
+            return index[last + 1].key if last + 1 < len(index) else sys.maxsize
+        return index[last].key if last >= 0 else 0
 
     def noted(self) -> Iterator[Gap | Event | KeptAnswers]:
         """Return gaps, events and kept files, without reading the ticks."""
@@ -236,3 +269,9 @@ class RecordingPart:
         if isinstance(item, Missing):
             self.missing.setdefault((item.offset, item.text), item)
         return item
+
+
+def _was_set_back(earlier: tuple[int, int], later: tuple[int, int]) -> bool:
+    """Tell whether the wall clock was set back between two ticks, each given by its wall and monotonic clock."""
+    wall, started = later[0] - earlier[0], later[1] - earlier[1]
+    return wall < 0 or wall < started * (1.0 - SLEW) - STEP_SECONDS * 1e9

@@ -59,6 +59,19 @@ class EncodedTick:
     payload: bytes
 
 
+STEP_SECONDS: Final = 0.1
+"""Seconds of wall against monotonic clock that an NTP daemon does not slew in a tick: the clock was set."""
+SLEW: Final = 0.001
+"""Share of the time between two ticks that a clock may be slewed by; the kernel's most is 0.05 %."""
+
+
+def clock_step(before: Snapshot, now: Snapshot) -> float:
+    """Return the seconds by which the wall clock was set between two ticks; 0 if it only went on."""
+    passed = (now.started_ns - before.started_ns) / 1e9
+    step = (now.wall_ns - before.wall_ns) / 1e9 - passed
+    return step if abs(step) > max(STEP_SECONDS, passed * SLEW) else 0.0
+
+
 class SnapshotEncoder:
     """Encodes those snapshots that a tier keeps, in their order.
 
@@ -74,6 +87,7 @@ class SnapshotEncoder:
         self._encoder: TickEncoder | None = None
         self._number = int.from_bytes(os.urandom(4), "little")  # so that layouts of two sessions differ
         self._since_key = 0
+        self._before: Snapshot | None = None
         self._thinning = Thinning(tier.seconds)
 
     def renew(self) -> None:
@@ -92,6 +106,9 @@ class SnapshotEncoder:
             self._number = (self._number + 1) & 0xFFFF_FFFF
             encoder = self._encoder = TickEncoder(self._number, layout.lane_layout, self.tier.significant)
             self._since_key = 0
+        if self._before is not None and clock_step(self._before, snapshot):
+            self._since_key = 0  # ticks are found by the wall clocks of key ticks
+        self._before = snapshot
         key = self._since_key % self._key_every == 0
         self._since_key += 1
         return EncodedTick(snapshot, layout, self._number, key, encoder.encode(layout.tick(snapshot), key=key))
