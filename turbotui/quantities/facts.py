@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from turbotui.errors import InternalError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     _RowT = TypeVar("_RowT", bound=DataclassInstance)
 
+_MadeT = TypeVar("_MadeT")
 _PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
 _TOKENS: Final = r'"[^"]*"|[\[\]{},=]|[^\s\[\]{},="]+'
 _WORDS: Final = {"true": True, "false": False}
@@ -150,3 +151,29 @@ class FactFile:
         if len(stack) != 1 or len(stack[0]) != 1:
             raise self.wrong(name, f"{written!r} is no value")
         return stack[0][0]
+
+
+class FactRows(Mapping[str, _MadeT]):
+    """The rows of a file by name, each made when it is first asked for.
+
+    Args:
+        file: the tables.
+        make: makes the row of a table's name.
+    """
+
+    def __init__(self, file: FactFile, make: Callable[[str], _MadeT]) -> None:
+        self._file, self._make = file, make
+        self._made: dict[str, _MadeT] = {}
+
+    def __getitem__(self, name: str) -> _MadeT:
+        if name not in self._made:
+            if name not in self._file.names():
+                raise KeyError(name)
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._file.names())
+
+    def __len__(self) -> int:
+        return len(self._file.names())

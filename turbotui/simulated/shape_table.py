@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from turbotui.quantities.facts import FactFile
+from turbotui.quantities.facts import FactFile, FactRows
 from turbotui.quantities.rows import WrongKindError, each, make_row, number, text, texts, valued, whole, wholes
 from turbotui.simulated.shapes import (
     Block,
@@ -21,7 +21,7 @@ from turbotui.simulated.shapes import (
     Power,
     Role,
 )
-from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT, MEMORY
+from turbotui.simulated.workloads import KINDS_OF_WORK
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -32,31 +32,6 @@ MACHINES: Final = FactFile("simulated/machines.toml")
 CORE_TYPES: Final = FactFile("simulated/core_types.toml")
 LOADS: Final = FactFile("simulated/loads.toml")
 CPU_FLAGS: Final = FactFile("simulated/cpu_flags.toml")
-_WORK: Final = {"compute": COMPUTE, "memory": MEMORY, "integer": INTEGER, "light": LIGHT}
-
-
-class _Shapes(Mapping[str, MachineShape]):
-    """The machines of the file by name, each read when it is first asked for."""
-
-    def __init__(self) -> None:
-        self._read: dict[str, MachineShape] = {}
-
-    def __getitem__(self, name: str) -> MachineShape:
-        if name not in self._read:
-            if name not in MACHINES.names():
-                raise KeyError(name)
-            self._read[name] = _machine(name)
-        return self._read[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(MACHINES.names())
-
-    def __len__(self) -> int:
-        return len(MACHINES.names())
-
-
-SHAPES: Final[Mapping[str, MachineShape]] = _Shapes()
-"""The simulated machines by the word that names them on the command line."""
 
 
 def _machine(name: str) -> MachineShape:
@@ -102,9 +77,9 @@ def _schedule(name: str) -> LoadSchedule:
 
 
 def _work(written: object) -> int:
-    if written not in _WORK:
-        raise WrongKindError(f"one of {', '.join(_WORK)}")
-    return _WORK[text(written)]
+    if written not in KINDS_OF_WORK:
+        raise WrongKindError(f"one of {', '.join(KINDS_OF_WORK)}")
+    return KINDS_OF_WORK.index(text(written))
 
 
 def _state(written: object) -> tuple[int, float]:
@@ -128,3 +103,7 @@ def _listed(kind: type[_RowT], /, **readers: Callable[[object], object]) -> Call
         return make_row(kind, dict(zip(names, written, strict=False)), **readers)
 
     return read
+
+
+SHAPES: Final[Mapping[str, MachineShape]] = FactRows(MACHINES, _machine)
+"""The simulated machines by the word that names them on the command line."""
