@@ -105,7 +105,7 @@ def test_one_asked_for_alone_is_one_group_and_one_with_a_parent_in_its_rule_know
             f"added.{name}" for name in (*TOPDOWN, "topdown-mem-bound")}
 
 
-def test_a_table_says_what_is_no_group_and_a_rule_that_cannot_be_told_is_told() -> None:
+def test_a_table_says_what_is_no_group_and_a_rule_that_cannot_be_known_is_reported() -> None:
     with sapphire() as here:
         columns = named(here.add("metric:Rules"))
         together = {column.name: one.request.together for one in here.session.events for column in one.request.columns}
@@ -167,7 +167,7 @@ def test_what_a_metric_cannot_be_is_a_reason() -> None:
     ("undivided", "is 0 / 0 on this machine, .* for it divides by a 0 that this machine's constants make"),
     ("pmem", "for its table counts instructions on other machines only"),
 ])  # fmt: skip
-def test_what_is_no_metric_is_told(name: str, says: str) -> None:
+def test_what_is_no_metric_is_reported(name: str, says: str) -> None:
     with sapphire() as here, pytest.raises(AddError, match=says):
         here.add(f"metric:{name}")
 
@@ -218,7 +218,7 @@ def test_watts_of_a_table_are_those_of_rapl() -> None:
         assert "2^-32 J" not in columns["power_right"].help
 
 
-def test_what_a_table_lacks_is_said_where_a_name_of_it_is_not_found() -> None:
+def test_what_a_table_lacks_is_reported_where_a_name_of_it_is_not_found() -> None:
     with adding("sapphire-2s", None) as here:
         tables = VendorTables("a folder", SAPPHIRE.events(), SAPPHIRE.metrics(), lacks_metrics="perf has more.")
         here.session.find_tables = lambda: tables

@@ -242,7 +242,7 @@ def test_switches_of_user_mode_alone_would_always_be_none() -> None:
         assert here.why(column) is None
 
 
-def test_without_permission_the_remedy_is_told() -> None:
+def test_without_permission_the_remedy_is_reported() -> None:
     def around(host: SimulatedHost) -> Host:
         host.set_privileges(uid=1000, capabilities=0)
         return host
@@ -353,7 +353,7 @@ def test_turbostats_grammar_says_too_why_the_other_socket_has_no_such_counter() 
         assert "nvidia_ucf_pmu_0 counts for CPUs 0-87" in why.detail
 
 
-def test_filters_that_exclude_each_other_are_told_before_the_kernel_refuses_them() -> None:
+def test_filters_that_exclude_each_other_are_reported_before_the_kernel_refuses_them() -> None:
     pmu = "nvidia_pcie_pmu_0_rc_4"
     one, other = (f"{pmu}/rd_req,src_bdf={device},src_bdf_en=1/" for device in ("0x108", "0x110"))
     with adding("vera-2s", frozenset({0})) as here:

@@ -140,7 +140,7 @@ def test_user_and_kernel_mode_make_the_whole() -> None:
         assert 0.0 < found["kIns%"] < 100.0
 
 
-def test_what_a_machine_lacks_is_told_with_every_way_that_was_tried() -> None:
+def test_what_a_machine_lacks_is_reported_with_every_way_that_was_tried() -> None:
     with adding("guest", frozenset({0})) as here:
         (column, *_more) = here.add("set:memory")
         why = here.why(column)

@@ -97,7 +97,7 @@ def test_any_text_is_requests_or_one_error(text: str) -> None:
 @given(st.lists(st.sampled_from(["cpu/event=0x1,umask=1/", "cpu/event=0x1,umask=2/", "cycles", "x/cycles/",
                                  f"{'unc_cha_tor_inserts.' * 2}ia_miss", f"{'unc_cha_tor_inserts.' * 2}ia_hit"]),
                 min_size=1, max_size=4, unique=True))
-def test_shortened_titles_are_told_apart(events: list[str]) -> None:
+def test_shortened_titles_are_distinguished(events: list[str]) -> None:
     taken: set[str] = set()
     for event in events:
         (request,) = parse_requests(event)

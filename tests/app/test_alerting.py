@@ -88,7 +88,7 @@ class TestWatching:
         assert alert.extreme == pytest.approx(95.0)
         assert (alert.most, alert.ended_ns) == (2, alert.since_ns + 6 * 10**9)
 
-    def test_what_holds_too_short_is_told_by_nobody(self) -> None:
+    def test_a_condition_that_holds_too_briefly_makes_no_alert(self) -> None:
         assert not any(begun for begun, _ in watched(busy_between(3, 4, 2), 8, "Busy%>90 for 3s"))
 
     def test_without_a_duration_it_begins_at_once(self) -> None:
@@ -110,7 +110,7 @@ class TestWatching:
         session = FakeSession(topology, script=Script(topology, load_of, holes))
         assert not any(begun for begun, _ in watched(session, 4, "Busy%>-1", "Busy%<1000"))
 
-    def test_what_follows_a_gap_begins_anew(self) -> None:
+    def test_what_follows_a_gap_begins_again(self) -> None:
         session = busy_between(1, 99, 2)
         watch = AlertWatch([rule_of(session, "Busy%>90 for 3s")], row_words)
         for _ in range(3):
@@ -144,7 +144,7 @@ class TestWatching:
 
 
 class TestSettings:
-    def test_a_wrong_table_is_told_with_its_line_and_the_others_hold(self) -> None:
+    def test_a_wrong_table_is_reported_with_its_line_and_the_others_hold(self) -> None:
         found = parse_settings('[[alert]]\nwhen = "Busy%>9"\n[[alert]]\nwhen = 5\n[[alert]]\nwhen = "a"\nlevel = "x"\n'
                                '[[alert]]\nbell = true\n', "s.toml")
         assert [request.when for _, request in found.alerts] == ["Busy%>9"]
@@ -155,7 +155,7 @@ class TestSettings:
         for text in ("alert = 5", "alert = []", "[alert]\nwhen = 'x'", "alert = [[]]", "tables = 3", "[tables]\na = 1"):
             assert len(parse_settings(text, "s.toml").problems) == (text != "alert = []")
 
-    def test_hundreds_of_alerts_are_cut_and_that_is_told(self) -> None:
+    def test_hundreds_of_alerts_are_cut_and_that_is_reported(self) -> None:
         found = parse_settings(HOT_SETTINGS * 500, "s.toml")
         assert len(found.alerts) == MOST_ALERTS
         assert "only the first" in found.problems[0]
@@ -220,7 +220,7 @@ class TestDashboard:
             assert len(app.screen_stack) == 2
         assert not lines_of(log)
 
-    async def test_a_broken_condition_is_told_with_its_line_and_an_absent_column_in_the_window(self) -> None:
+    async def test_a_broken_condition_is_reported_with_its_line_and_an_absent_column_in_the_window(self) -> None:
         settings = parse_settings('[[alert]]\nwhen = "Busy%>1"\n[[alert]]\nwhen = "Nosuch>1"\n[[alert]]\n'
                                   'when = "RAMWatt>1"\n', "s.toml")
         async with dashboard(FakeSession(), settings=settings) as (app, _):
@@ -230,7 +230,7 @@ class TestDashboard:
             assert [rule.request.when for rule in alerts.rules] == ["Busy%>1"]
             assert any("RAMWatt is not here" in line for line in alerts.told())
 
-    async def test_of_a_recording_it_is_told_and_not_logged(self, log: Path) -> None:
+    async def test_of_a_recording_it_is_reported_and_not_logged(self, log: Path) -> None:
         session = FakeSession()
         frames = [session.frame() for _ in range(12)]
         player = Player(TimeCursor(FramesTimeline(frames), live=False), 1.0)
@@ -271,7 +271,7 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
     assert path.read_bytes().endswith(b"line 99\n")
 
 
-def test_a_log_that_cannot_be_written_is_said_and_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_log_is_reported_and_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     (tmp_path / "turbotui").write_text("a file where the folder should be")
     session = busy_between(1, 9, 2)

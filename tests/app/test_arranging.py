@@ -153,7 +153,7 @@ def test_a_table_that_is_as_usual_again_is_taken_out_and_the_rest_stays(tmp_path
     assert read_settings(environment).tables["cpus"] == ColumnArrangement()
 
 
-def test_what_is_wrong_in_a_table_is_told_with_its_line_and_the_rest_holds() -> None:
+def test_what_is_wrong_in_a_table_is_reported_with_its_line_and_the_rest_holds() -> None:
     written = '[tables.a]\norder = ["x"]\n[tables.b]\nwidths = {x = 2}\norder = 5\nshow = ["y"]\ncolour = 1\n'
     found = parse_settings(written, "s.toml")
     assert dict(found.tables) == {"a": ColumnArrangement(("x",)), "b": ColumnArrangement(show=("y",))}

@@ -196,7 +196,7 @@ async def test_search_moves_as_one_types_and_escape_goes_back() -> None:
         assert str(table(app).current.key[0]).startswith("1")  # type: ignore[union-attr]  # there are rows
 
 
-async def test_a_filter_hides_rows_and_an_error_is_said_and_changes_nothing() -> None:
+async def test_a_filter_hides_rows_and_an_error_is_reported_and_changes_nothing() -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         await pilot.press("f4", *"Busy%>80", "enter")
         await pilot.pause()
@@ -312,7 +312,7 @@ async def test_the_sum_of_tags_is_read_out_and_not_explained() -> None:
         assert "The sum of 1 tagged rows is explained by the rows" in text_of(app, "status")
 
 
-async def test_the_cursor_follows_the_hottest_until_a_person_moves_it() -> None:
+async def test_the_cursor_follows_the_hottest_until_a_user_moves_it() -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         while table(app).view.follow is not Follow.HOTTEST:
             await pilot.press("F")
@@ -404,7 +404,7 @@ async def test_the_graph_shows_the_past_of_the_cell() -> None:
         assert any("\u2801" <= sign <= "\u28ff" for sign in said)
 
 
-async def test_reset_starts_the_extremes_anew() -> None:
+async def test_reset_starts_the_extremes_again() -> None:
     session = FakeSession()
     async with dashboard(session, ticks=10) as (app, pilot):
         ring = app.watched.history.ring("Busy%", SYSTEM_ROW)
@@ -426,7 +426,7 @@ async def test_an_interval_beyond_the_steps_stays_where_no_step_is() -> None:
         assert app.watched.step_interval(1) == 0.05
 
 
-async def test_pause_holds_the_picture_and_history_goes_on() -> None:
+async def test_pause_holds_the_picture_and_history_continues() -> None:
     session = FakeSession()
     async with dashboard(session) as (app, pilot):
         await pilot.press("space")

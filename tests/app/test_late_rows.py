@@ -14,7 +14,7 @@ from turbotui.widgets.explanation import explanation
 from turbotui.widgets.frame_rows import FrameContent
 
 
-async def test_old_values_are_marked_and_the_remedy_is_said() -> None:
+async def test_old_values_are_marked_and_the_remedy_is_reported() -> None:
     session = FakeSession()
     async with dashboard(session) as (app, pilot):
         frame = session.latest

@@ -39,7 +39,7 @@ def test_every_interval_is_there_as_it_was_and_none_without_a_reading_before(rec
         assert found.cell(column, SYSTEM_ROW) == frame.cell(column, SYSTEM_ROW)
 
 
-def test_what_happened_is_told_in_words_without_control_characters() -> None:
+def test_what_happened_is_reported_in_words_without_control_characters() -> None:
     found = past_events([
         Gap(9, 9, "suspend", 200.0), Gap(3, 3, "clock", -5.0), Gap(5, 5, "missed", frames=1),
         Gap(6, 6, "lost", frames=2), Event(1, 1, "mark", "a\x1b[2J"),
@@ -94,7 +94,7 @@ async def test_a_key_records_until_it_is_pressed_again(recorded: Recording, tmp_
         assert [readings(frame) for frame in frames] == [readings(frame) for frame in recorded.frames[2:6]]
 
 
-async def test_a_file_that_cannot_be_written_is_said_and_screens_go_on(recorded: Recording, tmp_path: Path) -> None:
+async def test_an_unwritable_file_is_reported_and_screens_continue(recorded: Recording, tmp_path: Path) -> None:
     session = ReplayedSession(recorded)
     async with dashboard(session, ticks=2) as (app, pilot):
         app._record_to(str(tmp_path / "no" / "folder.ttj"))

@@ -178,7 +178,7 @@ async def test_a_step_draws_the_table_once(recorded: Recording) -> None:
         assert text_of(app, "time").startswith(" PAST 2 s ago")
 
 
-async def test_sampling_goes_on_behind_the_past(recorded: Recording) -> None:
+async def test_sampling_continues_behind_the_past(recorded: Recording) -> None:
     session = ReplayedSession(recorded)
     async with dashboard(session, ticks=6) as (app, pilot):
         app.watched.cursor = TimeCursor(FramesTimeline(recorded.frames[:6]))

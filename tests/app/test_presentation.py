@@ -106,7 +106,7 @@ class TestThresholds:
         wanted = Presentation("F", {"PkgTmp": Limits(high=140)})
         assert wanted.of(wanted.of(FakeSession().catalog.by_id["PkgTmp"])) == column_of("PkgTmp", wanted)
 
-    async def test_an_unknown_column_is_told_with_its_line_and_the_others_hold(self) -> None:
+    async def test_an_unknown_column_is_reported_with_its_line_and_the_others_hold(self) -> None:
         settings = parse_settings('[thresholds]\n"busy%" = {high = 1}\nNosuch = {high = 3}\n', "s.toml")
         async with dashboard(FakeSession(), screen="cpus", settings=settings) as (app, _):
             assert "s.toml, line 3: no column of CPUs is called Nosuch" in text_of(app, "status")
@@ -123,6 +123,6 @@ class TestThresholds:
     ("[thresholds]\nPkgTmp = {high = 5, colour = 1}\n", 2),
     ("thresholds = []\n", 1),
 ])
-def test_what_is_wrong_is_told_with_its_line(text: str, line: int) -> None:
+def test_what_is_wrong_is_reported_with_its_line(text: str, line: int) -> None:
     found = parse_settings(text, "s.toml")
     assert [problem.split(":")[0] for problem in found.problems] == [f"s.toml, line {line}"]

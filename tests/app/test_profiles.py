@@ -147,7 +147,7 @@ async def test_a_profile_is_taken_up_by_name(home: Path) -> None:
         assert "IRQ▼" in lines(app)[0]
 
 
-async def test_what_this_machine_lacks_is_said_and_the_rest_is_shown(home: Path) -> None:
+async def test_what_this_machine_lacks_is_reported_and_the_rest_is_shown(home: Path) -> None:
     other = Profile("cpus", ("CPU", "Busy%", "C99%"), (), "C99%", True, ("cpu",), "C99%>1", 1.0, "no such theme")
     in_home(home).save("other", other)
     session = FakeSession()

@@ -32,7 +32,7 @@ async def test_a_real_machine_elsewhere_has_a_banner() -> None:
         assert not app.screen.query("#banner")
 
 
-async def test_a_lost_connection_is_said_though_no_frame_comes() -> None:
+async def test_a_lost_connection_is_reported_though_no_frame_comes() -> None:
     session = FakeRemoteSession()
     async with dashboard(session) as (app, pilot):
         session.trouble = "NO READING FOR 2 s: the connection to node7 was lost; again in 4 s"

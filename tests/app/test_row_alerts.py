@@ -84,7 +84,7 @@ async def test_a_threshold_marks_cells_of_its_table_only(table: str, limits: str
         assert found is role if role is not None else found not in {StyleRole.AMBER, StyleRole.RED}
 
 
-async def test_a_name_that_the_table_does_not_have_is_said() -> None:
+async def test_a_name_that_the_table_does_not_have_is_reported() -> None:
     async with watched("[thresholds.groups]\nNosuch = {high = 1}\n", "groups") as (app, pilot, session):
         await content_of(app, pilot, session)
         await pilot.pause()
@@ -93,12 +93,12 @@ async def test_a_name_that_the_table_does_not_have_is_said() -> None:
 
 @pytest.mark.parametrize("text", ["[thresholds.tasks]\nx = 3\ny = {high = 1}\n",
                                   "[thresholds.tasks]\nx = {hight = 3}\n"])
-def test_what_is_wrong_in_the_table_is_told_with_its_line(text: str) -> None:
+def test_what_is_wrong_in_the_table_is_reported_with_its_line(text: str) -> None:
     assert [problem.split(":")[0] for problem in parse_settings(text, "s.toml").problems] == ["s.toml, line 2"]
 
 
 @pytest.mark.parametrize("table", ["tasks", "groups"])
-async def test_an_alert_goes_on_whatever_screen_is_shown(table: str, state: Path) -> None:
+async def test_an_alert_continues_whatever_screen_is_shown(table: str, state: Path) -> None:
     when = f'[[alert]]\nwhen = "CPU%>0.01 for 2s"\ntable = "{table}"\n'
     async with watched(when) as (app, pilot, session):
         found = await alerted(app, pilot, session)
@@ -138,6 +138,6 @@ async def test_cells_of_the_rows_have_its_colour() -> None:
     ('[[alert]]\nwhen = "Nosuch>1"\ntable = "groups"\n', "s.toml, line 2: when: "),
     ('[[alert]]\nwhen = "Busy%>1"\ntable = "tasks"\n', "s.toml, line 2: when: "),
 ])
-async def test_what_cannot_be_watched_is_told_with_its_line(settings: str, told: str) -> None:
+async def test_what_cannot_be_watched_is_reported_with_its_line(settings: str, told: str) -> None:
     async with watched(settings) as (app, _pilot, _session):
         assert told in text_of(app, "status")

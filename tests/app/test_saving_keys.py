@@ -206,7 +206,7 @@ async def test_an_explanation_is_copied_whole() -> None:
     ({"TERM": "xterm", "TMUX": ""}, Clipboard.MAY),
     ({}, Clipboard.MAY),
 ])
-def test_a_terminal_that_may_not_copy_is_told_from_one_that_does(environment: dict[str, str],
+def test_a_terminal_that_may_not_copy_is_distinguished_from_one_that_does(environment: dict[str, str],
                                                                  expected: Clipboard) -> None:
     assert clipboard_of(environment) is expected
 
@@ -225,7 +225,7 @@ async def test_a_key_of_another_screen_says_where_it_works() -> None:
             " c works on CPUs (1), topology (2) and roofline (6), and does nothing here")
 
 
-async def test_the_keys_of_every_other_screen_are_told_by_the_table_of_actions() -> None:
+async def test_the_keys_of_every_other_screen_are_named_by_the_table_of_actions() -> None:
     async with dashboard(FakeSession(), screen="map") as (app, pilot):
         mine = {key for action in ACTIONS if {Where.APP, Where.MAP} & set(action.where) for key in action.keys}
         others = {key: action for action in ACTIONS for key in action.keys if key not in mine}
@@ -283,7 +283,7 @@ async def test_a_key_that_has_nothing_to_act_on_says_why(number: str) -> None:
                     await pilot.pause()
 
 
-async def test_a_picture_that_was_paused_before_its_first_reading_says_what_goes_on() -> None:
+async def test_a_picture_that_was_paused_before_its_first_reading_says_what_continues() -> None:
     async with dashboard(FakeSession(), ticks=0) as (app, pilot):
         await pilot.press("1")
         await pilot.pause()

@@ -31,7 +31,7 @@ def test_every_screen_can_be_searched() -> None:
 
 
 @pytest.mark.parametrize("number", list("0123456789"))
-async def test_what_is_not_there_is_said(number: str) -> None:
+async def test_what_is_not_there_is_reported(number: str) -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         await pilot.press(number)
         await pilot.pause()

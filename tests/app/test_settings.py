@@ -31,14 +31,14 @@ pause = 5
 """
 
 
-def test_what_is_wrong_is_told_with_its_line_and_the_rest_holds() -> None:
+def test_what_is_wrong_is_reported_with_its_line_and_the_rest_holds() -> None:
     found = parse_settings(WRITTEN, "s.toml")
     assert (found.theme, found.interval, dict(found.keys)) == ("contrast", None, {"quit": ("Q", "f10")})
     places = [problem.split(":")[0] for problem in found.problems]
     assert places == ["s.toml, line 3", "s.toml, line 4", "s.toml, line 8"]
 
 
-def test_a_file_that_is_no_toml_is_told_with_its_line() -> None:
+def test_a_file_that_is_no_toml_is_reported_with_its_line() -> None:
     found = parse_settings('theme = "calm"\ninterval = = 2\n', "s.toml")
     assert found == PersonalSettings(problems=found.problems, where="s.toml")
     assert found.problems[0].startswith("s.toml, line 2 is not TOML: ")
@@ -151,7 +151,7 @@ def test_a_key_is_known_by_textuals_name_its_character_or_its_name_on_keyboards(
     assert key_named(written) == key
 
 
-def test_a_key_that_no_keyboard_has_leaves_the_usual_one_and_is_told() -> None:
+def test_a_key_that_no_keyboard_has_leaves_the_usual_one_and_is_reported() -> None:
     actions, problems = with_keys({"quit": ("foo bar",), "help": ("?",)})
     assert problems == {"quit": 'no key is called "foo bar": write x, X, f5, ctrl+d, shift+left, space or slash'}
     assert [action.keys for action in actions if action.id in {"quit", "help"}] == [("question_mark",), ("q", "f10")]
@@ -197,7 +197,7 @@ async def test_the_interval_of_a_recording_is_not_remembered(tmp_path: Path, mon
     assert found.interval is None
 
 
-async def test_a_screen_that_is_not_there_is_told_and_the_usual_one_shown() -> None:
+async def test_a_screen_that_is_not_there_is_reported_and_the_usual_one_shown() -> None:
     async with dashboard(FakeSession(), settings=parse_settings('screen = "nosuch"\n', "s.toml")) as (app, _):
         assert app.current_mode == "overview"
         assert 'line 1: no screen is called "nosuch"' in text_of(app, "status")

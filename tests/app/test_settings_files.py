@@ -118,7 +118,7 @@ class TestHostile:
 class TestWhy:
     @pytest.mark.parametrize(("least", "lost", "told"), [(5.0, 0.06, True), (5.0, 0.04, False),
                                                          (float("inf"), 1.0, False)])
-    def test_a_cause_is_told_from_its_limit_on(self, least: float, lost: float, *, told: bool) -> None:
+    def test_a_cause_is_reported_from_its_limit_on(self, least: float, lost: float, *, told: bool) -> None:
         found = Observed(lost, "It waits", Certainty.CERTAIN)
         rule = replace(RULES[0], judge=lambda _frame: found)
         others = limited((rule, RULES[1]), {rule.id: least})
@@ -134,7 +134,7 @@ class TestWhy:
             diagnosis.push(session.frame())
             assert ("as far as [why] of your settings" in diagnosis.quiet()) is reminded
 
-    def test_what_is_wrong_is_told_with_its_line(self) -> None:
+    def test_what_is_wrong_is_reported_with_its_line(self) -> None:
         found = parse_settings('[why]\nsteal = "much"\nnosuch = 5\nquota = true\n', "s.toml")
         assert [one.split(":")[0] for one in found.problems] == [f"s.toml, line {at}" for at in (2, 3, 4)]
         assert found.why == {}
@@ -151,7 +151,7 @@ class TestProfile:
             assert with_own_profile(arguments, settings) is settings
             assert arguments.profile == wanted
 
-    def test_one_that_is_not_there_is_told_and_the_dashboard_starts(self, tmp_path: Path,
+    def test_one_that_is_not_there_is_reported_and_the_dashboard_starts(self, tmp_path: Path,
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
         arguments = argparse.Namespace(profile=None)

@@ -90,7 +90,7 @@ async def test_it_stands_on_the_live_screen_and_keys_do_what_they_do(home: Path)
         assert not written_in(home)
 
 
-async def test_it_goes_on_when_a_person_does_what_a_step_is_about() -> None:
+async def test_it_continues_when_a_user_does_what_a_step_is_about() -> None:
     async with dashboard(FakeSession(), screen="overview", tour=True) as (app, pilot):
         for number, keys in enumerate((("W", "escape"), ("1",), ("e", "escape"), ("comma",)), 2):
             await pilot.press(*keys)

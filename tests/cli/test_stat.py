@@ -277,7 +277,7 @@ def test_every_block_of_a_simulated_machine_says_so() -> None:
     assert lines[1] == "IRQ"
 
 
-def test_columns_given_up_for_want_of_descriptors_are_named_with_the_reason() -> None:
+def test_columns_given_up_for_lack_of_descriptors_are_named_with_the_reason() -> None:
     if "CSW/s" not in stat("--list").stdout.strip().split(","):
         pytest.skip("this user may not count a whole CPU's switches (kernel.perf_event_paranoid, or no perf)")
     words = [sys.executable, "-m", "turbotui", "stat", "-q", "-i", "0.1", "-n", "1", "--show", "IRQ,CSW/s"]

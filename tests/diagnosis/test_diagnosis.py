@@ -74,7 +74,7 @@ def test_what_costs_more_goes_first_and_a_guess_counts_half() -> None:
     assert [one.rule.id for one in found.findings()] == ["counted", "guess", "small"]
 
 
-def test_causes_that_could_not_be_judged_are_told_in_one_line() -> None:
+def test_causes_that_could_not_be_judged_are_reported_in_one_line() -> None:
     found = diagnosed(rule("a", in_intervals(())), rule("b", lambda _: NoFinding.UNKNOWN))
     assert found.not_judged() == ("1 of 2 causes could not be judged: the source of b cannot be read here "
                                   "(key 9, turbotui doctor)")
@@ -97,7 +97,7 @@ def test_the_same_frame_twice_is_one_interval() -> None:
     assert worst.window == pytest.approx(1.0)
 
 
-def test_a_gap_in_the_frames_begins_the_time_anew() -> None:
+def test_a_gap_in_the_frames_begins_the_time_again() -> None:
     found = MachineDiagnosis(CATALOG, (rule("a", in_intervals({1, 4})),), kept=2)
     found.push(FRAMES[1])
     found.push(FRAMES[4])

@@ -220,7 +220,7 @@ def test_other_sentences() -> None:
     assert mark(said) == "~"
 
 
-def test_what_cannot_be_told_is_said_with_what_is_missing() -> None:
+def test_what_cannot_be_known_is_reported_with_what_is_missing() -> None:
     why = {"Throttle": Unavailable(Reason.NO_HARDWARE, "no register"), "PL1": Unavailable(Reason.NO_HARDWARE, "none"),
            "Bzy_MHz": Unavailable(Reason.VIRTUALISED, "not given", "ask the host")}
     blind = verdict(facts({"Bzy_MHz": None}, why=why), LimitState.UNKNOWN)

@@ -45,7 +45,7 @@ def test_what_says_why_cores_were_chosen(texts: dict[str, str], words: str) -> N
 
 
 @pytest.mark.parametrize("texts", [{}, {"old": "1\n"}, {"new": "Y\n"}, {"hint": "2\n"}, {"hint": "17\n"}, {"hint": ""}])
-def test_nothing_is_said_where_nothing_speaks_for_slow_cores(texts: dict[str, str]) -> None:
+def test_nothing_is_reported_where_nothing_speaks_for_slow_cores(texts: dict[str, str]) -> None:
     assert placement(laptop(**texts)) == ""
 
 

@@ -32,7 +32,7 @@ def test_a_rule_that_knows_nothing_says_so(rule: str) -> None:
     assert BY_ID[rule].judge(made()) is settled.get(rule, NoFinding.UNKNOWN)
 
 
-def test_steal_is_told_as_a_share_of_what_the_machine_wants() -> None:
+def test_steal_is_reported_as_a_share_of_what_the_machine_wants() -> None:
     steal = found("steal", made(whole={"steal%": 10.0, "Load%": 40.0}))
     assert steal.lost == pytest.approx(0.25)
     assert steal.sure is Certainty.CERTAIN
@@ -81,7 +81,7 @@ def test_more_tasks_than_cpus_by_what_is_known() -> None:
     assert BY_ID["overload"].judge(made(whole={**full, "PSIcpu%": 4.0})) is NoFinding.CLEAR
 
 
-def test_a_quota_is_told_of_the_group_that_stands_still_most() -> None:
+def test_a_quota_is_reported_of_the_group_that_stands_still_most() -> None:
     own = {"Throttled%": 20.0, "Quota": 1.5}
     assert "program's control group (1.50 CPUs) was used up in 20 %" in found("quota", made(whole=own)).sentence
     db = LookResults(groups=True, throttled=ThrottledGroup("/db.service", 80.0, 2.0))
@@ -133,7 +133,7 @@ def test_a_storm_of_interrupts_names_the_cpu_and_the_kind() -> None:
     assert BY_ID["interrupts"].judge(made(cpus={"IRQ/s": {0: 3000.0}})) is NoFinding.CLEAR
 
 
-def test_time_in_soft_interrupts_of_one_cpu_is_told() -> None:
+def test_time_in_soft_interrupts_of_one_cpu_is_reported() -> None:
     soft = found("softirqs", made(whole={"irq%": 9.0, "Load%": 30.0},
                                   cpus={"irq%": {0: 33.0, 1: 1.0}, "NetRx/s": {0: 9000.0},
                                         "Busy%": {0: 60.0, 1: 20.0}}))

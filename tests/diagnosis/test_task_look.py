@@ -111,7 +111,7 @@ def test_the_busiest_thread_is_known_from_the_third_look_on() -> None:
     assert look.busiest == ("make 12", 1.0), "a thread has no more than one CPU, whatever a tick adds"
 
 
-def test_faults_and_waits_are_told_of_those_who_have_them() -> None:
+def test_faults_and_waits_are_reported_of_those_who_have_them() -> None:
     look = LookedAt()
     for seconds in (0.0, 1.0):
         look.process(10, "busy", ran=seconds)
@@ -146,7 +146,7 @@ def test_slow_readings_make_nobody_busier_than_there_was_time() -> None:
     assert look.name(finding(RankedBy.CPU)).who == ("hog 10 (97 % CPU)",)
 
 
-def test_where_nobody_waits_for_storage_at_the_look_those_with_major_faults_are_told() -> None:
+def test_where_nobody_waits_for_storage_at_the_look_those_with_major_faults_are_reported() -> None:
     look = LookedAt()
     for seconds in (0.0, 1.0):
         look.process(10, "busy", ran=seconds)
@@ -172,7 +172,7 @@ def test_a_machine_without_processes_names_nobody() -> None:
     assert look.name(finding(RankedBy.CPU)).who == ()
 
 
-def test_a_storm_is_told_of_those_that_wake_most_and_else_of_the_busiest() -> None:
+def test_a_storm_is_reported_of_those_that_wake_most_and_else_of_the_busiest() -> None:
     look = LookedAt()
     for seconds in (0.0, 1.0, 2.0):
         look.process(10, "busy", ran=seconds)
@@ -195,7 +195,7 @@ def test_who_moves_bytes_waits_for_storage_where_nobody_is_seen_to_wait() -> Non
     assert look.name(finding(RankedBy.IO)).who == ("writer 11 (200.0 MB/s to and from storage)",)
 
 
-def test_of_groups_of_version_1_that_of_the_cause_is_told() -> None:
+def test_of_groups_of_version_1_that_of_the_cause_is_reported() -> None:
     look = LookedAt()
     for seconds in (0.0, 1.0):
         look.process(10, "hog", ran=seconds, faults=round(100 * seconds))
@@ -209,7 +209,7 @@ def test_of_groups_of_version_1_that_of_the_cause_is_told() -> None:
     (f"/system.slice/docker-{'4f1b2a9c0d3e' * 5}4f1b.scope", "docker 4f1b2a9c0d3e"),
     (f"/sandbox/{'12a2511ce548' * 2}57428d21", "group 12a2511ce548"), ("/sandbox/burn", "burn"),
 ])
-def test_a_long_id_is_told_by_its_first_digits(path: str, said: str) -> None:
+def test_a_long_id_is_identified_by_its_first_digits(path: str, said: str) -> None:
     look = LookedAt()
     for seconds in (0.0, 2.0):
         look.process(10, "hog", ran=seconds)

@@ -85,13 +85,13 @@ def test_words_of_the_house_are_nowhere() -> None:
 
 
 @of_every([path for path in MODULES if "app" in path.parts and "TCC" in path.read_text()])
-def test_the_target_of_the_thermal_readouts_is_told_with_what_it_is(path: Path) -> None:
+def test_the_target_of_the_thermal_readouts_is_reported_with_what_it_is(path: Path) -> None:
     told = [text for text in strings(path) if re.search(r"\bTCC\b", text) and not text.startswith(("--", "TCC …"))]
     assert [text for text in told if not re.search("slow|target", text.lower())
             and not text.startswith(" (TCC)")] == []
 
 
-def test_each_signal_of_a_formula_that_a_person_cannot_know_has_words() -> None:
+def test_each_signal_of_a_formula_that_a_user_cannot_know_has_words() -> None:
     formulas = " ".join(formula_of(column) for column in STATIC_COLUMNS)
     assert "tsc_tweak" in formulas
     assert [signal for signal in SIGNAL_WORDS if signal not in formulas] == []

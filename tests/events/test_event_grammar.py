@@ -334,7 +334,7 @@ def test_bad_syntax_is_placed(encoder: EventEncoder, text: str, position: int) -
     assert f"position {position + 1}" in str(caught.value)
 
 
-def test_without_tracefs_it_is_said_what_to_do(both_cores: EventEncoder) -> None:
+def test_without_tracefs_it_is_reported_what_to_do(both_cores: EventEncoder) -> None:
     with pytest.raises(faults.TracepointError, match="mount -t tracefs"):
         both_cores.encode("sched:sched_switch")
 

@@ -80,7 +80,7 @@ def test_refused_with_what_to_do(encoder: EventEncoder, text: str, fault: type[E
         encoder.encode(text)
 
 
-def test_a_sensor_is_told_with_its_file(tmp_path: Path) -> None:
+def test_a_sensor_is_reported_with_its_file(tmp_path: Path) -> None:
     chip = "sys/class/hwmon/hwmon3"
     host = tree(tmp_path, {f"{chip}/name": "coretemp", f"{chip}/temp1_input": "41000",
                            f"{chip}/temp1_label": "Package id 0"})

@@ -89,7 +89,7 @@ def test_a_signal_reaches_all_that_a_command_apart_has_started() -> None:
     until_gone(int(child))
 
 
-def test_a_command_that_is_not_there_is_told_by_its_number() -> None:
+def test_a_command_that_is_not_there_is_identified_by_its_number() -> None:
     output = CommandOutput()
     with observe(["/nowhere/at/all"], output=output.write_end, apart=True) as seen:
         output.start()

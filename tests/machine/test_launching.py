@@ -68,7 +68,7 @@ def test_held_commands_are_given_up_in_any_order() -> None:
     second.close()
 
 
-def test_what_ended_a_command_is_told_by_signal() -> None:
+def test_what_ended_a_command_is_identified_by_signal() -> None:
     held = HeldCommand(["sh", "-c", "kill -9 $$"])
     held.go()
     assert held.wait() == -9

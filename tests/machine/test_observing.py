@@ -35,7 +35,7 @@ def test_nothing_runs_before_it_is_let_go_and_what_is_not_let_go_never_does(tmp_
 
 
 @pytest.mark.parametrize(("script", "code", "status"), [("exit 3", 3, 3), ("kill -TERM $$", -15, 143)])
-def test_an_end_is_told_as_waitpid_and_as_a_shell_has_it(script: str, code: int, status: int) -> None:
+def test_an_end_is_reported_as_waitpid_and_as_a_shell_has_it(script: str, code: int, status: int) -> None:
     with observe(["sh", "-c", script]) as seen:
         seen.run()
         assert seen.wait()

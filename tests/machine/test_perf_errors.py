@@ -133,7 +133,7 @@ def found(root: str, architecture: str = "x86_64") -> Circumstances:
         ("cstate_core", False),
     ],
 )
-def test_core_pmus_are_told_by_name(tmp_path: Path, pmu: str, core: bool) -> None:
+def test_core_pmus_are_identified_by_name(tmp_path: Path, pmu: str, core: bool) -> None:
     (tmp_path / f"sys/bus/event_source/devices/{pmu}").mkdir(parents=True)
     assert found(str(tmp_path)).core_pmu is core
 
@@ -201,7 +201,7 @@ def test_a_second_setcap_does_not_take_the_first_one_away() -> None:
     assert "setcap cap_perfmon,cap_sys_rawio+ep /" in why.remedy
 
 
-def test_a_copy_of_files_is_told_apart_from_a_machine_that_refuses(tmp_path: Path) -> None:
+def test_a_copy_of_files_is_distinguished_from_a_machine_that_refuses(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     host = LinuxHost(str(tmp_path))
     model = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x8F,

@@ -70,7 +70,7 @@ def test_words_of_the_attribute_can_be_given_whole() -> None:
         ("config=0x10000000000000000", "which has 64 bits"),
     ],
 )
-def test_what_cannot_be_encoded_is_said(event: str, says: str) -> None:
+def test_what_cannot_be_encoded_is_reported(event: str, says: str) -> None:
     with pytest.raises(EventError, match=says):
         attr_of(AMD, event)
 

@@ -87,7 +87,7 @@ def test_marks_that_come_late_count_from_the_last_reading() -> None:
     assert [one.share for one in times.until(4000)] == [0.5]
 
 
-def test_ends_without_a_beginning_lost_marks_and_a_thousand_names_are_told() -> None:
+def test_ends_without_a_beginning_lost_marks_and_a_thousand_names_are_reported() -> None:
     times = RegionTimes(0)
     times.take(_mark("E", 1))
     times.take(_mark("B", 2, lost=3))
@@ -250,7 +250,7 @@ def fifo(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_fifo_that_a_person_gives_takes_marks_of_its_writers_alone(fifo: Path) -> None:
+def test_a_fifo_that_a_user_gives_takes_marks_of_its_writers_alone(fifo: Path) -> None:
     writer = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
     me = os.getpid()
     os.write(writer, f"B 1 {me} {me} 0 stale\n".encode())  # of before anybody read: whether it is open nobody knows

@@ -202,7 +202,7 @@ def test_leaving_idle_states_takes_no_longer_than_they_last() -> None:
     assert leaving.compute(Row({**entered, "cpuidle.1.time": None}, values=latencies)) == 100.0  # 200 % by the latency
 
 
-def test_idle_states_of_one_name_are_told_apart() -> None:
+def test_idle_states_of_one_name_are_distinguished() -> None:
     signals = {f"cpuidle.{state}.name": Signal(f"cpuidle.{state}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT,
                                                Reduce.SAME, "", constant="C3") for state in (0, 1)}
     shares = [one.id for one in idle.cpuidle_columns(signals) if one.id.endswith("%")]

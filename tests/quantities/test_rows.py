@@ -51,7 +51,7 @@ def test_a_row_is_the_dataclass_with_its_defaults() -> None:
     ({"name": "a", "level": "cpu", "inner": [3]}, "inner", "inner is [3], and has to be tables, written [[inner]]"),
     ({"name": "a", "level": "cpu", "inner": [{"name": "b"}]}, "level", "level is missing"),
 ])
-def test_what_is_wrong_is_said_with_key_value_and_what_was_expected(
+def test_what_is_wrong_is_reported_with_key_value_and_what_was_expected(
     values: dict[str, object], key: str, said: str
 ) -> None:
     with pytest.raises(RowError, match=re.escape(said)) as caught:

@@ -27,7 +27,7 @@ def counts(*cores: int | None) -> Mapping[SignalId, Sequence[Raw]]:
     return {"throttle.core.count": cores}
 
 
-def test_throttling_is_told_when_it_begins_and_again_when_it_begins_again() -> None:
+def test_throttling_is_reported_when_it_begins_and_again_when_it_begins_again() -> None:
     assert told(counts(5, 5), counts(5, 5), counts(5, 6), counts(5, 9), counts(5, 9), counts(6, 10)) == [
         [], ["throttled for heat: 1 of 2 cores, from CPU 2 on"], [], [], ["throttled for heat: all cores"]]
 
@@ -37,14 +37,14 @@ def test_what_is_unknown_or_goes_back_is_no_throttling(newer: Mapping[SignalId, 
     assert told(counts(5, 5), newer) == [[]]
 
 
-def test_a_governor_that_changes_is_told_with_its_cpus() -> None:
+def test_a_governor_that_changes_is_reported_with_its_cpus() -> None:
     slow, fast = ("powersave",) * 4, ("powersave", "performance", "performance", None)
     assert told({"cpufreq.governor": slow}, {"cpufreq.governor": fast}) == [
         ["governor powersave became performance: CPUs 1-2"]]
     assert told({"cpufreq.governor": slow}, {"cpufreq.governor": slow}) == [[]]
 
 
-def test_counters_that_are_lost_are_told_once() -> None:
+def test_counters_that_are_lost_are_reported_once() -> None:
     alerts = Alerts()
     fine = Snapshot(0, 0, 0, FOUR, {}, {})
     lost = Snapshot(1, 1, 1, FOUR, {}, {}, failures={("msr", 1): "EIO", ("msr", 2): "EIO", ("files", -1): "ENOENT"})
@@ -52,7 +52,7 @@ def test_counters_that_are_lost_are_told_once() -> None:
     assert list(alerts.between(lost, lost)) == []
 
 
-def test_a_changed_topology_is_told_as_such_and_alerts_are_events() -> None:
+def test_a_changed_topology_is_reported_as_such_and_alerts_are_events() -> None:
     def changes(topology: Topology, values: Sequence[int]) -> list[tuple[str, str]]:
         found = Changes(lambda: 0)
         found.take(Snapshot(0, 0, 0, FOUR, counts(5, 5), {}))

@@ -155,7 +155,7 @@ def test_what_is_missing_is_named_with_its_place(whole: bytes, tmp_path: Path) -
     assert any(one.offset <= at <= one.offset + one.length for one in found)
 
 
-def test_damage_is_said_with_the_records_it_held_where_their_number_is_known(whole: bytes, tmp_path: Path) -> None:
+def test_damage_is_reported_with_the_records_it_held_where_their_number_is_known(whole: bytes, tmp_path: Path) -> None:
     at = whole.index(b"\xabTTJ", 10)
     for name, data, sentence in (
         ("hole", whole[:at + 4] + bytes(8) + whole[at + 12 :], "they held 1 record"),

@@ -73,7 +73,7 @@ def test_nothing_is_older_than_the_time_that_is_kept() -> None:
     assert ring.times[-1] == NOON + 499 * SECOND
 
 
-def test_a_counter_that_began_anew_between_two_ticks_of_ten_seconds_has_no_difference_over_it() -> None:
+def test_a_counter_that_began_again_between_two_ticks_of_ten_seconds_has_no_difference_over_it() -> None:
     topology = topology_of_cpus(range(4))
     live = frames_of([
         snapshot(number, topology, fresh={"work": frozenset({2})} if number == 1005 else {}) for number in range(2000)
@@ -87,7 +87,7 @@ def test_a_counter_that_began_anew_between_two_ticks_of_ten_seconds_has_no_diffe
     assert [item is None for item in found.deltas("work")] == [False, False, True, False]
 
 
-def test_cpus_that_come_and_go_and_clocks_that_are_set_are_told_and_lose_nothing() -> None:
+def test_cpus_that_come_and_go_and_clocks_that_are_set_are_reported_and_lose_nothing() -> None:
     four, three = topology_of_cpus(range(4)), topology_of_cpus(range(3))
     snapshots = [snapshot(number, four if number < 20 else three,
                           wall_ns=NOON + (number if number < 30 else number - 25) * SECOND) for number in range(60)]

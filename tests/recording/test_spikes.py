@@ -38,7 +38,7 @@ def counted(name: SignalId, rates: Iterable[int]) -> list[Mapping[SignalId, Sequ
     return found
 
 
-def test_a_burst_of_interrupts_is_told_once_and_what_goes_on_is_not() -> None:
+def test_a_burst_of_interrupts_is_reported_once_and_what_continues_is_not() -> None:
     noise = random.Random(1)
     rates = [2000 + noise.randrange(300) for _ in range(40)]
     assert told(counted("irq.total", rates)) == {}
@@ -66,7 +66,7 @@ def test_energy_and_cpu_time_have_spikes_by_their_own_measure() -> None:
     assert told([*seconds, lazy]) == {}, "15 % of the time is not much"
 
 
-def test_what_is_unknown_or_begins_anew_or_is_of_other_cpus_is_left_out() -> None:
+def test_what_is_unknown_or_begins_again_or_is_of_other_cpus_is_left_out() -> None:
     usual = counted("irq.total", [2000] * 40)
     assert told([*usual, {"irq.total": [None, 10**6]}, {"irq.total": [10**6, 10**6]}, {}]) == {}
     assert told([*usual, {"irq.total": [0, 0]}, {"irq.total": [1000, 1000]}]) == {}

@@ -69,7 +69,7 @@ def test_a_slow_reader_is_told_how_many_frames_it_lost() -> None:
     assert last.seconds == 4.0
 
 
-def test_a_counter_that_began_anew_in_a_lost_frame_has_no_difference_across_it() -> None:
+def test_a_counter_that_began_again_in_a_lost_frame_has_no_difference_across_it() -> None:
     _machine, frames = watched()
     anew = Frame(frames[2].older, replace(frames[2].newer, fresh={"aperf": frozenset((0,))}), frames[2].capabilities)
     backlog = Backlog(1)
@@ -86,7 +86,7 @@ def test_a_counter_that_began_anew_in_a_lost_frame_has_no_difference_across_it()
     assert (after.lost, dict(after.snapshot.fresh)) == (0, {})
 
 
-def test_the_numbers_of_ticks_go_on_after_a_new_connection_with_a_gap_for_the_time_between() -> None:
+def test_the_numbers_of_ticks_continue_after_a_new_connection_with_a_gap_for_the_time_between() -> None:
     machine, frames = watched()
     incoming = Incoming()
     first = received(list(incoming.take(stream_of(machine, frames[:2]))))

@@ -86,7 +86,7 @@ def test_no_text_that_is_sent_has_a_second_line() -> None:
     assert "\n" not in session.why_fixed
 
 
-def test_of_files_that_were_not_sent_nothing_is_said() -> None:
+def test_of_files_that_were_not_sent_nothing_is_reported() -> None:
     clock = Clock()
     session = session_of([ScriptedLink([part(0, 3)], clock)], clock)
     lines = [line.text for section in configuration(session.machine) for line in section.lines]
@@ -152,7 +152,7 @@ def test_a_stream_that_ended_stays_in_sight() -> None:
     assert clock.pauses == []
 
 
-def test_silence_is_said() -> None:
+def test_silence_is_reported() -> None:
     clock = Clock()
     session = session_of([ScriptedLink([part(0, 2)], clock)], clock)
     assert session.trouble == ""
@@ -195,7 +195,7 @@ def test_a_greeting_before_the_stream_does_no_harm() -> None:
     assert session.latest is not None
 
 
-def test_lost_frames_are_counted_and_another_clock_is_said() -> None:
+def test_lost_frames_are_counted_and_another_clock_is_reported() -> None:
     machine, frames = watched()
     clock = Clock()
     link = ScriptedLink([stream_of(machine, [frames[0], frames[5]], lost=frames[1:5])], clock)

@@ -58,7 +58,7 @@ def test_platform_energy_of_a_real_machine_is_an_offer() -> None:
     assert set(capabilities(machine(guest=False), (PSYS,)).signals) == {"energy.psys"}
 
 
-def test_smis_of_a_guest_are_said_to_be_the_guests() -> None:
+def test_smis_of_a_guest_are_reported_to_be_the_guests() -> None:
     smi = counter("smi")
     guest, real = (diagnose(here, capabilities(here, (smi,))) for here in (machine(guest=True), machine(guest=False)))
     assert [note for note in guest.notes if note.startswith("smi is of the guest:")]

@@ -68,7 +68,7 @@ def test_all_lines_together_are_what_was_used(steps: list[tuple[int, int, int, i
     assert sum(cost.opened for cost in costs) == pytest.approx(opened)
 
 
-def test_missed_deadlines_are_said_with_their_number() -> None:
+def test_missed_deadlines_are_reported_with_their_number() -> None:
     last = replace(snapshot(TOPOLOGY, {}, {}, seq=11_999), overruns=250)
     said = missed_words(Frame(None, last, CAPABILITIES), 0.05)
     assert said.startswith("250 of 12,249 deadlines were missed")

@@ -97,7 +97,7 @@ def test_a_counter_is_dead_from_its_second_reading_or_after_a_second_until_it_mo
         assert all(still == pytest.approx(now - since) for still in found.values())
 
 
-def test_a_counter_that_is_opened_anew_has_not_moved() -> None:
+def test_a_counter_that_is_opened_again_has_not_moved() -> None:
     watched = Liveness()
     for raw, fresh, dead in ((5, False, False), (0, True, False), (0, False, True), (3, False, False)):
         at = watched.see("energy.psys", [SYSTEM_ROW], [raw], [SECOND], frozenset({0} if fresh else ()))
@@ -243,7 +243,7 @@ def test_c_states_of_0_that_may_be_true_are_believed(signals: Mapping[Signal, Se
     assert frame.cell(shown("cstate.core.c6", Scope.CORE), cpu_row(0)) == 0
 
 
-def test_a_cpu_that_is_said_to_be_in_c0_all_the_time_and_idled_contradicts_its_c_states() -> None:
+def test_a_cpu_that_is_reported_to_be_in_c0_all_the_time_and_idled_contradicts_its_c_states() -> None:
     always, idle = [TICKS] * 4, [700_000] * 4
     frame = frame_of({C6: [0, 0], ticks("mperf"): always, ticks("tsc"): always, seconds("stat.idle"): idle})
     reason, detail = why(frame, shown("cstate.core.c6", Scope.CORE), cpu_row(0))

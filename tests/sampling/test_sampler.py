@@ -275,7 +275,7 @@ async def test_a_cpu_that_goes_and_comes_back_loses_and_regains_its_row() -> Non
     assert sorted(source.closed) == sorted(cpu for cpu, _wanted in source.opened)
 
 
-async def test_a_cpu_that_was_away_between_two_ticks_is_opened_and_pinned_anew() -> None:
+async def test_a_cpu_that_was_away_between_two_ticks_is_opened_and_pinned_again() -> None:
     host = FakeHost()
     dead = {1}
 
@@ -372,7 +372,7 @@ async def test_only_the_cpus_that_were_asked_for_are_measured() -> None:
     assert frames[3].cell(X, SYSTEM_ROW) == 2e9
 
 
-async def test_cpus_that_leave_our_cpuset_lose_their_rows_and_the_others_are_pinned_anew() -> None:
+async def test_cpus_that_leave_our_cpuset_lose_their_rows_and_the_others_are_pinned_again() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"), counter("e", Scope.PACKAGE)), moving(host))
 

@@ -102,7 +102,7 @@ def test_watts_are_those_of_the_whole_interval() -> None:
     assert last.cell(columns["TSC_MHz"], SYSTEM_ROW) == pytest.approx(1992.0, rel=1e-3)
 
 
-def test_an_energy_that_began_anew_is_unknown_once() -> None:
+def test_an_energy_that_began_again_is_unknown_once() -> None:
     host = Sleeper(resets=True)
     *_, last = watched(host, 2, asleep=30.0)
     column, package = catalog_for(last.capabilities.signals).by_id["PkgWatt"], last.rows(Scope.PACKAGE)[0]

@@ -189,7 +189,7 @@ def test_a_group_is_no_larger_than_a_record() -> None:
     assert 1000 < fitted < 1024
 
 
-def test_an_unknown_event_is_told_before_the_rights_to_a_cpu() -> None:
+def test_an_unknown_event_is_reported_before_the_rights_to_a_cpu() -> None:
     host, _ = machine("sapphire-2s")
     host.set_privileges(uid=1000, capabilities=0, paranoid=1)
     assert refusal(host.perf_event_open, PerfAttr(200, 0), -1, 0, -1) == "ENOENT"

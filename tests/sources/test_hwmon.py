@@ -94,7 +94,7 @@ def test_packages_of_two_dies_have_a_chip_for_each_die() -> None:
     assert source.descriptors(frozenset({"temp.pkg"}), 1) == 2
 
 
-def test_processors_without_a_package_sensor_are_told_by_their_platform_device() -> None:
+def test_processors_without_a_package_sensor_are_identified_by_their_platform_device() -> None:
     files = {
         **chip("hwmon0", "coretemp", {"Core 0": 61000}),
         **chip("hwmon1", "coretemp", {"Core 0": 41000}),

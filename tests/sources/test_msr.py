@@ -285,7 +285,7 @@ def test_constants_of_a_client() -> None:
     assert {signal.scope for signal in found.values()} == {Scope.SYSTEM}
 
 
-def test_the_models_crystal_stands_in_for_one_that_is_not_told() -> None:
+def test_the_models_crystal_stands_in_for_one_that_is_not_reported() -> None:
     found = usable(constants(with_cpuid(host(), {0x15: (2, 258, 0, 0)})))
     assert found["tsc_hz"].constant == 3_096_000_000
     assert "crystal of 24 MHz" in found["tsc_hz"].origin

@@ -62,7 +62,7 @@ def test_pressure_is_that_of_the_own_group() -> None:
     assert isinstance(group.signals["cgroup.psi.io.some"], Unavailable)
 
 
-def test_counts_go_on_when_another_group_becomes_the_tightest() -> None:
+def test_counts_continue_when_another_group_becomes_the_tightest() -> None:
     group = Group(V2)
     group.read()
     group.host.files[f"{SCOPE}/cpu.max"] = "50000 100000\n"
@@ -109,7 +109,7 @@ def test_version_1_alone_has_no_pressure() -> None:
     assert "version 2" in absent.detail
 
 
-def test_counts_go_on_when_cpus_come_and_go() -> None:
+def test_counts_continue_when_cpus_come_and_go() -> None:
     def plug(host: SimulatedHost, tick: int) -> None:
         if tick > 1:
             host.set_online(3, tick == 3)

@@ -35,7 +35,7 @@ def test_one_read_gives_the_whole_group() -> None:
     assert fake.open == {}
 
 
-def test_everything_is_open_though_one_is_wanted_and_the_rest_goes_on_counting() -> None:
+def test_everything_is_open_though_one_is_wanted_and_the_rest_continues_counting() -> None:
     fake = host()
     reader = PerfGroupReader(fake, 0, [[A, B, C]], frozenset("b"))
     assert [*reader.signals] == ["b"]

@@ -62,7 +62,7 @@ def test_the_tsc_runs_at_one_rate_on_every_cpu(here: Machine) -> None:
         assert 0.99 * slowest <= float(shown) * 1e6 <= 1.01 * fastest
 
 
-def test_software_events_count_and_go_on_counting(here: Machine) -> None:
+def test_software_events_count_and_continue_counting(here: Machine) -> None:
     source = PerfSoftware()
     found = source.probe(here).signals["switches"]
     if isinstance(found, Unavailable):

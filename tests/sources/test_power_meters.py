@@ -107,7 +107,7 @@ def test_a_card_is_read_again_when_it_wakes() -> None:
     assert awake["meter.gpu.0.energy"] == (5_000_000,)
 
 
-def test_grace_s_meters_are_told_apart_by_what_the_firmware_calls_them() -> None:
+def test_grace_s_meters_are_distinguished_by_what_the_firmware_calls_them() -> None:
     _, machine = machine_of({**acpi(1, "SysIO Power Socket 0", 18), **acpi(2, "Grace Power Socket 1", 63),
                              **acpi(3, "CPU Power Socket 0", 42), **acpi(4, "Module Power Socket 0", 90),
                              **acpi(5, "Grace Power Socket 0", 62), **acpi(6, "", 300, 1000)})

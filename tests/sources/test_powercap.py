@@ -175,7 +175,7 @@ def test_root_only_energy_names_the_remedy_and_leaves_the_limits() -> None:
     assert isinstance(signals["limit.pkg.pl1"], Signal)
 
 
-def test_the_counter_goes_on_over_its_wrap_which_is_no_power_of_two() -> None:
+def test_the_counter_continues_over_its_wrap_which_is_no_power_of_two() -> None:
     host, machine = machine_of(zone("intel-rapl:0", "package-0", RANGE - 5))
     reader = Powercap().open(machine, 0, frozenset({"energy.pkg"}))
     assert list(reader.read()) == [RANGE - 5]

@@ -242,7 +242,7 @@ def counts(values: Sequence[Raw]) -> list[int]:
 
 
 @pytest.mark.parametrize("source", [ProcInterrupts(), ProcSoftirqs()], ids=lambda source: source.id)
-def test_totals_go_on_when_a_cpu_leaves_and_when_other_kinds_are_asked_for(
+def test_totals_continue_when_a_cpu_leaves_and_when_other_kinds_are_asked_for(
     source: ProcInterrupts | ProcSoftirqs
 ) -> None:
     def table(cpus: Sequence[int], count: int) -> str:

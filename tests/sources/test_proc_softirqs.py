@@ -73,7 +73,7 @@ def test_probe_names_what_is_missing() -> None:
     assert set(absent) == IDS
 
 
-def test_counts_go_on_over_a_wrap() -> None:
+def test_counts_continue_over_a_wrap() -> None:
     host, machine = machine_of({PATH: " CPU0 CPU1\nRCU: 4294967295 3\n"})
     reader = ProcSoftirqs().open_shared(machine, frozenset({"softirq.rcu"}))
     reader.read()

@@ -80,7 +80,7 @@ def test_why_not(name: str, words: str) -> None:
     assert words in why.detail
 
 
-def test_a_group_without_an_assigned_counter_is_said() -> None:
+def test_a_group_without_an_assigned_counter_is_reported() -> None:
     host = _Files(simulated_host("icelake-2s", ManualClock(0), seed=3))
     host.texts = {_FILE.format("/batch", 0): "Unassigned\n"}
     why = ResctrlBandwidth().probe(read_machine(host)).signals[TOTAL]

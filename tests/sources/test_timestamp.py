@@ -105,7 +105,7 @@ def test_the_instruction_counts_on_at_a_steady_rate() -> None:
 
 
 @HERE
-def test_a_process_that_may_not_execute_it_lives_and_is_told() -> None:
+def test_a_process_that_may_not_execute_it_lives_and_is_reported() -> None:
     script = (
         "import ctypes, os\n"
         "from turbotui.machine.linux import LinuxHost\n"

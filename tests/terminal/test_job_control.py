@@ -157,7 +157,7 @@ def test_terminal_modes_that_were_changed_meanwhile_stay(shell: Shell) -> None:
     assert b"-echoctl" in shell.modes_after_q()
 
 
-def test_sigterm_to_a_stopped_dashboard_ends_it_when_it_goes_on(shell: Shell) -> None:
+def test_sigterm_to_a_stopped_dashboard_ends_it_when_it_continues(shell: Shell) -> None:
     shell.press(b"\x1a")
     shell.until(LEFT + b".*Stopped.*" + PROMPT)
     os.kill(shell.dashboard, signal.SIGTERM)

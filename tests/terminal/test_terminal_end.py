@@ -57,7 +57,7 @@ def test_q_ends_it_while_the_terminal_takes_no_bytes(bare: BarePty) -> None:
     assert bare.restored
 
 
-def test_a_terminal_that_takes_bytes_again_is_drawn_anew(bare: BarePty) -> None:
+def test_a_terminal_that_takes_bytes_again_is_drawn_again(bare: BarePty) -> None:
     bare.until(SHOWN)
     termios.tcflow(bare.slave, termios.TCOOFF)
     for number in b"123456789" * 12:  # some hundred kilobytes of screens

@@ -77,7 +77,7 @@ def test_a_terminal_that_refuses_every_write_is_lost_once(heard: Heard) -> None:
     os.close(refusing)
 
 
-def test_whoever_draws_never_waits_and_draws_anew_when_the_terminal_has_caught_up(
+def test_whoever_draws_never_waits_and_draws_again_when_the_terminal_has_caught_up(
         pipe: tuple[int, int], heard: Heard) -> None:
     writer = started(pipe[1], heard)
     picture = b"x" * 30_000

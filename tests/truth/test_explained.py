@@ -167,7 +167,7 @@ def test_a_summary_tells_how_many_instances_it_is_made_of() -> None:
     assert sums.count("/") == 2, "each package's energy stands over its own time"
 
 
-def test_bits_of_a_register_are_told_by_name() -> None:
+def test_bits_of_a_register_are_identified_by_name() -> None:
     watched, frame = seen("laptop-old")
     column = watched.catalog.by_id["Throttle"]
     row = frame.rows(column.scope)[0]

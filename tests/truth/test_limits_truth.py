@@ -162,7 +162,7 @@ def test_the_same_frame_twice_and_frames_after_a_gap() -> None:
         assert verdict.window == pytest.approx(2 * SECONDS)
 
 
-def test_a_window_holds_no_more_than_it_should_and_starts_anew_after_a_long_absence() -> None:
+def test_a_window_holds_no_more_than_it_should_and_starts_again_after_a_long_absence() -> None:
     watched = only(Watched("sapphire-2s", warm_up=19.0, whole=True))
     frames = watched.frames(SECONDS, 12)
     short = LimitHistory(watched.catalog, kept=4)

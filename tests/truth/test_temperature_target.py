@@ -55,7 +55,7 @@ def test_temperatures_count_down_from_what_was_told_and_back() -> None:
     assert "told by hand" in " ".join(" ".join(explanation(FrameContent(told), core, row)).split())
 
 
-def test_counters_go_on_when_a_target_is_told() -> None:
+def test_counters_continue_when_a_target_is_set() -> None:
     watched = Watched("laptop-old")
     frames = frames_told(watched, [90, None])
     for name in ("Busy%", "PkgWatt", "IPC", "IRQ"):

@@ -53,7 +53,7 @@ class TestOrder:
         assert order(ColumnArrangement(("c", "a")), ["a", "b", "c", "d"]) == ["c", "d", "a", "b"]
         assert joined([], "ab") == ["a", "b"]
 
-    def test_what_is_shown_and_hidden_follows_a_person_before_the_usual(self) -> None:
+    def test_what_is_shown_and_hidden_follows_a_user_before_the_usual(self) -> None:
         chosen = USUAL.shown("a", shown=True).shown("b", shown=False)
         assert [chosen.is_shown(name, usually=usual) for name, usual in (("a", False), ("b", True), ("c", True))] == [
             True, False, True]

@@ -31,7 +31,7 @@ def test_the_cursor_is_on_a_moment_and_in_sight(
         assert cursor.span.length >= 10
 
 
-def test_it_goes_on_with_the_newest_until_it_is_moved() -> None:
+def test_it_continues_with_the_newest_until_it_is_moved() -> None:
     cursor = GraphCursor(range(10, 1010, 10), 10, 50)
     cursor.go_on(range(10, 1020, 10), 10, 50)
     assert (cursor.here, cursor.span.last, cursor.span.length) == (1010, 1010, 500)

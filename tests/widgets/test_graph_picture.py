@@ -53,7 +53,7 @@ def test_every_size_is_filled_and_every_panel_has_a_scale(width: int, height: in
         assert "in a higher window" in lines[-1]
 
 
-def test_the_cursor_is_said_with_its_value_its_age_and_what_happened() -> None:
+def test_the_cursor_is_reported_with_its_value_its_age_and_what_happened() -> None:
     events = (GraphEvent(WHEN + 3 * NS + 5, "cpu 3 went offline"), GraphEvent(WHEN + NS, "mark 1"))
     lines = texts(GraphPainter().lines(picture(ONE, events=events), 90, 20))
     assert lines[0].startswith(" Load · cpu 0  40.0 %")
@@ -74,7 +74,7 @@ def test_now_has_no_line_across_the_curve() -> None:
 
 @pytest.mark.parametrize(("at", "loading", "said"), [(6, "", "—"), (6, "read 1 of 9", "—"), (20, "", "—"),
                                                      (20, "read 1 of 9", "…")])
-def test_unknown_and_not_read_yet_are_told_apart(at: int, loading: str, said: str) -> None:
+def test_unknown_and_not_read_yet_are_distinguished(at: int, loading: str, said: str) -> None:
     lines = texts(GraphPainter().lines(picture(ONE, at=at, loading=loading), 90, 20))
     assert lines[0].startswith(f" Load · cpu 0  {said} ")
     assert lines[-1].endswith(loading)

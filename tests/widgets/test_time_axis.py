@@ -84,7 +84,7 @@ def test_steps_are_of_the_clock(seconds: int, width: int, step: float, form: str
 
 
 @given(SPANS, st.integers(12, 200), st.data())
-def test_an_axis_is_as_wide_as_it_is_told_and_has_its_cursor(
+def test_an_axis_is_as_wide_as_requested_and_has_its_cursor(
         span: TimeSpan, width: int, data: st.DataObject) -> None:
     cursor = data.draw(st.integers(span.first + 1, span.last))
     event = data.draw(st.integers(span.first + 1, span.last))

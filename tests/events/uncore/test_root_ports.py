@@ -35,7 +35,7 @@ def test_the_reference_map() -> None:
     assert ports["000d:40:00.0"].mask == 2
 
 
-def test_the_ports_of_a_complex_are_said_in_few_characters() -> None:
+def test_the_ports_of_a_complex_are_reported_in_few_characters() -> None:
     """In 120 columns: 0005:00:00.0 0005:40:00.0 was cut behind the first address."""
     host = simulated_host("vera-2s", ManualClock())
     ports, units = PortMap(host), find_units(read_machine(host))

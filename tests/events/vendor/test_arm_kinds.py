@@ -98,7 +98,7 @@ def test_a_metric_of_an_event_that_only_the_other_kind_has_is_refused(folder: st
     assert planned.request.events == ("armv8_cortex_a53/STALL/",)
 
 
-def test_a_kind_without_tables_is_said(folder: str, tmp_path: Path) -> None:
+def test_a_kind_without_tables_is_reported(folder: str, tmp_path: Path) -> None:
     host = machine(tmp_path / "machine", {**KINDS, "armv9_new": ("6-7", UNKNOWN)})
     name_event_tables(host, folder)
     assert {one.pmu for one in open_engine(host).encode("stall")} == {"armv8_cortex_a53", "armv8_cortex_a72"}

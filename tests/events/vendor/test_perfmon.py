@@ -81,7 +81,7 @@ def test_kinds_of_core_and_metrics(tmp_path: Path) -> None:
     assert tables.source == f"{tmp_path} (mapfile.csv GenuineIntel-6-AA)"
 
 
-def test_faults_are_told(tmp_path: Path) -> None:
+def test_faults_are_reported(tmp_path: Path) -> None:
     host = _collection(tmp_path, [], {"Events": []})
     with pytest.raises(VendorTablesError, match="holds no object with Events"):
         PerfmonTables(host, str(tmp_path)).read()

@@ -137,7 +137,7 @@ def test_what_the_kernel_lacks_is_named(host: LinuxHost, tables: Path) -> None:
         PerfEncoder(host).encode("mem_inst_retired.all_load")
 
 
-def test_libpfms_spelling_of_an_event_of_the_tables_is_told(host: LinuxHost, tables: Path) -> None:
+def test_libpfms_spelling_of_an_event_of_the_tables_is_reported(host: LinuxHost, tables: Path) -> None:
     name_event_tables(host, str(tables))
     for text in ("MEM_INST_RETIRED:ALL_LOADS", "MEM_INST_RETIRED:ALL_LOADS:u"):
         with pytest.raises(UnknownEventError, match=r"tables call MEM_INST_RETIRED\.ALL_LOADS: write that"):
@@ -173,21 +173,21 @@ FAULTS = (
 
 
 @pytest.mark.parametrize(("files", "said"), FAULTS)
-def test_faults_of_directories_are_told(host: LinuxHost, tables: Path, files: dict[str, str], said: str) -> None:
+def test_faults_of_directories_are_reported(host: LinuxHost, tables: Path, files: dict[str, str], said: str) -> None:
     for path, text in files.items():
         (tables / "arch/x86" / path).write_text(text)
     with pytest.raises(VendorTablesError, match=said):
         name_event_tables(host, str(tables))
 
 
-def test_a_row_with_a_wrong_number_is_told_when_it_is_asked_for(host: LinuxHost, tables: Path) -> None:
+def test_a_row_with_a_wrong_number_is_reported_when_it_is_asked_for(host: LinuxHost, tables: Path) -> None:
     (tables / "arch/x86/model/cache.json").write_text('[{"EventName": "A.B", "EventCode": "zz"}]')
     found = DirectoryTables(host, str(tables)).read()
     with pytest.raises(VendorTablesError, match=r"event A\.B in .* cannot be used, its EventCode 'zz' is no number: "):
         found.event("a.b")
 
 
-def test_a_folder_without_tables_is_told(host: LinuxHost, tmp_path: Path) -> None:
+def test_a_folder_without_tables_is_reported(host: LinuxHost, tmp_path: Path) -> None:
     with pytest.raises(VendorTablesError, match=r"neither a mapfile\.csv nor JSON"):
         name_event_tables(host, str(tmp_path))
     (tmp_path / "pipe").mkdir()
@@ -268,7 +268,7 @@ FAILING = (
 
 
 @pytest.mark.parametrize(("script", "said"), FAILING)
-def test_what_perf_says_when_it_fails_is_told(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+def test_what_perf_says_when_it_fails_is_reported(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                               script: str, said: str) -> None:
     monkeypatch.setenv("PATH", _perf(tmp_path / "bin", script))
     with pytest.raises(UnknownEventError, match=said):
@@ -277,7 +277,7 @@ def test_what_perf_says_when_it_fails_is_told(host: LinuxHost, tmp_path: Path, m
         open_engine(host).encode("mem_loads")
 
 
-def test_what_perf_does_not_list_is_said(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_perf_does_not_list_is_reported(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     devices = tmp_path / "machine/sys/bus/event_source/devices"
     answer = json.dumps([{**LISTED[0], "Encoding": "cpu/event=0xd1/"}])
     monkeypatch.setenv("PATH", _perf(tmp_path / "bin", ANSWERING % (answer, tmp_path / "log")))

@@ -52,14 +52,14 @@ def test_it_ends_with_the_command_and_tells_its_output_its_status_and_what_the_m
     assert re.search(r"(?m)^ *CPU +TSC_MHz|^.*\bCPU\b.*\n +-", text), text
 
 
-def test_its_tasks_are_counted_from_the_first_instruction_and_told() -> None:
+def test_its_tasks_are_counted_from_the_first_instruction_and_reported() -> None:
     with beside(sys.executable, "-c", "sum(range(10**7))") as running:
         assert running.ended() == 0
         text = told(running)
     assert re.search(r"(?m)^ +1 +python3?\S* ", text) or "cannot" in text or "permit" in text, text
 
 
-def test_regions_that_it_marks_are_told_at_the_end() -> None:
+def test_regions_that_it_marks_are_reported_at_the_end() -> None:
     marks = "echo B 1 $$ $$ 0 whole; echo B 2 $$ $$ 0 part; sleep 0.4; echo E 3 $$ $$ 0 part; echo B 4 $$ $$ 0 part"
     with beside("sh", "-c", f"exec 3>$TURBOTUI_REGIONS; {{ {marks}; }} >&3; sleep 0.2") as running:
         assert running.ended() == 0
@@ -110,7 +110,7 @@ def test_q_asks_what_is_to_happen_and_esc_changes_nothing(tmp_path: Path) -> Non
         assert "ended by SIGTERM" in told(running)
 
 
-def test_the_screen_can_be_left_while_the_command_goes_on(tmp_path: Path) -> None:
+def test_the_screen_can_be_left_while_the_command_continues(tmp_path: Path) -> None:
     go = tmp_path / "go"
     with beside("sh", "-c", f"echo be''gun; i=0; while [ ! -e {go} ] && [ $i -lt 3000 ]; do sleep 0.1; "
                 "i=$((i+1)); done; echo later") as running:
@@ -150,7 +150,7 @@ def test_stay_keeps_the_screen_until_q() -> None:
         assert running.ended() == 7
 
 
-def test_the_command_stops_and_goes_on_with_the_dashboard(tmp_path: Path) -> None:
+def test_the_command_stops_and_continues_with_the_dashboard(tmp_path: Path) -> None:
     with beside("sh", "-c", sleeper(tmp_path), leader=(sys.executable, "-c", _SHELL)) as running:
         running.until(rb"begun")
         pid = int((tmp_path / "pid").read_text())

@@ -88,7 +88,7 @@ def test_texts_and_other_quantities_say_so() -> None:
     assert why.detail == "another quantity: W of a package in A, J of a package in B"
 
 
-def test_what_neither_ever_had_is_told_only_if_somebody_asked() -> None:
+def test_what_neither_ever_had_is_reported_only_if_somebody_asked() -> None:
     first, second = side(0, {"SMI": [None] * 9}), side(1, {"SMI": [None] * 9})
     assert compared(first, second) == ()
     assert [one.verdict for one in compared(first, second, {"SMI"})] == ["not compared"]

@@ -166,7 +166,7 @@ def test_what_drifts_is_shown_and_said_to(tmp_path: Path, capsys: pytest.Capture
     assert not any("--all" in line for line in lines), "nothing is left to show"
 
 
-def test_what_is_damaged_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_damaged_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = recorded(tmp_path, "run")
     damaged = tmp_path / "damaged.ttj"
     data = bytearray(Path(path).read_bytes())

@@ -67,7 +67,7 @@ def test_codes_without_libpfm(capsys: pytest.CaptureFixture[str]) -> None:
     ("table", "0xffffffffffffffff", "2.3283064365386963e-10"),
     ("openmetrics", "18446744073709551615", 'value="2.3283064365386963e-10"'),
 ])
-def test_words_of_64_bits_and_small_scales_are_told_in_full(
+def test_words_of_64_bits_and_small_scales_are_reported_in_full(
         capsys: pytest.CaptureFixture[str], form: str, config: str, scale: str) -> None:
     words = ("encode", "power/energy-pkg/,cpu/config1=0xffffffffffffffff/", "--machine", "sapphire-2s")
     status, out, _ = run(capsys, *words, "--format", form)

@@ -125,7 +125,7 @@ def test_a_server_without_nodes_is_no_fleet_of_none() -> None:
         FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
 
 
-def test_two_series_of_one_name_are_told() -> None:
+def test_two_series_of_one_name_are_reported() -> None:
     def answer(asked: Asked) -> Reply:
         if "label_replace" in asked.words["query"]:
             return success([series("n0", "Busy%", 1.0), series("n0", "CPUs", 8.0)])
@@ -136,7 +136,7 @@ def test_two_series_of_one_name_are_told() -> None:
     assert "--node instance,LABEL" in found.notes[0]
 
 
-def test_a_window_shorter_than_two_scrapes_is_told() -> None:
+def test_a_window_shorter_than_two_scrapes_is_reported() -> None:
     with stub(fleet_answer({"n0": {"CPUs": 8.0, "CoreTmp": 50.0}})) as server:
         found = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
     assert "--window 10m" in found.notes[0]
@@ -218,7 +218,7 @@ def test_csv_and_openmetrics(capsys: pytest.CaptureFixture[str]) -> None:
     assert 'node="n0"' in text
 
 
-def test_simulated_nodes_are_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulated_nodes_are_marked(capsys: pytest.CaptureFixture[str]) -> None:
     with stub(fleet_answer(nodes(3), {"n1": {"simulated": "true"}})) as server:
         assert main(["fleet", "--prometheus", server.url, "-n", "1"]) == 0
     assert "SIMULATED" in capsys.readouterr().out.splitlines()[0]
@@ -283,7 +283,7 @@ def test_the_server_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch
     assert json.loads(capsys.readouterr().out.splitlines()[-1] or "{}") is not None
 
 
-def test_a_server_that_fails_once_is_told_and_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_that_fails_once_is_reported_and_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
     asked_for = 0
 
     def answer(asked: Asked) -> Reply:

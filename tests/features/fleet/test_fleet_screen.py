@@ -184,7 +184,7 @@ async def test_enter_leaves_for_the_node() -> None:
         assert app.chosen == [sys.executable, "-m", "turbotui", "--host", "admin@n5"]
 
 
-async def test_a_node_that_cannot_be_opened_is_told() -> None:
+async def test_a_node_that_cannot_be_opened_is_reported() -> None:
     async with fleet(opener=NodeOpener("turbotui --host {nodename}")) as (_server, screen, pilot):
         await pilot.press("enter")
         await until(pilot, lambda: "has no label nodename" in text(screen, "status"))

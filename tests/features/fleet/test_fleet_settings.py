@@ -57,7 +57,7 @@ def test_limits_are_those_of_the_settings() -> None:
 @pytest.mark.parametrize("text", [
     "nosuch = 1", "server = 7", 'window = "soon"', "window = 5", 'node = "1nstance"', "node = []", "refresh = 0",
     'refresh = "1"', 'sort = "NoSuch"', 'open = "\'"', "throttled = 0", 'stale = "long"', "timeout = -1"])
-def test_what_is_wrong_is_told_with_its_line_and_the_rest_holds(text: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line_and_the_rest_holds(text: str) -> None:
     found = own(f'peers = "rack"\n{text}')
     assert dict(found.values) == {"peers": "rack"}
     assert len(found.problems) == 1

@@ -84,7 +84,7 @@ def test_an_idle_node_s_baseline_says_nothing() -> None:
     assert "baseline" not in _judged(nodes(4, n1={"Ratio%": 50.0, "Busy%": 1.0}))[0].why
 
 
-def test_a_vanished_node_is_told_and_compares_with_nobody() -> None:
+def test_a_vanished_node_is_reported_and_compares_with_nobody() -> None:
     found = [FleetNode(name, {"model": "m"}, mine, 700.0 if name == "n3" else 1.0, gone=name == "n3")
              for name, mine in nodes(4, n3={"Bzy_MHz": 1.0}).items()]
     first = judged(found, lambda node: node.labels["model"])[0]

@@ -118,7 +118,7 @@ def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
         Server(ServerAccess(server.url)).instant("up")
 
 
-def test_what_the_server_is_told(tmp_path: Path) -> None:
+def test_what_the_server_receives(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("s3cret\n", encoding="utf-8")
     with stub(lambda _asked: success([series("n0", "Busy%", 1.0)], packed=True)) as server:

@@ -287,7 +287,7 @@ def test_a_machine_with_the_name_of_a_kernel_s_word_still_works(tmp_path: Path) 
     assert found == ["cpu.power.example", "example"]
 
 
-def test_the_person_who_runs_it_is_no_part_of_it() -> None:
+def test_the_user_who_runs_it_is_no_part_of_it() -> None:
     environment = {"USER": "joyce", "SUDO_USER": "ulysses", "HOME": "/home/leopold"}
     found = {secret.text for secret in find_secrets(LinuxHost(), environment) if secret.what == "user name"}
     assert {"joyce", "ulysses", "leopold"} <= found
@@ -315,7 +315,7 @@ def test_the_list_is_shown_and_nothing_written(tmp_path: Path, capsys: pytest.Ca
         (("old.tgz", "--yes"), "is there already"),
     ],
 )
-def test_what_cannot_be_written_is_told_before_anything_is_read(
+def test_what_cannot_be_written_is_reported_before_anything_is_read(
     words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -335,7 +335,7 @@ class Typed(io.StringIO):
 
 
 @pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("yes\n", 0), ("n\n", 1), ("\n", 1), ("", 1)])
-def test_a_person_is_asked(typed: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+def test_a_user_is_asked(typed: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                            capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", Typed(typed))
     path = tmp_path / "it.tar.gz"

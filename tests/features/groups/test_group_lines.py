@@ -34,7 +34,7 @@ def test_the_outermost_group_has_no_limit_to_set() -> None:
     assert words("/") == ["mount -t resctrl resctrl /sys/fs/resctrl"]
 
 
-def test_a_monitor_group_is_made_where_resctrl_is_and_its_cost_is_said() -> None:
+def test_a_monitor_group_is_made_where_resctrl_is_and_its_cost_is_reported() -> None:
     target = GroupTarget(CGROUP, "/job", f"{TOP}/job", "/mnt/resctrl", "3 of 255")
     line = next(line for line in group_lines(target) if line.words.startswith("mkdir"))
     assert line.words.startswith("mkdir /mnt/resctrl/mon_groups/job && ")

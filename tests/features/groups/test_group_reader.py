@@ -203,7 +203,7 @@ class Removing(LinuxHost):
         return super().read_at(descriptor, size, offset)
 
 
-def test_a_group_that_was_made_again_begins_anew(tree: GroupTree) -> None:
+def test_a_group_that_was_made_again_begins_again(tree: GroupTree) -> None:
     host = Removing(str(tree.root))
     reader = CgroupReader(host, {"cpu_usec"})
     older = reader.read()
@@ -254,7 +254,7 @@ def test_more_files_than_descriptors_are_read_all_the_same(tree: GroupTree) -> N
     assert [one.values["cpu_usec"] for one in found] == [1_000, 500, 9_000_000] * 2  # type: ignore[union-attr]
 
 
-def test_a_file_that_was_open_and_is_gone_is_told_from_one_that_never_was(tree: GroupTree) -> None:
+def test_a_file_that_was_open_and_is_gone_is_distinguished_from_one_that_never_was(tree: GroupTree) -> None:
     host = Removing(str(tree.root))
     files = OpenFiles(host)
     path = "/sys/fs/cgroup/a.slice/cpu.stat"

@@ -84,7 +84,7 @@ def test_what_is_known_of_a_part_is_not_taken_for_the_whole() -> None:
     {"absent": {"x": [None, None, 99]}}, {"reasons": [["not set"]]}, {"seconds": "long"}, {"plans": 3},
     {"increases": {"cpu_usec": ["much", None, None]}},
 ])
-def test_damage_is_told(change: Mapping[str, object]) -> None:
+def test_damage_is_reported(change: Mapping[str, object]) -> None:
     facts = json.loads(json.dumps(RECORD.facts()))
     with pytest.raises(DamagedError):
         group_record(JsonValue({**facts, **change}, "test"), 1)

@@ -175,7 +175,7 @@ async def test_events_are_added_for_the_groups_that_can_be_seen_and_taken_away()
         assert session.host.open_descriptors == before
 
 
-async def test_t_goes_on_to_the_groups_of_resctrl() -> None:
+async def test_t_continues_to_the_groups_of_resctrl() -> None:
     async with groups(shape="turin-2s") as (session, screen, pilot):
         await pilot.press("t", "t")
         for _ in range(2):  # the first reading of a counter has no increase
@@ -188,7 +188,7 @@ async def test_t_goes_on_to_the_groups_of_resctrl() -> None:
         assert len(lines(screen)) > 24
 
 
-async def test_without_resctrl_it_is_said_why() -> None:
+async def test_without_resctrl_it_is_given_a_reason() -> None:
     async with groups() as (session, screen, pilot):
         await pilot.press("t", "t")
         session.tick()

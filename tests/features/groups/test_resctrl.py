@@ -155,7 +155,7 @@ def test_a_counter_that_was_unavailable_between_has_no_difference(intel: Tree) -
     assert cell(found, "/", "MemBW").partial
 
 
-def test_a_counter_that_was_assigned_anew_went_back(intel: Tree) -> None:
+def test_a_counter_that_was_assigned_again_went_back(intel: Tree) -> None:
     found = table(between(intel, lambda: intel.group("/", mon_L3_00=l3(1, 5, 5))))
     why = cell(found, "/", "MemBW", "L3 00").why
     assert why is not None
@@ -224,7 +224,7 @@ def test_why_there_is_none(tmp_path: Path, filesystems: str, reason: Reason) -> 
     assert why.reason is reason
 
 
-def test_kinds_of_rows_are_told_apart(intel: Tree) -> None:
+def test_kinds_of_rows_are_distinguished(intel: Tree) -> None:
     found = table(between(intel))
     kinds = {found.identify(row).kind for row in found.rows}
     assert kinds == {CONTROL, MONITOR, DOMAIN}

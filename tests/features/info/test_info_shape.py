@@ -126,7 +126,7 @@ def _cpu(cpu: int, package: int, core: int, *, caches: bool = True) -> dict[str,
     return files
 
 
-def test_what_no_file_says_is_not_told() -> None:
+def test_what_no_file_says_is_not_reported() -> None:
     facts = MachineFacts(read_machine(TreeHost({f"{_BASE}/online": "0-1", **_cpu(0, 0, 0, caches=False),
                                                 **_cpu(1, 0, 1, caches=False)})))
     lines = lines_of(facts)

@@ -24,7 +24,7 @@ def test_the_line_says_as_much_as_fits(width: int, said: str) -> None:
     assert len(found) <= width - 1
 
 
-def test_what_is_not_told_takes_no_room() -> None:
+def test_what_is_not_reported_takes_no_room() -> None:
     assert note_line(MachineStatus(), 3, 9, 80) == " 3 of 9 sources of numbers cannot be read here: 9 says why"
     assert note_line(MachineStatus(up=59.0), 0, 9, 80) == " up 0:00"
     assert note_line(MachineStatus(), 0, 9, 80) == ""

@@ -275,7 +275,7 @@ class TestVerdict:
     FOUND = OverviewVerdict("Package 1 is held at 2,900 MHz by its power limit", "for 40 s", "db.service", "4",
                             wrong=True)
 
-    def test_all_is_said_where_there_is_room(self) -> None:
+    def test_all_is_reported_where_there_is_room(self) -> None:
         assert self.FOUND.fitted(200) == f"{self.FOUND.text} (for 40 s). Most of it: db.service"
 
     def test_who_it_is_stays_longest(self) -> None:
@@ -303,7 +303,7 @@ class TestVerdict:
             kept = found.fitted(room).partition("…")[0].split()
             assert kept == found.text.split()[:len(kept)], room
 
-    def test_who_is_not_told_twice(self) -> None:
+    def test_the_responsible_task_is_not_named_twice(self) -> None:
         found = OverviewVerdict("The CPU quota of /a was used up in 60 % of its periods, and its tasks stood still",
                                 who="/a", wrong=True)
         assert found.fitted(100) == found.text

@@ -96,7 +96,7 @@ def test_a_figure_of_another_time_is_named() -> None:
         "Meter0 has said the same for 12 s, the parts are of the last 1.0 s",)
 
 
-def test_a_part_that_sleeps_is_said_and_its_watts_are_elsewhere() -> None:
+def test_a_part_that_sleeps_is_reported_and_its_watts_are_elsewhere() -> None:
     found = balanced([part("package", 30.0), part("GPU0", None, kind="gpu"), part("psys", 50.0, PLATFORM)], 1.0)
     assert [one.name for one in found.unknown] == ["GPU0"]
     assert found.elsewhere == 20.0
@@ -109,7 +109,7 @@ def test_a_figure_of_the_whole_is_the_total_where_no_part_is_counted() -> None:
     assert sentence(found) == "12.5 W by Bat0: nothing counts its parts"
 
 
-def test_where_nothing_tells_of_power_nothing_is_said_of_it() -> None:
+def test_where_nothing_tells_of_power_nothing_is_reported_of_it() -> None:
     found = balanced([], 1.0)
     assert (found.counted, found.elsewhere, found.total) == (None, None, None)
     assert sentence(found) == "Nothing here tells of power"

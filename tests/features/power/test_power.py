@@ -102,7 +102,7 @@ async def go(pilot: Pilot[int], session: FakeSession, *keys: str, ticks: int = 0
         await pilot.pause()
 
 
-async def test_a_package_that_there_is_not_is_said(hot_laptop: Recording) -> None:
+async def test_a_package_that_there_is_not_is_reported(hot_laptop: Recording) -> None:
     session = ReplayedSession(hot_laptop)
     async with dashboard(session, ticks=1) as (app, pilot):
         await go(pilot, session, "4")
@@ -253,7 +253,7 @@ async def test_nothing_of_it_is_read_before_the_screen_is_shown(server: Recordin
         assert app.current_mode == "cpus"
 
 
-async def test_verdicts_go_on_while_the_picture_is_paused(server: Recording) -> None:
+async def test_verdicts_continue_while_the_picture_is_paused(server: Recording) -> None:
     session = ReplayedSession(server)
     async with dashboard(session, ticks=1) as (app, pilot):
         await go(pilot, session, "4", ticks=4)
@@ -419,7 +419,7 @@ async def test_what_is_elsewhere_is_explained_drawn_found_and_copied_as_any_cell
         assert isinstance(app.screen, Graph)
 
 
-async def test_contradictions_are_said_on_the_screen(supplied: Recording) -> None:
+async def test_contradictions_are_reported_on_the_screen(supplied: Recording) -> None:
     session = ReplayedSession(supplied)
     async with dashboard(session, size=(200, 60), ticks=1) as (app, pilot):
         await go(pilot, session, "4", ticks=4)
@@ -443,7 +443,7 @@ class Boundless(Script):
         return 4095 if name == "limit.pkg.pl1" else super()._gauge(name, position, tick)
 
 
-async def test_a_limit_that_is_none_is_said_and_is_no_mark() -> None:
+async def test_a_limit_that_is_none_is_reported_and_is_no_mark() -> None:
     topology = build_topology(1, 4, 2)
     session = FakeSession(topology, script=Boundless(topology))
     async with dashboard(session, ticks=1) as (app, pilot):
@@ -535,7 +535,7 @@ def test_what_is_left_is_unknown_while_a_part_is() -> None:
 
 @given(whole=st.lists(st.floats(0, 500) | st.just(math.nan), max_size=8),
        parts=st.lists(st.lists(st.floats(0, 500) | st.just(math.nan), max_size=12), max_size=3))
-def test_what_is_left_and_the_parts_make_the_whole_or_nothing_is_said(
+def test_what_is_left_and_the_parts_make_the_whole_or_nothing_is_reported(
     whole: list[float], parts: list[list[float]]
 ) -> None:
     left = difference(whole, parts)

@@ -64,7 +64,7 @@ def test_plateaus_never_overlap_and_are_flat(rates: list[float]) -> None:
         assert min(mine) >= one.rate * 0.8799
 
 
-def test_curves_are_told_as_tables_and_bars() -> None:
+def test_curves_are_reported_as_tables_and_bars() -> None:
     points = (*_points()[:-1], CurvePoint(1 << 30, 9e9, disturbed=True))
     curve = BandwidthCurve("one", "loads", points, find_plateaus(points, _CACHES), ("a note",))
     envelope = Envelope("made", HostKind.REAL, 0)

@@ -94,7 +94,7 @@ def test_a_command_is_followed_to_its_end_and_its_status_kept() -> None:
 
 @pytest.mark.real
 @pytest.mark.parametrize("counters", [8, 1])
-def test_an_interrupt_is_waited_out_and_told(counters: int) -> None:
+def test_an_interrupt_is_waited_out_and_reported(counters: int) -> None:
     """The command sends it to the one that follows it, and ends by itself."""
     core_type = _stand_in("software", Pmu("software", SOFTWARE), counters=counters)
     code = "import os, signal; os.kill(os.getppid(), signal.SIGINT)"

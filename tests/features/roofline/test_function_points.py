@@ -89,7 +89,7 @@ def test_shares_and_operations_are_those_of_the_program(program: Path) -> None:
 
 
 @pytest.mark.real
-def test_functions_are_told_with_what_is_not_known(program: Path) -> None:
+def test_functions_are_reported_with_what_is_not_known(program: Path) -> None:
     result = count_command(read_machine(LinuxHost()), [str(program)], 0.5, core_types=(), functions=True)
     assert result.points == ()
     envelope = Envelope(result.host, result.kind, 0, result.seconds)

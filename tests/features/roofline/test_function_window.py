@@ -123,7 +123,7 @@ def test_files_are_whole_and_long_names_go_first_where_there_is_little_room(widt
     (SampledFunctions(over=True, why=Unavailable(Reason.NOT_PERMITTED, "kernel.perf_event_paranoid is 2", "sudo")),
      "Not sampled: kernel.perf_event_paranoid is 2\nto do: sudo"),
 ])
-def test_what_is_not_sampled_is_said(found: SampledFunctions, words: str) -> None:
+def test_what_is_not_sampled_is_reported(found: SampledFunctions, words: str) -> None:
     assert words in "\n".join(function_lines(found, _PLACE, 90))
 
 

@@ -111,7 +111,7 @@ def test_intervals_together_have_the_mean_rate_of_a_level() -> None:
     assert total.levels == (("L2", 25.0),)
 
 
-def test_levels_are_told_with_what_their_events_leave_out() -> None:
+def test_levels_are_reported_with_what_their_events_leave_out() -> None:
     result = count_machine(read_machine(simulated_host("turin-2s", seed=3)), 0.05, 2, levels=True)
     envelope = Envelope(result.host, result.kind, 0, result.seconds)
     text = "\n".join(report_lines(envelope, result, plot=False, width=100, coloured=False))
@@ -122,7 +122,7 @@ def test_levels_are_told_with_what_their_events_leave_out() -> None:
     assert all(row["values"]["GB/s"] > 0 for row in table["rows"])
 
 
-def test_cores_without_such_events_are_said() -> None:
+def test_cores_without_such_events_are_reported() -> None:
     counted_ones = (_point(5.0, 100.0, 300.0, 20.0, 10.0),)
     points = tuple(replace(one, levels=()) for one in counted_ones)
     assert [note.partition(":")[0] for note in level_notes(points, wanted=True)] == [

@@ -131,7 +131,7 @@ def test_a_regions_slices_are_its_shares_of_each() -> None:
 
 
 @pytest.mark.real
-def test_regions_are_told_in_words_and_tables() -> None:
+def test_regions_are_reported_in_words_and_tables() -> None:
     result = _result(8)
     envelope = Envelope(result.host, result.kind, 0, result.seconds)
     text = "\n".join(report_lines(envelope, result, plot=False, width=100, coloured=False))

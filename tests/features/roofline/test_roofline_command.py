@@ -58,7 +58,7 @@ def _interrupt_when_heard(ended: threading.Event) -> None:
 
 
 @pytest.mark.parametrize(("words", "status"), [(["--", "tonto"], 130), ([], 0)])
-def test_an_interrupt_is_said_and_is_the_status_of_a_command(words: list[str], status: int,
+def test_an_interrupt_is_reported_and_is_the_status_of_a_command(words: list[str], status: int,
                                                              capsys: pytest.CaptureFixture[str]) -> None:
     ended = threading.Event()
     sender = threading.Thread(target=_interrupt_when_heard, args=(ended,))
@@ -94,7 +94,7 @@ def _result(*each: tuple[float, float]) -> Result:
     )
 
 
-def test_the_time_of_changes_between_behaviours_is_told() -> None:
+def test_the_time_of_changes_between_behaviours_is_reported() -> None:
     low, between, high = (1.0, 10.0), (4.0, 7.0), (9.0, 4.0)
     result = _result(low, low, between, high, high, between, low, low)
     envelope = Envelope("cn17", HostKind.REAL, 0)

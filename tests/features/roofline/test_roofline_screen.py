@@ -279,7 +279,7 @@ async def test_every_cell_of_a_point_is_explained_by_what_was_counted() -> None:
         assert len(told["AI"].split("AI = ")) == 2
 
 
-async def test_a_point_is_shown_at_each_memory_level_and_what_binds_is_said() -> None:
+async def test_a_point_is_shown_at_each_memory_level_and_what_binds_is_reported() -> None:
     async with roofline(ReplayedSession("laptop-old+calculix")) as (_app, pilot, screen):
         before = {column.id for column in screen.wanted}
         await pilot.press("E")
@@ -300,7 +300,7 @@ async def test_a_point_is_shown_at_each_memory_level_and_what_binds_is_said() ->
         assert {column.id for column in screen.wanted} == before
 
 
-async def test_the_width_of_an_access_can_be_given_and_the_past_is_sized_anew() -> None:
+async def test_the_width_of_an_access_can_be_given_and_the_past_is_sized_again() -> None:
     session = ReplayedSession("laptop-old+tonto")
     async with roofline(session) as (app, pilot, screen):
         await pilot.press("w", "w", "w")  # precision, 8 bytes, 16 bytes
@@ -337,7 +337,7 @@ def _check_saved(tmp_path: Path) -> None:
     assert float(rows[0]["AI"]) == pytest.approx(0.1875, rel=0.02)
 
 
-async def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

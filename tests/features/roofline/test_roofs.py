@@ -109,7 +109,7 @@ def test_ridges_name_the_highest_double_peak() -> None:
     ]
 
 
-def test_a_chip_that_is_not_in_the_table_is_told() -> None:
+def test_a_chip_that_is_not_in_the_table_is_reported() -> None:
     with pytest.raises(UsageError, match="i7-3770K"):
         chip_roofs("6502", "all")
 
@@ -388,7 +388,7 @@ def _levels(l3: float, dram: float, mix: Mix = Mix.LOADS) -> tuple[Bandwidth, ..
     return tuple(Bandwidth(level, mix, "AVX", rate) for level, rate in rates.items())
 
 
-def test_a_level_no_faster_than_the_next_is_said() -> None:
+def test_a_level_no_faster_than_the_next_is_reported() -> None:
     assert alike_levels(_levels(100e9, 80e9)) == ()
     both = (*_levels(100e9, 93e9), *_levels(50e9, 40e9, Mix.STORES), *_levels(50e9, 51e9, Mix.TWO_ONE))
     (said,) = alike_levels(both)
@@ -401,7 +401,7 @@ def test_a_level_no_faster_than_the_next_is_said() -> None:
     assert alike_levels(_levels(0.0, 0.0)) == ()
 
 
-def test_levels_that_take_stores_alike_are_told_apart_by_loads() -> None:
+def test_levels_that_take_stores_alike_are_distinguished_by_loads() -> None:
     stores = [replace(one, mix=Mix.STORES, rate=100e9) for one in _levels(100e9, 80e9)]
     (said, *more) = alike_levels([*_levels(100e9, 20e9), *(one for one in stores if one.level in ("L1", "L2"))])
     assert said == "L2 is slower than L1 for loads, and hardly so else (within 0 % for stores)"

@@ -216,7 +216,7 @@ class _NoControllers(DelegatingHost):
         return tuple(name for name in super().list_dir(path) if not name.startswith("uncore_"))
 
 
-def test_where_no_controller_counts_resctrl_does_and_is_told_as_the_source() -> None:
+def test_where_no_controller_counts_resctrl_does_and_is_reported_as_the_source() -> None:
     bed = Bed("icelake-2s")
     bare = replace(bed.machine, host=_NoControllers(bed.host))
     assert MemoryTraffic(bare).document == ""

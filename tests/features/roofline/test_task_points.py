@@ -112,7 +112,7 @@ def test_a_given_width_moves_threads_as_it_moves_cores() -> None:
     ("sapphire-2s+tonto", True, "threads: 2 multiplexed sets of events"),
     ("grace-2s+tonto", True, "threads: 2 multiplexed sets of events"),
 ])
-def test_what_threads_lack_is_said(name: str, placed: bool, words: str) -> None:
+def test_what_threads_lack_is_reported(name: str, placed: bool, words: str) -> None:
     _truth, report = threads(name)
     found = task_points(report, Sizing(), 2.0)
     assert any(point.has_place for point in found.points) == placed
@@ -120,7 +120,7 @@ def test_what_threads_lack_is_said(name: str, placed: bool, words: str) -> None:
     assert bool(found.why) == bool(words)
 
 
-def test_a_watch_that_is_refused_and_counters_that_are_shared_are_said() -> None:
+def test_a_watch_that_is_refused_and_counters_that_are_shared_are_reported() -> None:
     refused = task_points(Report(EVERY_THREAD, error="not permitted"), Sizing(), 0.0)
     assert refused.points == ()
     assert refused.why == "threads are not watched: not permitted"

@@ -84,7 +84,7 @@ def test_half_precision_stands_under_roofs_of_theory_and_is_drawn_with_them() ->
     assert {peak.precision for peak in chosen_peaks(roofs, precision_of(usual))} == {Precision.DOUBLE}
 
 
-def test_a_width_that_is_not_counted_is_said(roofs: RoofSet) -> None:
+def test_a_width_that_is_not_counted_is_reported(roofs: RoofSet) -> None:
     assert sentence(point_of(14.0, "", 0.0), roofs).endswith("width not counted: compared with the highest roof")
     assert "50 % of the AVX" in sentence(point_of(14.0, "AVX", 0.0), roofs)
 

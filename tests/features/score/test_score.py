@@ -103,7 +103,7 @@ def test_what_is_doubtful_is_warned_of() -> None:
     assert differences(LINPACK, dict(LINPACK.configuration)) == []
 
 
-def test_baselines_are_kept_and_a_damaged_file_is_said_and_not_overwritten(tmp_path: Path) -> None:
+def test_baselines_are_kept_and_a_damaged_file_is_reported_and_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "turbotui" / "baselines.json"
     assert score_baselines.load(str(path)) == {}
     score_baselines.store(str(path), LINPACK)

@@ -90,7 +90,7 @@ _ANY = st.one_of(
 
 
 @given(st.sampled_from(sorted(history.run_json(kept()))), _ANY, st.sampled_from([1e-9, 7.0, 1e300]))
-def test_whatever_a_line_holds_the_history_is_told(key: str, value: object, days: float) -> None:
+def test_whatever_a_line_holds_the_history_is_reported(key: str, value: object, days: float) -> None:
     """A person can write such a file: the line is used or is damage, and nothing that follows fails."""
     line = json.dumps({"format": 1, **history.run_json(kept()), key: value})
     with tempfile.TemporaryDirectory() as folder:
@@ -358,7 +358,7 @@ def test_all_nodes_of_a_shared_home_are_looked_at(home: Path, capsys: pytest.Cap
     assert [line.split(",")[2] for line in lines] == ["machine", "cn1", "cn2"]
 
 
-def test_a_folder_that_cannot_be_written_is_said_and_the_report_stands(home: Path,
+def test_a_folder_that_cannot_be_written_is_reported_and_the_report_stands(home: Path,
                                                                        capsys: pytest.CaptureFixture[str]) -> None:
     (home / "turbotui").write_text("in the way")
     assert main(["score", "run", *MACHINE, "-i", "0.2"]) == 0
@@ -368,7 +368,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_the_report_stands(home: Pat
     assert "set XDG_DATA_HOME" in error
 
 
-def test_damage_is_said_beside_what_could_be_read(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_is_reported_beside_what_could_be_read(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     history_of(home, kept())
     path = Path(history.path_of({"XDG_DATA_HOME": str(home)}, "cn17"))
     path.write_text(path.read_text() + 'cut off\n{"format": 9}\n')

@@ -264,7 +264,7 @@ def test_what_is_not_installed_is_named_with_the_line_that_installs_it(
         "turbotui: turbotui serve needs aiohttp, which is not installed: pip install textual-serve\n")
 
 
-def test_a_port_that_is_taken_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_is_taken_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     import socket  # noqa: PLC0415 - one test
 
     with socket.create_server(("127.0.0.1", 0)) as taken:

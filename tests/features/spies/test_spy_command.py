@@ -57,7 +57,7 @@ def test_one_spy_on_one_cpu_with_power_beside_it(capsys: pytest.CaptureFixture[s
     assert all(float(row[-2]) > 0 for row in rows)
 
 
-def test_the_cost_is_told_beside_the_samples(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cost_is_reported_beside_the_samples(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*TURNS, "--cost"]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("# cost: ")]
     assert len(told) == 4
@@ -115,7 +115,7 @@ def test_every_format_tells_the_same_rows(capsys: pytest.CaptureFixture[str], wo
     assert len(samples) >= (8 if "--joined" in words else 4), "joined ones are all known"
 
 
-def test_notes_are_told_beside_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_are_reported_beside_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("spy", "--machine", "guest", "-i", "0.05", "-n", "2", "--events", "context-switches;page-faults")
     assert main([*words, "--json"]) == 0
     out, error = capsys.readouterr()
@@ -125,7 +125,7 @@ def test_notes_are_told_beside_the_counts(capsys: pytest.CaptureFixture[str]) ->
     assert error.count(note) == 1, "said once"
 
 
-def test_sets_that_nothing_joins_are_said_to_be_known_in_their_own_intervals_only(
+def test_sets_that_nothing_joins_are_reported_to_be_known_in_their_own_intervals_only(
         capsys: pytest.CaptureFixture[str]) -> None:
     words = ("spy", "--machine", "guest", "-i", "0.05", "-n", "2", "--events", "context-switches;page-faults")
     assert main([*words]) == 0
@@ -182,7 +182,7 @@ def test_notes_of_a_changed_file_are_told_too(tmp_path: Path, monkeypatch: pytes
     (("--machine", "laptop-old", "-i", "0.01"), "the shortest is 0.05"),
     (("--machine", "laptop-old", "--monitor-cpu", "99999"), "CPU 99999"),
 ])
-def test_what_cannot_be_done_is_said(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str) -> None:
+def test_what_cannot_be_done_is_reported(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str) -> None:
     assert main(["spy", "-n", "1", *words]) == 2
     out, error = capsys.readouterr()
     assert out == ""
@@ -194,7 +194,7 @@ def test_what_cannot_be_done_is_said(capsys: pytest.CaptureFixture[str], words: 
     ("--machine", "laptop-old", "--reference", "bogus"),
     ("--machine", "guest", "--events", "bogus", "-n", "1"),
 ])
-def test_what_is_not_here_is_said_in_one_sentence(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+def test_what_is_absent_is_one_sentence(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     assert main(["spy", "-n", "1", *words]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 

@@ -93,7 +93,7 @@ def table_text(app: TurbotuiApp) -> str:
     return "\n".join("".join(segment.text for segment in shown.render_line(y)) for y in range(shown.size.height))
 
 
-async def test_estimates_are_marked_in_the_table_and_the_cost_is_told() -> None:
+async def test_estimates_are_marked_in_the_table_and_the_cost_is_reported() -> None:
     spied = SpiedMachine("laptop-old", SpyPlan())
     app = TurbotuiApp(spied.session)
     async with app.run_test(size=(160, 36)) as pilot:

@@ -75,7 +75,7 @@ def test_targets(text: str, target: Target) -> None:
     ('[[spy]]\nevents = ["a"]\ncolour = "red"', "colour"),
     (f"[[spy]]\nsets = [{', '.join(['[]'] * 65)}]", "65 sets"),
 ])
-def test_what_is_wrong_is_said_in_one_sentence(text: str, says: str) -> None:
+def test_what_is_wrong_is_reported_in_one_sentence(text: str, says: str) -> None:
     with pytest.raises(SpyError) as caught:
         parse_plan(text)
     assert says in str(caught.value)

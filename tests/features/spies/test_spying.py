@@ -178,7 +178,7 @@ def test_each_cpu_has_its_own_events_and_the_sum_knows_who_counts() -> None:
     assert spied.session.spy_notes == ("99: no such CPU is measured here",)
 
 
-def test_an_event_nobody_has_is_a_reason_and_the_others_go_on() -> None:
+def test_an_event_nobody_has_is_a_reason_and_the_others_continue() -> None:
     spied = SpiedMachine("laptop-old", plan_of("nonsense,branches"))
     assert any("nonsense" in note for note in spied.session.spy_notes)
     frame = spied.frames(0.1, 2)[-1]
@@ -277,7 +277,7 @@ def test_a_pattern_that_stands_for_several_events_is_refused() -> None:
 
 
 @pytest.mark.real
-def test_a_session_that_has_nothing_left_to_count_goes_on() -> None:
+def test_a_session_that_has_nothing_left_to_count_continues() -> None:
     """At intervals that are read several at a time nobody is asked for anything then."""
     host = LinuxHost()
     session = Session(read_machine(host), SOURCES, 0.05, host)

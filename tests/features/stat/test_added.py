@@ -287,7 +287,7 @@ def test_an_event_is_opened_on_the_cpu_that_its_pmu_names() -> None:
 
 @pytest.mark.parametrize(("text", "part"), [("perf/cpu/event=0x3c,nonsense=1", "nonsense"),
                                             ("perf/cpu/stals", "stalls"), ("perf/cpus/stalls", "cpu")])
-def test_a_wrong_event_is_told_with_what_may_have_been_meant(text: str, part: str) -> None:
+def test_a_wrong_event_is_reported_with_what_may_have_been_meant(text: str, part: str) -> None:
     _source, found = probed(machine_of(FilesHost(dict(TERMS), counts=True), SAPPHIRE), text)
     assert isinstance(found, Unavailable)
     assert part in found.sentence()

@@ -123,7 +123,7 @@ def test_names_are_taken_once() -> None:
         assert [one.name for one in watched.session.added] == ["mine"]
 
 
-def test_errno_of_a_register_is_told() -> None:
+def test_errno_of_a_register_is_reported() -> None:
     with watching("sapphire-2s") as watched:
         watched.host.fail(("msr", 0, 0x10), errno.EIO)
         counter = parse_added("msr0x10")

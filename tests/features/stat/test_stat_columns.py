@@ -102,7 +102,7 @@ def test_an_empty_or_wrongly_spelled_name_is_unknown(word: str) -> None:
     assert caught.value.exit_status == 234
 
 
-def test_nearest_names_are_told() -> None:
+def test_nearest_names_are_reported() -> None:
     with pytest.raises(StatError, match=r"did you mean.*Bzy_MHz"):
         chosen("--show", "BzyMHz")
 
@@ -118,7 +118,7 @@ def test_added_columns_are_there_whatever_is_shown() -> None:
     assert ids("--show", "CPU", "--hide", "mine") == ["CPU"]
 
 
-def test_what_was_named_and_cannot_be_had_is_told_and_what_a_category_brought_is_not() -> None:
+def test_what_was_named_and_cannot_be_had_is_reported_and_what_a_category_brought_is_not() -> None:
     def no_power(column: CounterColumn) -> bool:
         return "power" in column.groups
 

@@ -50,7 +50,7 @@ def test_containers_and_jobs_have_the_words_of_their_managers() -> None:
     assert not any("systemctl" in line for line in words(f"/system.slice/docker-{ID}.scope"))
 
 
-def test_a_unit_of_a_persons_own_manager_is_asked_there() -> None:
+def test_a_unit_of_a_users_own_manager_is_asked_there() -> None:
     path = "/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope"
     assert "systemctl --user set-property --runtime app-x.scope CPUQuota=50%" in words(path)
 

@@ -162,6 +162,6 @@ def test_before_linux_6_12_descendants_are_followed(root: bool) -> None:
         assert report.apart["others"]["run"] > 0, "this test, which waits"
 
 
-def test_before_linux_6_12_events_of_a_command_that_cannot_be_told_apart_are_refused() -> None:
+def test_before_linux_6_12_events_of_a_command_that_cannot_be_known_apart_are_refused() -> None:
     with pytest.raises(MachineError, match=r"before Linux 6\.12"):
         watched(OlderHost(root=False), Application("", command=("true",), events="page-faults"))

@@ -189,7 +189,7 @@ def test_what_a_simulated_machine_does_not_have() -> None:
         found.close()
 
 
-def test_without_rights_it_is_said() -> None:
+def test_without_rights_the_reason_is_reported() -> None:
     host = simulated_host("laptop-old", ManualClock())
     host.set_privileges(uid=1000, capabilities=0)
     found = WatchedApplications(known_machine(host))

@@ -141,7 +141,7 @@ class TestReal(_Real):
             process.stdin.write("end\n")
         assert descriptors() == before
 
-    def test_what_cannot_be_watched_is_said_and_the_rest_goes_on(self) -> None:
+    def test_what_cannot_be_watched_is_reported_and_the_rest_continues(self) -> None:
         machine = read_machine(LinuxHost())
         own = Application("own", pids=(os.getpid(),))
         with watcher(machine, own, Application("gone", pids=(4_194_305,)),

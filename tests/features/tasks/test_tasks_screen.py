@@ -480,7 +480,7 @@ async def test_columns_are_chosen_and_rows_copied() -> None:
         assert str(found.screen.table.lines[0].row).split("/")[2] in row.split(",")
 
 
-async def test_the_past_shows_the_tasks_of_its_moment_and_sampling_goes_on() -> None:
+async def test_the_past_shows_the_tasks_of_its_moment_and_sampling_continues() -> None:
     async with tasks(laptop()) as found:
         frames: list[Frame] = []
         cursor = found.app.watched.cursor = TimeCursor(FramesTimeline(frames))

@@ -66,7 +66,7 @@ def test_on_a_terminal_a_cpu_has_its_colour_filled_where_the_thread_stayed() -> 
     assert "\x1b[35;7m 11\x1b[0m" in lane  # the fourth colour again
 
 
-def test_the_machine_the_application_and_what_is_lost_are_said() -> None:
+def test_the_machine_the_application_and_what_is_lost_are_reported() -> None:
     lines = as_text(table(lost=7))
     assert lines[0].startswith("# SIMULATED machine laptop-old")
     assert lines[1].startswith("# web: interval 1 of 1.000 s; mode C")
@@ -79,7 +79,7 @@ def test_the_machine_the_application_and_what_is_lost_are_said() -> None:
     assert (found["kind"], found["application"], found["lost"]) == ("SIMULATED", "web", 0)
 
 
-def test_a_note_that_was_said_is_not_said_again_a_new_one_is() -> None:
+def test_a_note_that_was_said_is_not_reported_again_a_new_one_is() -> None:
     said = notes(table())
     assert said
     again = as_text(table(lost=7), said)
@@ -89,7 +89,7 @@ def test_a_note_that_was_said_is_not_said_again_a_new_one_is() -> None:
 
 @pytest.mark.real
 @pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
-def test_what_perf_leaves_out_is_said_where_a_row_has_very_many_switches() -> None:
+def test_what_perf_leaves_out_is_reported_where_a_row_has_very_many_switches() -> None:
     def said(switches: int) -> bool:
         one = table()
         rows = tuple(replace(row, counts={"switches": switches, "run": 20_000_000}) for row in one.report.rows)

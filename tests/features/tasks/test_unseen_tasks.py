@@ -57,7 +57,7 @@ def test_a_row_that_was_not_seen_by_a_set_has_a_mark_where_its_number_would_be_a
     assert sum(NOT_SCHEDULED in line for line in lines) == 1
 
 
-def test_where_every_row_was_seen_nothing_is_said_of_it() -> None:
+def test_where_every_row_was_seen_nothing_is_reported_of_it() -> None:
     table, report = both()
     table = replace(table, report=replace(report, rows=report.rows[:1]))
     assert not any(NOT_SCHEDULED in note for note in notes(table))

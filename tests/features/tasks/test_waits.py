@@ -85,7 +85,7 @@ def test_the_greatest_part_is_what_it_waits_for(waited: WaitSums, word: str) -> 
     assert cells(Waits(waited))["WaitsFor"].value == word
 
 
-def test_sleep_is_told_by_what_it_was_seen_in_and_marked() -> None:
+def test_sleep_is_named_by_the_kernel_function_and_marked() -> None:
     found = cells(Waits(WaitSums(asleep=900_000_000), sleeping="futex"))
     assert (found["WaitsFor"].value, found["WaitsFor"].estimated) == ("futex", True)
     awake = cells(Waits(WaitSums(queued=900_000_000), sleeping="futex"))
@@ -101,7 +101,7 @@ def test_sleep_is_told_by_what_it_was_seen_in_and_marked() -> None:
     ("unix_stream_read_generic", "socket"), ("do_wait", "child"), ("folio_wait_bit_common", "storage"),
     ("rcu_gp_fqs_loop", "rcu_gp_fqs_loop"), ("a_function_with_a_very_long_name", "a_function_with_a_ve"), ("0", ""),
     ("", "")])
-def test_where_it_sleeps_is_said_in_a_word(wchan: str, word: str) -> None:
+def test_where_it_sleeps_is_reported_in_a_word(wchan: str, word: str) -> None:
     assert sleeps_in(ProcHost({"/proc/1/task/2/wchan": wchan}), 1, 2) == word
     assert sleeps_in(ProcHost({}), 1, 2) == ""
 
@@ -294,7 +294,7 @@ LOCKED = "import threading\nlock = threading.Lock()\nlock.acquire()\nprint(flush
 
 @pytest.mark.real
 @pytest.mark.skipif(not Path("/proc/self/wchan").exists(), reason="this kernel shows no wait channels")
-def test_a_thread_that_waits_for_a_lock_is_told_from_one_that_reads(waiting: WaitSet) -> None:
+def test_a_thread_that_waits_for_a_lock_is_distinguished_from_one_that_reads(waiting: WaitSet) -> None:
     """A futex by one look, as soon as the thread has got there."""
     programs = {"futex": LOCKED, "pipe": "print(flush=True)\nimport sys\nsys.stdin.readline()"}
     for word, program in programs.items():

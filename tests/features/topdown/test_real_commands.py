@@ -127,7 +127,7 @@ def test_programs_that_run_are_counted_by_region_until_they_end(tmp_path: Path, 
 
 
 @pytest.mark.real
-def test_a_fifo_in_which_nobody_marks_is_told(tmp_path: Path, written: list[str]) -> None:
+def test_a_fifo_in_which_nobody_marks_is_reported(tmp_path: Path, written: list[str]) -> None:
     os.mkfifo(tmp_path / "marks")
     counters = StandIn(this_machine())
     asked = FollowRequest((), (), 0.1, 1, GivenPipe(str(tmp_path / "marks")))

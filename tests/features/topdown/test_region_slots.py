@@ -234,7 +234,7 @@ def test_what_was_before_the_rows_are_shown_is_not_counted(bed: Bed) -> None:
     assert "leave the kernel out" in notes
 
 
-def test_what_is_opened_is_counted_since_then_and_the_others_go_on(bed: Bed) -> None:
+def test_what_is_opened_is_counted_since_then_and_the_others_continue(bed: Bed) -> None:
     bed.slots.drill(("region write", 0), Drill(("backend",)))
     bed.slots.open((7,), bed.times, family=True)
     assert bed.programs.closed == 1
@@ -252,7 +252,7 @@ def test_what_is_opened_is_counted_since_then_and_the_others_go_on(bed: Bed) -> 
     assert "since it was opened, for 1.0 s" in " ".join(region_interval_notes(bed.found()))
 
 
-def test_events_that_are_opened_in_other_parts_begin_anew(bed: Bed) -> None:
+def test_events_that_are_opened_in_other_parts_begin_again(bed: Bed) -> None:
     bed.programs.names = ("all", "minor")
     bed.read(6.0, 1.0, 40.0)
     assert bed.found().first.seconds == 1.0

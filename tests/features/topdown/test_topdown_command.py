@@ -145,7 +145,7 @@ def test_what_a_level_tells_is_part_of_the_advice_where_there_is_one() -> None:
     assert trees()["neoverse-n2"].by_id["within_l2"].words.heading == "Within L2, or units"
 
 
-def test_threads_in_text_have_bars_and_those_asleep_are_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+def test_threads_in_text_have_bars_and_those_asleep_are_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["topdown", "--machine", "sapphire-2s", "--pid", "30000", "-i", "0.1", "-n", "1", "--level", "2"]
     assert main(words) == 0
     written = capsys.readouterr().out

@@ -75,7 +75,7 @@ async def test_each_core_has_a_bar_and_the_machine_one_above() -> None:
         assert "Enter opens level 2" in below(screen)
 
 
-async def test_a_filter_that_nothing_passes_is_said_to_be_the_reason() -> None:
+async def test_a_filter_that_nothing_passes_is_reported_to_be_the_reason() -> None:
     async with topdown() as (_session, screen, pilot):
         await pilot.press("backslash", *"nonsense", "enter")
         assert not screen.table.lines

@@ -203,7 +203,7 @@ def test_loads_are_divided_by_where_they_hit_at_the_clock_of_the_core() -> None:
         100.0 * 32.6 * (cycles / reference * bed.host.model.shape.tsc_hz / 1e9) * hits / cycles, rel=1e-6)
 
 
-def test_a_clock_that_is_not_told_is_the_reason_of_what_needs_it() -> None:
+def test_a_clock_that_is_not_reported_is_the_reason_of_what_needs_it() -> None:
     bed = TopdownBed("sapphire-2s", 4)
     frame, _truth = bed.interval()
     why = Unavailable(Reason.NO_HARDWARE, "CPUID 0x15: the TSC clock is not told")

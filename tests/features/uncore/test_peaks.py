@@ -38,7 +38,7 @@ def devices(root: Path, found: dict[str, dict[str, str]]) -> None:
     ("dwc_rootport_23018", 2 * SPEED),
     ("dwc_rootport_24018", None),
 ])
-def test_a_root_port_is_told_by_its_address(tmp_path: Path, pmu: str, expected: float | None) -> None:
+def test_a_root_port_is_identified_by_its_address(tmp_path: Path, pmu: str, expected: float | None) -> None:
     wide = {**PORT, "current_link_width": "16"}
     devices(tmp_path, {"0000:30:03.0": PORT, "0002:30:03.0": wide, "0001:31:03.0": PORT})
     names = ("rx_pcie_tlp_data_payload", "tx_pcie_tlp_data_payload")
@@ -102,7 +102,7 @@ def test_no_reason_stands_where_there_is_a_share() -> None:
             assert not any(one.scale is PERCENT for one in metrics_of(name)), name
 
 
-def test_the_reason_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reason_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["uncore", "--machine", "grace-2s", "-k", "cnvlink", "-i", "0.1", "-n", "1"]
     assert main(words) == 0
     assert "no share of a peak: no file says how fast the link runs" in capsys.readouterr().out

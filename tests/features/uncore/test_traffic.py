@@ -132,7 +132,7 @@ def test_many_packages_keep_their_links(packages: int, size: tuple[int, int], be
         assert any(name in line for line in lines), name
 
 
-def test_what_is_at_the_most_is_said_in_a_line_too() -> None:
+def test_what_is_at_the_most_is_reported_in_a_line_too() -> None:
     _watch, traffic = watched("neoverse-2s")
     machine, *packages = picture(traffic, 80, 4)
     assert machine.startswith("machine    mem ")

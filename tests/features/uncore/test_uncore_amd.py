@@ -102,7 +102,7 @@ def test_every_value_of_a_memory_controller() -> None:
         }, rel=5e-3), label  # fmt: skip
 
 
-def test_the_latency_of_a_miss_is_told_by_where_the_data_were() -> None:
+def test_the_latency_of_a_miss_depends_on_where_the_data_were() -> None:
     watch, units, frame, _rose = read_all("amd_l3", "zen5")
     values = by_row(watch, units, frame, "pkg 0 Σ")
     assert values["near dram latency ns"] == pytest.approx(NEAR_NS, rel=1e-2)

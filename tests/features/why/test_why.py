@@ -51,7 +51,7 @@ def test_a_span_of_a_recording_is_judged_as_a_whole(recording: str, capsys: pyte
     assert all(row["values"]["watched"] == pytest.approx(40.0, abs=2.1) for row in found["rows"])
 
 
-def test_what_was_not_recorded_is_told_in_one_line(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_not_recorded_is_reported_in_one_line(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["why", "--replay", recording])
     lines = capsys.readouterr().out.splitlines()
     assert sum("could not be judged" in line for line in lines) <= 1
@@ -110,7 +110,7 @@ def test_sentences_for_people_are_in_their_unit(
 
 
 @pytest.mark.usefixtures("own_unit")
-def test_a_recording_is_told_in_their_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recording_is_shown_in_the_users_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     machine, frames = frames_of_machine("laptop+heat", 3, seconds=1.0, columns=(*COLUMNS, "PkgTmp", "TjMax", "PkgThr%"))
     path = str(tmp_path / "run.ttj")
     recorder = Recorder(path, machine, sync_seconds=0.0)

@@ -41,7 +41,7 @@ def text(app: TurbotuiApp) -> str:
 
 
 @pytest.mark.parametrize("screen", ["1", "3", "4", "7", "9"])
-async def test_findings_are_told_on_every_screen_the_worst_first(screen: str) -> None:
+async def test_findings_are_reported_on_every_screen_the_worst_first(screen: str) -> None:
     session = SimulatedSession("laptop-old+storage+steal")
     async with dashboard(session) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
         await pilot.press(screen)

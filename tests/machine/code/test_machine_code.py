@@ -284,7 +284,7 @@ def test_without_fma_additions_and_multiplications_are_mixed() -> None:
     assert operations(avx, frozenset({"sse2", "avx", "fma"}))[0] is Operation.FMA
 
 
-def test_an_architecture_without_kernels_is_told() -> None:
+def test_an_architecture_without_kernels_is_reported() -> None:
     with pytest.raises(MachineError, match="riscv64"):
         assembler_of(CpuModel(architecture="riscv64"))
 

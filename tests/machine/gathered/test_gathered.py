@@ -79,7 +79,7 @@ def test_tar_reads_it_and_its_root_is_a_sysroot(tmp_path: Path) -> None:
     assert LinuxHost(str(tmp_path / "gathered/root")).read_text("/proc/stat") == "cpu 1 2 3\n"
 
 
-def test_paths_that_tar_cannot_hold_are_told() -> None:
+def test_paths_that_tar_cannot_hold_are_reported() -> None:
     longest = "root/" + "x" * 101
     _, long = pack({longest: b"", "root/fits": b""})
     assert long == (longest,)

@@ -97,7 +97,7 @@ def test_means_and_shares_of_known_loads() -> None:
     assert records.take() == {}
 
 
-def test_what_was_lost_and_held_back_is_told() -> None:
+def test_what_was_lost_and_held_back_is_reported() -> None:
     records = LoadRecords()
     records.read(struct.pack("=IHHQQ", 2, 0, 24, 1, 40) + struct.pack("=IHHQ", 13, 0, 16, 2)
                  + struct.pack("=IHHQQQ", 5, 0, 32, 0, 0, 0))

@@ -98,7 +98,7 @@ def test_words_that_would_move_a_cursor_are_marked_and_long_ones_are_cut() -> No
     assert len(found) < 5_000
 
 
-def test_a_number_that_is_used_again_or_an_exec_is_read_anew() -> None:
+def test_a_number_that_is_used_again_or_an_exec_is_read_again() -> None:
     host = Files(files())
     facts = ProcFacts(host)
     facts.facts(7)

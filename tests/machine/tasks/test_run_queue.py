@@ -27,7 +27,7 @@ def test_from_wake_up_to_cpu_is_a_wait_that_nobody_is_to_blame_for() -> None:
     assert queue.take(700) == {A: WaitSums(queued=10, times=1, longest=10, asleep=500)}
 
 
-def test_storage_sleep_and_quota_are_told_apart() -> None:
+def test_storage_sleep_and_quota_are_distinguished() -> None:
     queue = RunQueue()
     queue.switched(0, A, B, LeaveReason.STORAGE)
     queue.switched(0, C, IDLE, LeaveReason.PUSHED)
@@ -55,7 +55,7 @@ def test_a_second_wake_up_begins_no_second_wait() -> None:
     assert queue.take(100)[A].longest == 100
 
 
-def test_a_wait_that_goes_on_is_in_each_interval_and_its_length_grows() -> None:
+def test_a_wait_that_continues_is_in_each_interval_and_its_length_grows() -> None:
     queue = RunQueue()
     queue.switched(0, A, B, LeaveReason.PUSHED)
     first, second = queue.take(100)[A], queue.take(300)[A]

@@ -92,7 +92,7 @@ def test_newer_clients_have_other_words() -> None:
     assert measured.cell("Throttle") == "AvgThermal VR-TDC Ring:PL1"
 
 
-def test_nothing_held_back_is_said_and_is_not_unknown() -> None:
+def test_nothing_held_back_is_reported_and_is_not_unknown() -> None:
     assert measure(SKYLAKE, gauges({0x1B1: 0x88200000})).cell("Throttle") == "none"
     assert "Throttle" in measure(SKYLAKE, Given()).catalog.by_id
     assert measure(SKYLAKE, Given()).cell("Throttle") is None
@@ -106,7 +106,7 @@ def test_a_core_s_reasons_and_its_log() -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_every_set_bit_with_a_word_is_told_once(bits: int) -> None:
+def test_every_set_bit_with_a_word_is_reported_once(bits: int) -> None:
     row = Row(values={"reasons.core": float(bits)})
     state, log = (column.compute(row) for column in limits.CORE_COLUMNS)
     words = {0: "Thermal", 2: "PROCHOT", 4: "Critical", 10: "PowerLimit", 12: "CurrentLimit", 14: "CrossDomain"}

@@ -121,6 +121,6 @@ def test_this_machine_tells_of_this_process(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("words", [("--most", "0"), ("--series", "many"), ("--size", "-1")])
-def test_a_number_that_is_none_is_told(words: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_number_that_is_none_is_reported(words: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--once", "--machine", "guest", "--groups", *words]) == 2
     assert f'{words[0]} "{words[1]}" is no whole number' in capsys.readouterr().err

@@ -39,7 +39,7 @@ def has_cpus(count: int, text: str) -> bool:
     return values(text, "turbotui_machine_cpus")[""] == count and "turbotui_cpu_busy_seconds_total" in text
 
 
-def test_scrapes_go_on_while_cpus_go_offline_and_come_back() -> None:
+def test_scrapes_continue_while_cpus_go_offline_and_come_back() -> None:
     host = simulated_host("laptop-old")
     exporter = exporter_of(host, ExportRequest(per="cpu"))
     exporter.start()
@@ -68,7 +68,7 @@ def test_who_asks_again_gets_the_same_bytes_and_nothing_is_read_for_it() -> None
     assert exporter.newest is before
 
 
-def test_what_ends_sampling_ends_waiting_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ends_sampling_ends_waiting_and_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     exporter = exporter_of(simulated_host("guest"))
 
     def broken(*_frame: object) -> None:

@@ -106,7 +106,7 @@ def test_an_unasked_scrape_is_small_on_every_machine(shape: str) -> None:
     assert "turbotui_machine_busy_seconds_total" in names(text)
 
 
-def test_what_was_left_out_is_told_in_its_order() -> None:
+def test_what_was_left_out_is_reported_in_its_order() -> None:
     scrape = scrapes("turin-2s", ExportRequest(series=75))[-1]
     text = text_of(scrape)
     assert list(values(text, "turbotui_export_left_out", "part")) == ["l3", "package spreads"]
@@ -115,7 +115,7 @@ def test_what_was_left_out_is_told_in_its_order() -> None:
     assert "turbotui_package_tsc_cycles_total" in names(text)
 
 
-def test_what_a_person_asks_for_is_not_limited() -> None:
+def test_what_a_user_asks_for_is_not_limited() -> None:
     scrape = scrapes("turin-2s", ExportRequest(per="cpu"))[-1]
     text = text_of(scrape)
     assert len(values(text, "turbotui_cpu_info", "cpu")) == 384
@@ -154,7 +154,7 @@ def test_a_source_that_lacks_what_the_hardware_has_is_not_up_and_says_why() -> N
     assert 0.0 not in values(text_of(scrapes("sapphire-2s")[-1]), "turbotui_source_up", "source").values()
 
 
-def test_a_counter_of_32_bits_that_passed_zero_goes_on() -> None:
+def test_a_counter_of_32_bits_that_passed_zero_continues() -> None:
     machine, frames = watched("sapphire-2s", 2)
     signal = frames[0].capabilities.signals["throttled.pkg"]
     assert signal.width_bits == 32
@@ -179,7 +179,7 @@ def test_an_arm_server_without_rapl_has_the_watts_of_its_meters() -> None:
     assert "turbotui_package_energy_joules_total" not in names(text)
 
 
-def test_counters_that_were_dropped_for_want_of_descriptors_are_told_of() -> None:
+def test_counters_that_were_dropped_for_lack_of_descriptors_are_reported() -> None:
     machine, frames = watched("sapphire-2s", 2)
     capabilities = frames[0].capabilities
     lost = capabilities.without({"instructions": Unavailable(Reason.NO_DESCRIPTORS, "1,024 descriptors are too few")})

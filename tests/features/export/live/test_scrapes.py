@@ -120,7 +120,7 @@ def test_no_simulated_number_leaves_the_machine(capsys: pytest.CaptureFixture[st
     assert "SIMULATED" in capsys.readouterr().err
 
 
-def test_an_address_that_is_taken_is_told(server: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_address_that_is_taken_is_reported(server: Exported, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--listen", server.place, "--machine", "guest"]) == 1
     assert "cannot be listened at: Address already in use" in capsys.readouterr().err
 

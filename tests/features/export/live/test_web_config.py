@@ -120,7 +120,7 @@ def test_what_does_not_protect_is_refused_by_name(keys: Path, text: str, said: s
         read_access(str(path))
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TurbotuiError, match="cannot be read"):
         read_access(str(tmp_path / "none.yml"))
 
