@@ -215,3 +215,12 @@ def test_a_file_whose_entries_name_no_cpu_is_refused_and_one_entry_that_does_is_
     out, error = capsys.readouterr()
     assert "99: no such CPU" in error
     assert "cycles" in out
+
+
+@pytest.mark.parametrize("words", [(), ("--joined", "--format", "json")])
+def test_nothing_counts_on_a_recorded_machine(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    recorded = str(Path(__file__).parents[2] / "machines" / "laptop-simulated.tar.gz")
+    assert main(["spy", "--machine", recorded, "-i", "0.05", "-n", "1", *words]) == 3
+    said = capsys.readouterr()
+    assert not said.out
+    assert "is a recorded machine, on which nothing counts" in said.err

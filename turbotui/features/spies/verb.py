@@ -15,9 +15,10 @@ from turbotui.commands.formats import add_format_arguments, print_lines
 from turbotui.commands.intervals import at_least_one
 from turbotui.commands.sessions import open_host, parse_interval
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
+from turbotui.errors import MachineError, UsageError
 from turbotui.features.spies.intervals import Joiner, SpiedInterval, cost_words, joining_note, no_cpus_note, spied_table
 from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.machine.host import HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.signal_guard import guarded_signals
@@ -78,10 +79,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises:
         UsageError: options or configuration are invalid.
-        MachineError: no such machine.
+        MachineError: no such machine, or a recorded one, on which nothing counts.
     """
     at_least_one(arguments.samples, what=" sample")
     host = open_host(arguments)
+    if host.kind is HostKind.RECORDED:
+        raise MachineError(f"{host.name} is a recorded machine, on which nothing counts; spies watch this machine "
+                           "(without --machine) or a simulated one (--machine NAME)")
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
     machine = read_machine(host, cpus)
     session = Session(machine, SOURCES, parse_interval(arguments.interval), LinuxHost(), cpus)
