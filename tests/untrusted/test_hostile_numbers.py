@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,24 @@ def edited(files: dict[str, bytes], pattern: str, number: str) -> Iterator[tuple
         yield path, re.sub(rb"(?<![\w.])\d+(\.\d+)?", number.encode(), data) if is_wanted else data
 
 
+def test_what_cannot_be_negative_is_unknown_with_the_file_that_says_so(
+    files: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = "cpufreq/.*freq$|cache/index.*/(size|level)$|intel_uncore_frequency/.*khz$|constraint.*_u[ws]$|rps_.*mhz$"
+    path = tmp_path / "edited.tar.gz"
+    path.write_bytes(pack(dict(edited(files, kinds, "-7000001")))[0])
+    assert main(["info", "--machine", str(path)]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in lines if re.search(r"(?<![\w-])-\d", line) and not line.startswith("unknown: ")] == []
+    for file in ("cpu*/cpufreq/cpuinfo_max_freq", "initial_max_freq_khz", "constraint_0_power_limit_uw"):
+        assert any(f'{file} holds "-7000001", which is no whole number' in line for line in lines)
+    assert main(["stat", "-q", "-n", "1", "-i", "0.1", "--format", "json", "--machine", str(path)]) == 0
+    row = json.loads(capsys.readouterr().out.splitlines()[0])["rows"][0]
+    for name in ("UncMHz", "GFXMHz", "GFXAMHz"):
+        assert row["values"][name] is None
+        assert "holds no number that it can have" in row["why"][name]
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("kind", FILES)
 def test_an_edited_machine_is_read_to_its_end(
@@ -52,4 +71,5 @@ def test_an_edited_machine_is_read_to_its_end(
         status = main([*words, "--machine", str(path)])
         out, err = capsys.readouterr()
         assert (status, "internal error" in err) == (0, False), words
-        assert re.search(r"9{20}|\binf\b|1_000|e\+\d\d", out) is None, words
+        told = [line for line in out.splitlines() if not line.strip().startswith("unknown: ")]
+        assert re.search(r"9{20}|\binf\b|1_000|e\+\d\d", "\n".join(told)) is None, words

@@ -231,11 +231,12 @@ def _riscv(block: Mapping[str, str]) -> CpuModel:
 
 
 def _integer(text: str | None) -> int | None:
-    """Parse a decimal or 0x number; None for other texts, such as old kernels' stepping "unknown"."""
+    """Parse a decimal or 0x number from 0 up; None for other texts, such as old kernels' stepping "unknown"."""
     try:
-        return None if text is None else integer_of_c(text)
+        number = None if text is None else integer_of_c(text)
     except ValueError:
         return None
+    return None if number is None or number < 0 else number
 
 
 def _number(text: str | None) -> float | None:

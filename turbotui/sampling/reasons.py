@@ -85,4 +85,5 @@ def _why_unread(frame: Frame, signal: Signal, origin: str, positions: set[int]) 
         )
     if detail.startswith(RECORDED_COUNTER):
         return Unavailable(Reason.RECORDED, f"{origin} opened on the machine; on a recorded one nothing counts")
-    return Unavailable(Reason.FAILED, f"{origin} could not be read this time{': ' + detail if detail else ''}")
+    what = f": {detail}" if detail else ", or holds no number that it can have"
+    return Unavailable(Reason.FAILED, f"{origin} could not be read this time{what}")

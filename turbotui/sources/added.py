@@ -29,7 +29,7 @@ from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, mask_readers, try_offers
 from turbotui.sources.pmt import CLASS, find_regions
 from turbotui.sources.source import Probe, Reader, Source, raise_if_gone
-from turbotui.sources.sysfs_files import FileReader, ValueFile, number, read_value
+from turbotui.sources.sysfs_files import FileReader, ValueFile, read_value, signed_number
 from turbotui.sources.unreadable import unreadable
 
 _CORE_CLOCK_HZ = 800e6  # tcore_clock (docs/specs/turbostat.md 9.2)
@@ -258,7 +258,7 @@ class AddedFile(AddedSource):
             return Probe({signal: unreadable(error)})
         except GivenFileError as error:
             return Probe({signal: Unavailable(Reason.FAILED, f"{self._path}: {error.why}")})
-        if number(data) is None:
+        if signed_number(data) is None:
             return Probe({signal: Unavailable(Reason.FAILED, f"{self._path} does not hold one decimal integer")})
         return Probe({signal: _signal(self._counter)})
 
@@ -269,10 +269,10 @@ class AddedFile(AddedSource):
             CpuGone: the CPU is offline.
             HostError: EMFILE or ENFILE.
         """
-        decode_text: Callable[[bytes], Raw] = number
+        decode_text: Callable[[bytes], Raw] = signed_number
         if self._counter.shape is Shape.RAW:
             width = self._counter.width
-            decode_text = lambda data: hexadecimal(number(data), width)  # noqa: E731 - two readings of one file
+            decode_text = lambda data: hexadecimal(signed_number(data), width)  # noqa: E731 - two readings of one file
         files = (ValueFile(self._counter.signal, (self._path,), decode_text),)
         return FileReader(machine.host, cpu, files, inside_cpu=False)
 

@@ -27,7 +27,7 @@ from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
-from turbotui.sources.sysfs_files import CPU_DIR, ValueFile, read_line, read_number
+from turbotui.sources.sysfs_files import CPU_DIR, ValueFile, read_line, read_number, signed_number
 from turbotui.sources.unreadable import unreadable
 
 CLASS = "/sys/class/hwmon"
@@ -289,7 +289,8 @@ class Hwmon(LocatedFiles):
 
 def _file(topology: Topology, signal: SignalId, sensors: Sequence[Sensor], cpu: int) -> ValueFile:
     row = topology.row(_SCOPES[signal], cpu)
-    return ValueFile(signal, tuple(sensor.path for sensor in sensors if sensor.signal == signal and sensor.row == row))
+    paths = tuple(sensor.path for sensor in sensors if sensor.signal == signal and sensor.row == row)
+    return ValueFile(signal, paths, signed_number)
 
 
 def _most_sensors(sensors: Sequence[Sensor], signal: SignalId) -> int:

@@ -13,7 +13,7 @@ from turbotui.quantities.meters import KINDS, SUSPENDED, meter_signal
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
-from turbotui.sources.sysfs_files import Decode, number, read_line, text
+from turbotui.sources.sysfs_files import Decode, read_line, signed_number, text
 
 HWMON: Final = "/sys/class/hwmon"
 AGE: Final = "age"
@@ -66,7 +66,7 @@ class MeterFile:
 
     quantity: str
     path: str
-    decode: Decode = number
+    decode: Decode = signed_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def word(data: bytes) -> str | None:
 
 def magnitude(data: bytes) -> int | None:
     """A number without its sign, because drivers disagree about a battery's current; `status` gives the direction."""
-    value = number(data)
+    value = signed_number(data)
     return None if value is None else abs(value)
 
 

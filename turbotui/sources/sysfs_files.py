@@ -31,7 +31,13 @@ Decode: TypeAlias = Callable[[bytes], Raw]
 
 
 def number(data: bytes) -> int | None:
-    """A decimal integer; None for anything else, as cpufreq's "<unknown>"."""
+    """A whole number; None for anything else, as cpufreq's "<unknown>", or a clock, a limit or a count below 0."""
+    found = integer_or_none(data)
+    return None if found is None or found < 0 else found
+
+
+def signed_number(data: bytes) -> int | None:
+    """A whole number that may be negative: a temperature, the power of a battery."""
     return integer_or_none(data)
 
 

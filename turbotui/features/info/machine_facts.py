@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from turbotui.dataclass import dataclass
@@ -11,12 +12,15 @@ from turbotui.machine.platform_features import SILVERMONT_MHZ
 from turbotui.machine.reading import Leaf, cpuid_of
 from turbotui.machine.registers import invents_zeros, read_once
 from turbotui.machine.small_files import names_in
-from turbotui.quantities.plain_numbers import integer_or_none
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.scope import Scope
+from turbotui.untrusted import one_line
 
 _EXTENDED = 0x8000_0000  # leaves from here on have a maximum of their own (Intel SDM vol. 2, CPUID)
 _HYPERVISOR = 0x4000_0000  # hypervisor leaves have their own maximum, too
 _FSB_FREQ = 0xCD
+_ANY_CPU = re.compile(r"/cpu[0-9]+/")
+_SHOWN = 40  # characters of a file that holds something else than it should
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class MachineFacts:
         self._invents_zeros: bool | None = None
         self._leaves: dict[int, Leaf | None] = {}
         self._texts: dict[str, str | None] = {}
+        self._unreadable: dict[str, str] = {}
 
     @property
     def intel(self) -> bool:
@@ -117,8 +122,21 @@ class MachineFacts:
         return self._texts[path]
 
     def number(self, path: str) -> int | None:
-        """The integer in a file; None if there is none."""
-        return integer_or_none(self.text(path))
+        """The whole number in a file: a size, a clock, a limit; None if there is none, and then `unreadable` has it."""
+        text = self.text(path)
+        found = None if text is None else whole_number(text)
+        if text and found is None:
+            self._unreadable[path] = text
+        return found
+
+    def unreadable(self) -> Iterator[HeaderLine]:
+        """Lines about files that should hold a whole number and hold something else; CPUs that agree share a line."""
+        alike: dict[tuple[str, str], list[str]] = {}
+        for path, text in self._unreadable.items():
+            alike.setdefault((_ANY_CPU.sub("/cpu*/", path), one_line(text)[:_SHOWN]), []).append(path)
+        for (path, text), paths in alike.items():
+            where = path if len(paths) > 1 else paths[0]
+            yield HeaderLine(f'unknown: {where} holds "{text}", which is no whole number', where)
 
     def names(self, path: str) -> tuple[str, ...]:
         """Names in a directory, sorted; empty if it cannot be listed."""

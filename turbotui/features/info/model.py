@@ -116,6 +116,7 @@ def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = Tr
         if far is not None and fact.section in _OF_FILES:
             continue  # a recording lacks files that were not kept, which must not be reported as missing on the machine
         sections.setdefault(fact.section, []).extend(fact.lines(facts))
+    sections["unknown"] = list(facts.unreadable())
     return tuple(Section(title, tuple(lines)) for title, lines in sections.items() if lines)
 
 
