@@ -118,7 +118,7 @@ EVERYWHERE = {
     "end_interval": Promise(compared=_later),
     "longer": Promise("Interval 60 s", first=("-", "+", "-"), now="Interval 30 s"),
     "shorter": Promise("Interval 30 s", first=("+",), now="Interval 60 s", undo=("+",)),
-    "reset": Promise("Least, greatest and mean start anew"),
+    "reset": Promise("Least, greatest and mean were reset"),
     "tcc": Promise(r"\(TCC target\), empty", undo=ESC),
     "copy": Promise(r"(?m)^ (Copied|Not copied)"),
     "save_screen": Promise(r"(?m)^ Saved turbotui-\w+-\d{8}-\d{6}(-\d+)?\.svg and \.txt in /"),

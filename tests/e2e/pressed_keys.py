@@ -251,7 +251,7 @@ class Pressing:
         What a key has begun anew (the tasks that are watched) may have its first numbers after the next interval only.
         """
         self.terminal.press("z")
-        assert self.terminal.until(lambda text: "start anew" in text), self.terminal.picture
+        assert self.terminal.until(lambda text: "mean were reset" in text), self.terminal.picture
         self.terminal.press(*self.place.calm)
         self._rest = self.terminal.soon(self._is_home)
         if not self._rest:

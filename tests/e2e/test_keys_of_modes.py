@@ -54,9 +54,9 @@ def back(terminal: Terminal, number: str, mark: str = "") -> None:
 
 def followed(terminal: Terminal) -> None:
     """Wait until every key has done what it does: the sentence of the last one comes after all of them."""
-    assert terminal.until(lambda text: "start anew" not in text), terminal.picture
+    assert terminal.until(lambda text: "mean were reset" not in text), terminal.picture
     terminal.press("z")
-    assert terminal.until(lambda text: "start anew" in text), terminal.picture
+    assert terminal.until(lambda text: "mean were reset" in text), terminal.picture
 
 
 def press_all(terminal: Terminal, before: Callable[[], None], mark: str = "") -> None:

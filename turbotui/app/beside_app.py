@@ -83,7 +83,7 @@ class BesideApp(FramesApp):
         """Show the command's output."""
         command = self.watched.beside
         if command is None:
-            self._say("No command runs beside: turbotui -- COMMAND starts one")
+            self._say("No command runs beside the dashboard: turbotui -- COMMAND starts one")
             return
         from turbotui.app.output_window import OutputWindow  # noqa: PLC0415 - as above
 

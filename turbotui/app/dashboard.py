@@ -379,7 +379,7 @@ class TurbotuiApp(SavingApp, TourApp):
         """Reset least, greatest and mean values."""
         self.watched.history.reset()
         if self._base is not None:
-            self._base.notice("Least, greatest and mean start anew")
+            self._base.notice("Least, greatest and mean were reset")
 
     def action_tcc(self) -> None:
         """Ask for the temperature from which readouts count down."""

@@ -267,7 +267,7 @@ class FramesApp(App[int]):
         for found in cursor.search(by):
             looked += 1
             if found is None and time.monotonic() - began > _PART:
-                self._say(f"Looking {'on' if by > 0 else 'back'}: {looked:,} moments")
+                self._say(f"Searching {'forward' if by > 0 else 'back'}: {looked:,} moments")
                 await asyncio.sleep(0)
                 began = time.monotonic()
         if isinstance(found, FoundMoment):

@@ -142,8 +142,8 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
             problems.append(settings.problem("table", why, ("alert",), at))
             continue
         if session.collector is not None or isinstance(session, PlayedSession):
-            absent.append(f"{request.when}: {request.table} are watched for on the machine itself only, and this one "
-                          "is recorded or elsewhere")
+            absent.append(f"{request.when}: {request.table} can be watched on the machine itself only, and this one "
+                          "is recorded or read by a collector")
             continue
         if request.table not in made:
             made[request.table] = importlib.import_module(modules[request.table]).make_background(session.machine)

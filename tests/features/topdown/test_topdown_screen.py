@@ -206,7 +206,7 @@ async def test_what_is_opened_of_a_thread_stays_open_until_the_thread_has_ended(
         screen.post_message(FollowedRowsReady(ThreadInterval((), 1.0, gone=tid), None, watch))
         await pilot.pause()
         assert isinstance(pilot.app, TurbotuiApp)
-        assert f"{tid} has ended: what was opened of it is closed" in text_of(pilot.app, "status")
+        assert f"{tid} has ended: its opened levels are closed" in text_of(pilot.app, "status")
         assert " › " not in below(screen)
 
 

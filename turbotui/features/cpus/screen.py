@@ -127,7 +127,7 @@ class TableScreen(TableBase):
         """Open the form for event sets of single CPUs, beginning with the row under the cursor."""
         watch = self.watch_state
         if watch.spied_on is None:
-            self.notice("No spies can be sent here: frames come from elsewhere")
+            self.notice("Spies cannot be changed here, because the readings come from elsewhere")
             return
         self.app.push_screen(SpyForm(watch, self.show_columns, self._table.current))
 

@@ -133,7 +133,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         """Show the tasks that run on the CPU under the cursor."""
         row = self._table.current
         if row is None or row.scope is not Scope.CPU:
-            self.notice("Go to the row of a CPU: i shows who runs there")
+            self.notice("Go to the row of a CPU: i shows the tasks that run there")
             return
         cpu = next((cpu for cpu in self.watch_state.session.machine.topology.cpus if cpu_row(cpu) == row), None)
         if cpu is not None:

@@ -308,7 +308,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     def action_functions(self) -> None:
         """Sample the functions of the point under the cursor, or of the whole machine without points."""
         if self.watch_state.in_past or isinstance(self.watch_state.session, PlayedSession):
-            self.notice("Functions are sampled as they run, not of the past")
+            self.notice("Functions are sampled while they run, which is impossible for the past")
             return
         why = None if self._definitions else self.watch_state.session.capabilities.why_missing(NO_FLOPS)
         window = open_functions(self.watch_state.session.machine, self._view, why)

@@ -203,7 +203,7 @@ class SpyForm(FieldWindow):
         if session is None or spy is None:
             return
         self._watch.spy(session.spies.without(spy.on.text))
-        self.say(f"{spy.on.text} is spied on no more")
+        self.say(f"{spy.on.text} has no spies any more")
         self._changed()
         self.fill()
 

@@ -213,7 +213,7 @@ class TasksScreen(WatchingScreen):
             self.notice("Watching")
         else:
             self.stop()
-            self.notice("Stopped: every counter is closed; s starts anew")
+            self.notice("Stopped: every counter is closed; s starts again")
 
     def _is_recorded(self) -> bool:
         """Whether a recording is shown; if so, say that nothing else can be watched in it."""
@@ -235,7 +235,7 @@ class TasksScreen(WatchingScreen):
             return
         by, tree = _KINDS[(_KINDS.index((self.view.by, self.view.tree)) + 1) % len(_KINDS)]
         self.view = replace(self.view, by=by, tree=tree, timeline=False)
-        self.notice("Processes below those that made them; ← folds, * folds all" if tree else f"Rows are {PLURAL[by]}")
+        self.notice("Processes below their parents; ← folds, * folds all" if tree else f"Rows are {PLURAL[by]}")
         if self.played is None:
             self.ask()
         else:

@@ -126,7 +126,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         if self._opened is not None and moving.has_ended(self._opened):
             label = self._opened.label
             self._open((), None)
-            self.notice(f"{label} has ended: what was opened of it is closed")
+            self.notice(f"{label} has ended: its opened levels are closed")
         if not self.watch_state.held:
             self._fill()
 

@@ -230,7 +230,7 @@ class FilterForm(ListWindow):
         try:
             check(self._units.pmu, self._draft)
         except UsageError as error:
-            self.say(f"! {error} Not taken yet: the counters go on as before.")
+            self.say(f"! {error} Not taken yet: the counters continue as before.")
             self.fill()
             return
         words = settings_in_words(self._units.pmu, self._draft)

@@ -355,7 +355,7 @@ class UncoreScreen(RowTableScreen[Row]):
         if units is None or row is None:
             return
         if self._played:
-            self.notice("A recording has what passed the filters of its time")
+            self.notice("A recording has only what passed the filters when it was made")
             return
         if not fields_of(units.pmu):
             self.notice(f"{units.kind.title} has no filters")
