@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from turbotui.quantities.catalog.formulas import Formula, mega_of, value_of, whole_of
@@ -21,38 +22,30 @@ def _share(signal: SignalId) -> Formula:
     return compute
 
 
+_told = partial(CounterColumn, scope=Scope.PACKAGE, document=_DOCUMENT, priority=8, default=False, extra=True)
+
+
 def _temperature(title: str, signal: SignalId, what: str) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.THERMAL, scope=Scope.PACKAGE, unit="°C", decimals=0, needs=(signal,),
-        compute=whole_of(signal), formula=_READ, help=f"Temperature of {what}, as the firmware of MI300A tells it.",
-        document=_DOCUMENT, width=5, priority=8, default=False, extra=True, thresholds=Thresholds(85.0, 95.0),
-    )
+    return _told(id=title, category=Category.THERMAL, unit="°C", decimals=0, needs=(signal,), compute=whole_of(signal),
+                 formula=_READ, help=f"Temperature of {what}, as the firmware of MI300A tells it.", width=5,
+                 thresholds=Thresholds(85.0, 95.0))
 
 
 def _percent(title: str, category: Category, signal: SignalId, what: str) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=category, scope=Scope.PACKAGE, unit="%", decimals=1, needs=(signal,),
-        compute=_share(signal), help=f"{what}, as the firmware of MI300A tells it.",
-        document=_DOCUMENT, width=5, priority=8, default=False, extra=True, scale=PERCENT,
-    )
+    return _told(id=title, category=category, unit="%", decimals=1, needs=(signal,), compute=_share(signal),
+                 help=f"{what}, as the firmware of MI300A tells it.", width=5, scale=PERCENT)
 
 
 def _clock(title: str, signal: SignalId, what: str) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.FREQUENCY, scope=Scope.PACKAGE, unit="MHz", decimals=0, needs=(signal,),
-        compute=mega_of(signal), formula=_READ,
-        help=f"Effective clock of {what}, as the firmware of MI300A tells it.",
-        document=_DOCUMENT, width=7, priority=8, default=False, extra=True,
-    )
+    return _told(id=title, category=Category.FREQUENCY, unit="MHz", decimals=0, needs=(signal,),
+                 compute=mega_of(signal), formula=_READ, width=7,
+                 help=f"Effective clock of {what}, as the firmware of MI300A tells it.")
 
 
 COLUMNS: Final = (
-    CounterColumn(
-        id="HsmpWatt", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=1, needs=("hsmp.power",),
-        compute=value_of("hsmp.power"), formula=_READ,
-        help="Power of the socket with accelerators and HBM, as the firmware of MI300A tells it.",
-        document=_DOCUMENT, width=8, priority=8, default=False, extra=True,
-    ),
+    _told(id="HsmpWatt", category=Category.POWER, unit="W", decimals=1, needs=("hsmp.power",),
+          compute=value_of("hsmp.power"), formula=_READ, width=8,
+          help="Power of the socket with accelerators and HBM, as the firmware of MI300A tells it."),
     _temperature("VRTmp", "hsmp.temp.vr", "the hottest voltage regulator"),
     _temperature("HBMTmp", "hsmp.temp.hbm", "the hottest HBM stack"),
     _percent("HsmpC0%", Category.OTHER, "hsmp.c0", "Share of the time that cores are in C0"),

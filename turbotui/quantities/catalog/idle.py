@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from turbotui.quantities.catalog.formulas import (
     Formula,
@@ -62,33 +63,27 @@ def _left(row: Inputs, *, together: bool) -> tuple[float, float] | None:
     return left, ticks
 
 
+_HWIDLE = ("idle", "hwidle")
+_share = partial(CounterColumn, category=Category.IDLE, groups=_HWIDLE, unit="%", decimals=2, width=6)
+_residency = partial(_share, wants=("tsc_tweak",), document=_HARDWARE, scale_max=100.0)
+
+
 def _core(state: int, scope: Scope) -> CounterColumn:
     signal = f"cstate.core.c{state}"
-    return CounterColumn(
-        id=f"CPU%c{state}", category=Category.IDLE, groups=("idle", "hwidle"), scope=scope, unit="%", decimals=2,
-        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=residency_of(signal),
-        help=f"Share of the interval that the core spent in hardware state C{state}.", document=_HARDWARE, width=6,
-        priority=4, scale_max=100.0,
-    )
+    return _residency(id=f"CPU%c{state}", scope=scope, needs=(signal, "tsc"), compute=residency_of(signal), priority=4,
+                      help=f"Share of the interval that the core spent in hardware state C{state}.")
 
 
 def _package(state: int) -> CounterColumn:
     signal = f"cstate.pkg.c{state}"
-    title = f"Pkg%pc{state}" if state < 10 else "Pk%pc10"
-    return CounterColumn(
-        id=title, category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%", decimals=2,
-        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=residency_of(signal),
-        help=f"Share of the interval that the whole package spent in state PC{state}.", document=_HARDWARE, width=6,
-        priority=6, scale_max=100.0,
-    )
+    return _residency(id=f"Pkg%pc{state}" if state < 10 else "Pk%pc10", scope=Scope.PACKAGE, needs=(signal, "tsc"),
+                      compute=residency_of(signal), priority=6,
+                      help=f"Share of the interval that the whole package spent in state PC{state}.")
 
 
 def _package_c0(title: str, signal: SignalId, compute: Formula, help_text: str) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%", decimals=2,
-        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=compute,
-        help=help_text, document="Intel SDM vol. 4, MSR 0x658 to 0x65B", width=6, priority=7,
-    )
+    return _share(id=title, scope=Scope.PACKAGE, needs=(signal, "tsc"), wants=("tsc_tweak",), compute=compute,
+                  help=help_text, document="Intel SDM vol. 4, MSR 0x658 to 0x65B", priority=7)
 
 
 def _total_c0(row: Inputs) -> Value:
@@ -100,14 +95,10 @@ def _total_c0(row: Inputs) -> Value:
 
 def _slept(title: str, signal: SignalId, scope: Scope, *, groups: tuple[str, ...], help_text: str,
            document: str) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.IDLE, groups=groups, scope=scope, unit="%", decimals=2, needs=(signal,),
-        compute=percent_of_time(signal), help=help_text, document=document,
-        width=6, priority=7, scale_max=100.0,
-    )
+    return _share(id=title, groups=groups, scope=scope, needs=(signal,), compute=percent_of_time(signal),
+                  help=help_text, document=document, priority=7, scale_max=100.0)
 
 
-_HWIDLE = ("idle", "hwidle")
 _PMT = "kernel Documentation/ABI/testing/sysfs-class-intel_pmt; Intel PMT XML"
 _LPIT = "kernel Documentation/firmware-guide/acpi/lpit.rst"
 
@@ -116,22 +107,15 @@ CORE_COLUMNS = (
            help_text="Share of the interval that the CPU's module spent in C1E, by the firmware's telemetry.",
            document=_PMT),
     _core(1, Scope.CPU),
-    CounterColumn(
-        id="CPU%c1", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.CPU, unit="%", decimals=2,
-        needs=("tsc", "mperf", "cstate.core.c6"), wants=("tsc_tweak", "cstate.core.c3", "cstate.core.c7"),
-        compute=_derived_c1,
-        help="Share of the interval in C1, derived: the time in no other state. This CPU has no C1 counter.",
-        document=_HARDWARE, width=6, priority=4, scale_max=100.0,
-    ),
+    _residency(id="CPU%c1", scope=Scope.CPU, needs=("tsc", "mperf", "cstate.core.c6"), compute=_derived_c1, priority=4,
+               wants=("tsc_tweak", "cstate.core.c3", "cstate.core.c7"),
+               help="Share of the interval in C1, derived: the time in no other state. This CPU has no C1 counter."),
     _core(3, Scope.CORE),
     _core(6, Scope.CORE),
     _core(7, Scope.CORE),
-    CounterColumn(
-        id="Mod%c6", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.MODULE, unit="%", decimals=2,
-        needs=("cstate.module.c6", "tsc"), wants=("tsc_tweak",), compute=residency_of("cstate.module.c6"),
-        help="Share of the interval that the whole module spent in state C6.", document=_HARDWARE, width=6, priority=7,
-        scale_max=100.0,
-    ),
+    _residency(id="Mod%c6", scope=Scope.MODULE, needs=("cstate.module.c6", "tsc"), priority=7,
+               compute=residency_of("cstate.module.c6"),
+               help="Share of the interval that the whole module spent in state C6."),
 )
 
 PACKAGE_COLUMNS = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from turbotui.quantities.catalog.formulas import hundredfold_of, increase_of, rate_of, share, value_of
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Scale, Value
 from turbotui.quantities.scope import Scope
@@ -15,30 +17,26 @@ NO_LIMIT_WATTS = 4000.0
 _LIMIT = Scale(high=("PL1", "TDP"), most=NO_LIMIT_WATTS)
 
 
+_power = partial(CounterColumn, category=Category.POWER, groups=("power",), decimals=2, document=_DOCUMENT)
+
+
 def _watts(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.POWER, groups=("power",), scope=scope, unit="W", decimals=2, needs=(signal,),
-        compute=rate_of(signal), help=f"Power of {what}, mean over the interval.",
-        document=_DOCUMENT, width=7, priority=2 if title == "PkgWatt" else 5, whole_only=whole_only,
-        scale=_LIMIT if title == "PkgWatt" else None,
-    )
+    is_package = title == "PkgWatt"
+    return _power(id=title, scope=scope, unit="W", needs=(signal,), compute=rate_of(signal), width=7,
+                  help=f"Power of {what}, mean over the interval.", priority=2 if is_package else 5,
+                  whole_only=whole_only, scale=_LIMIT if is_package else None)
 
 
 def _joules(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.POWER, groups=("power",), scope=scope, unit="J", decimals=2, needs=(signal,),
-        compute=increase_of(signal), help=f"Energy of {what} in the interval.", document=_DOCUMENT,
-        width=8, priority=2 if title == "Pkg_J" else 5, default=False, whole_only=whole_only,
-    )
+    return _power(id=title, scope=scope, unit="J", needs=(signal,), compute=increase_of(signal), width=8,
+                  help=f"Energy of {what} in the interval.", priority=2 if title == "Pkg_J" else 5, default=False,
+                  whole_only=whole_only)
 
 
 def _throttled(title: str, signal: SignalId, what: str) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.POWER, groups=("power",), scope=Scope.PACKAGE, unit="%", decimals=2,
-        needs=(signal,), compute=hundredfold_of(signal),
-        help=f"Share of the interval that {what} was held back by its power limit; in the summary the sum over "
-        "packages.", document=_DOCUMENT, width=6, priority=6,
-    )
+    return _power(id=title, scope=Scope.PACKAGE, unit="%", needs=(signal,), compute=hundredfold_of(signal), width=6,
+                  priority=6, help=f"Share of the interval that {what} was held back by its power limit; in the "
+                  "summary the sum over packages.")
 
 
 def _limit(title: str, signal: SignalId, formula: str, help_text: str, document: str = _POWERCAP) -> CounterColumn:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from turbotui.quantities.catalog.formulas import count_of, hundredfold_of, whole_of
 from turbotui.quantities.columns import Category, CounterColumn, Scale, Thresholds
 from turbotui.quantities.scope import Scope
@@ -23,39 +25,36 @@ def _temperature(title: str, scope: Scope, signal: SignalId, help_text: str, *, 
     )
 
 
+_throttles = partial(CounterColumn, category=Category.THERMAL, unit="", decimals=0, document=_THROTTLE, width=5,
+                     thresholds=Thresholds(1.0, 100.0))
+_throttled = partial(CounterColumn, category=Category.THERMAL, unit="%", decimals=1, document=_THROTTLE, width=5,
+                     priority=8, default=False, extra=True)
+
 CORE_COLUMNS = (
     _temperature("CoreTmp", Scope.CORE, "temp.core", "Core temperature; the summary is the hottest core.",
                  groups=("power", "other")),
     _temperature("CCDTmp", Scope.L3, "temp.ccd", "Temperature of the core die (AMD Tccd).", extra=True),
-    CounterColumn(
-        id="CoreThr", category=Category.THERMAL, scope=Scope.CORE, unit="", decimals=0, needs=("throttle.core.count",),
-        compute=count_of("throttle.core.count"),
+    _throttles(
+        id="CoreThr", scope=Scope.CORE, needs=("throttle.core.count",), compute=count_of("throttle.core.count"),
         help="Times the core was throttled for heat in the interval; the summary is the sum (turbostat: the maximum).",
-        document=_THROTTLE, width=5, priority=7, thresholds=Thresholds(1.0, 100.0),
+        priority=7,
     ),
-    CounterColumn(
-        id="CoreThr%", category=Category.THERMAL, scope=Scope.CORE, unit="%", decimals=1,
-        needs=("throttle.core.time",), compute=hundredfold_of("throttle.core.time"),
-        help="Share of the interval that the core was throttled "
-        "for heat; above the core, the sum over cores.", document=_THROTTLE, width=5, priority=8, default=False,
-        extra=True,
+    _throttled(
+        id="CoreThr%", scope=Scope.CORE, needs=("throttle.core.time",), compute=hundredfold_of("throttle.core.time"),
+        help="Share of the interval that the core was throttled for heat; above the core, the sum over cores.",
     ),
 )
 
 PACKAGE_COLUMNS = (
     _temperature("PkgTmp", Scope.PACKAGE, "temp.pkg", "Package temperature; the summary is the hottest package.",
                  groups=("power",)),
-    CounterColumn(
-        id="PkgThr", category=Category.THERMAL, scope=Scope.PACKAGE, unit="", decimals=0,
-        needs=("throttle.pkg.count",), compute=count_of("throttle.pkg.count"),
-        help="Times the package was throttled for heat in the interval.",
-        document=_THROTTLE, width=5, priority=8, default=False, extra=True, thresholds=Thresholds(1.0, 100.0),
+    _throttles(
+        id="PkgThr", scope=Scope.PACKAGE, needs=("throttle.pkg.count",), compute=count_of("throttle.pkg.count"),
+        help="Times the package was throttled for heat in the interval.", priority=8, default=False, extra=True,
     ),
-    CounterColumn(
-        id="PkgThr%", category=Category.THERMAL, scope=Scope.PACKAGE, unit="%", decimals=1,
-        needs=("throttle.pkg.time",), compute=hundredfold_of("throttle.pkg.time"),
+    _throttled(
+        id="PkgThr%", scope=Scope.PACKAGE, needs=("throttle.pkg.time",), compute=hundredfold_of("throttle.pkg.time"),
         help="Share of the interval that the package was throttled for heat; in the summary the sum over packages.",
-        document=_THROTTLE, width=5, priority=8, default=False, extra=True,
     ),
     CounterColumn(
         id="TjMax", category=Category.THERMAL, scope=Scope.SYSTEM, unit="°C", decimals=0, needs=("tj_max",),
