@@ -1,8 +1,9 @@
-"""If stdout accepts no more bytes, every command prints one sentence and exits with status 1."""
+"""If stdout accepts no more bytes, a command says so and exits with status 1; without a reader, with 141."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,3 +26,17 @@ def test_a_full_disk_is_reported_in_one_sentence(words: tuple[str, ...]) -> None
                               env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.stderr == "turbotui: cannot write to stdout: No space left on device\n"
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("words", [
+    ("machines",), ("doctor", "--machine", "laptop-old"), ("info", "--machine", "guest")])
+def test_without_a_reader_a_command_ends_as_by_sigpipe(words: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run([sys.executable, "-m", "turbotui", *words], stdout=writer, stderr=subprocess.PIPE,  # noqa: S603 - ours
+                              text=True, check=False, timeout=PATIENCE, cwd=ROOT,
+                              env={**os.environ, "PYTHONPATH": str(ROOT)})
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from typing import NoReturn
 
 from rich.console import Console
 from rich.table import Table
@@ -53,9 +54,17 @@ def _tell(arguments: argparse.Namespace, machine: Machine, capabilities: Capabil
         writer.end()
         return 0
     # not a terminal: no colours and no line breaks, so that grep finds whole sentences
-    console = Console() if sys.stdout.isatty() else Console(width=240, no_color=True, highlight=False)
+    console = _Console() if sys.stdout.isatty() else _Console(width=240, no_color=True, highlight=False)
     _print(console, diagnosis, verbose=arguments.verbose)
     return 0
+
+
+class _Console(Console):
+    """A console that leaves a closed pipe to the command line, as every other verb does; Rich ends with status 1."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Raise the error again."""
+        raise BrokenPipeError
 
 
 def _print(console: Console, diagnosis: Diagnosis, *, verbose: bool) -> None:
