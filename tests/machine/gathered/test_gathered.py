@@ -203,6 +203,49 @@ def test_what_is_no_gathered_machine_is_a_sentence(packed: bytes, words: str) ->
         parse_gathered(packed)
 
 
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT],
+                         ids=["ustar", "gnu", "pax"])
+def test_an_archive_that_was_packed_again_is_the_same_machine(form: int) -> None:
+    files = {"about.json": b"{}", "root/sys/" + "f" * 60 + "/" + "g" * 60: b"1\n", "root/\u00fc": b""}
+    if form != tarfile.USTAR_FORMAT:
+        files["root/" + "/".join(["d" * 200] * 3)] = b"2\n" * 700
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form, pax_headers={"comment": "packed again"}) as tar:
+        for path, data in files.items():
+            one = entry(f"gathered/{path}")
+            one.size, one.mtime = len(data), 1.5  # a time with a fraction is an extended header of its own
+            tar.addfile(one, io.BytesIO(data))
+    assert unpack(gzip.compress(buffer.getvalue())) == files
+
+
+@pytest.mark.parametrize(("headers", "words"), [
+    ({"path": "gathered/../x"}, "below gathered/"), ({"path": "gathered/x"}, "twice"),
+    ({"size": "9" * 30}, "number in it"), ({"size": "-1"}, "number in it"), ({"GNU.sparse.major": "1"}, "sparse"),
+    ({"comment": "x" * 70_000}, "more than 65536"),
+], ids=["up", "twice", "endless", "negative", "sparse", "long"])
+def test_extended_headers_are_judged_as_headers_are(headers: dict[str, str], words: str) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        tar.addfile(entry("gathered/x"))
+        one = entry("gathered/y")
+        one.pax_headers = headers
+        tar.addfile(one)
+    with pytest.raises(GatheredError, match=words):
+        unpack(gzip.compress(buffer.getvalue()))
+
+
+@pytest.mark.parametrize("record", [b"x", b"8 a=bc\n", b"6 a=bc\n", b"99 path=x\n", b"0 a=b\n", b"x a=b\n", b"7 path\n",
+                                    b"1_0 a=bc\n"])
+def test_damaged_extended_headers_are_a_sentence(record: bytes) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        one = entry("gathered/h", tarfile.XHDTYPE)
+        one.size = len(record)
+        tar.addfile(one, io.BytesIO(record))
+    with pytest.raises(GatheredError, match=r"it is damaged: (an extended header|a number) in it is none"):
+        unpack(gzip.compress(buffer.getvalue()))
+
+
 def test_sizes_are_bounded_before_memory_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from turbotui.machine.gathered import archive as module  # noqa: PLC0415 - its bounds are made small here
 

@@ -1,5 +1,7 @@
 """A gathered machine's file: a tar archive (POSIX.1-1988 ustar) in gzip (RFC 1952), written and read in memory.
 
+An archive that a person packed again may have the extended headers of POSIX.1-2001 (pax) or GNU tar's long names.
+
 An archive may come from anybody: nothing of it is written to the disk, only plain files are accepted, and every size is
 checked before memory is allocated. tarfile would accept every extension of the format, such as links and sparse files,
 and takes ten times as long for the hundred thousand small files of a machine with a thousand CPUs.
@@ -14,6 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.untrusted import decoded, in_cell, original
 
 TOP: Final = "gathered"
@@ -30,6 +33,9 @@ _NAME, _SIZE, _SUM, _KIND, _MAGIC, _PREFIX = (slice(0, 100), slice(124, 136), sl
                                              slice(257, 263), slice(345, 500))
 _USTAR, _GNU = b"ustar\0", b"ustar "
 _FILE, _FOLDER = (b"0", b"\0"), b"5"
+_OF_NEXT, _LONG_NAME = b"x", b"L"
+_EXTENSIONS: Final = (_OF_NEXT, b"g", _LONG_NAME)
+_LONGEST_EXTENSION: Final = 1 << 16
 
 
 class GatheredError(Exception):
@@ -82,12 +88,21 @@ def unpack(packed: bytes) -> dict[str, bytes]:
 
 def _entries(stream: _Unpacking) -> Iterator[tuple[str, int]]:
     """Yield path and size of each file; the caller reads its blocks before the next one."""
+    extended: dict[str, bytes] = {}
     while True:
         header = stream.take(_BLOCK)
         if not header.strip(b"\0"):
             stream.drain()
             return
         name, kind, size = _header(header)
+        if kind in _EXTENSIONS:
+            extended |= _extension(stream, kind, size)
+            continue
+        if "path" in extended:
+            name = _text(extended["path"])
+        if "size" in extended:
+            size = _size(extended["size"])
+        extended = {}
         path = _path(name)
         if kind == _FOLDER and size == 0:
             continue
@@ -107,6 +122,45 @@ def _header(header: bytes) -> tuple[str, bytes, int]:
     name = _text(header[_NAME])
     prefix = _text(header[_PREFIX]) if magic == _USTAR else ""
     return f"{prefix}/{name}" if prefix else name, header[_KIND], _octal(header[_SIZE])
+
+
+def _extension(stream: _Unpacking, kind: bytes, size: int) -> dict[str, bytes]:
+    """Return what an extended header says of the next entry; a header for all entries has nothing that matters here.
+
+    Raises:
+        GatheredError: it is too long, damaged, or describes a sparse file.
+    """
+    if size > _LONGEST_EXTENSION:
+        raise GatheredError(f"it holds an extended header of more than {_LONGEST_EXTENSION} bytes")
+    data = stream.take(size)
+    stream.take(-size % _BLOCK)
+    if kind == _LONG_NAME:
+        return {"path": data}
+    found = _records(data)
+    if any(name.startswith("GNU.sparse") for name in found):
+        raise GatheredError("it holds a sparse file: pack it without --sparse")
+    return {name: found[name] for name in ("path", "size") if name in found} if kind == _OF_NEXT else {}
+
+
+def _records(data: bytes) -> dict[str, bytes]:
+    """Parse the records of an extended header, "20 path=gathered/x" and a line end (POSIX.1-2001, pax)."""
+    found: dict[str, bytes] = {}
+    while data:
+        digits, blank, rest = data.partition(b" ")
+        length = _size(digits) if blank else 0
+        name, equals, value = rest[: max(0, length - len(digits) - 1)].partition(b"=")
+        if not equals or not value.endswith(b"\n") or length > len(data):
+            raise GatheredError("it is damaged: an extended header in it is none")
+        found[_text(name)] = value[:-1]
+        data = data[length:]
+    return found
+
+
+def _size(digits: bytes) -> int:
+    number = whole_number(_text(digits))
+    if number is None or number > _MOST_UNPACKED:
+        raise GatheredError("it is damaged: a number in it is none")
+    return number
 
 
 def _octal(field: bytes) -> int:
