@@ -6,7 +6,7 @@ All resolutions are written from the beginning, each to files of its own, so tha
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -60,7 +60,6 @@ class RotatingRecorder:
         machine: the machine that is recorded.
         retention: the limits of what is kept.
         kept: see `Recorder`.
-        suspended_ns: see `Recorder`.
         command: see `Recorder`.
 
     Raises:
@@ -68,12 +67,11 @@ class RotatingRecorder:
     """
 
     def __init__(self, path: str, machine: Machine, retention: Retention, *, kept: KeptAnswers | None = None,
-                 suspended_ns: Callable[[], int] | None = None, command: Sequence[str] = ()) -> None:
+                 command: Sequence[str] = ()) -> None:
         self.path = path
         self._machine = machine
         self._retention = retention
         self._kept = kept
-        self._suspended_ns = suspended_ns
         self._command = tuple(command)
         self._seconds = {tier.name: seconds for tier, seconds in retention.tiers()}
         _put_aside(path, header_of(machine))
@@ -124,8 +122,7 @@ class RotatingRecorder:
 
     def _open(self, path: str, tier: Tier, like: Recorder | None) -> Recorder:
         header = None if like is None else like.header
-        return Recorder(path, self._machine, kept=self._kept, tier=tier, header=header,
-                        suspended_ns=self._suspended_ns, command=self._command)
+        return Recorder(path, self._machine, kept=self._kept, tier=tier, header=header, command=self._command)
 
     def _begin_tiers(self, wall_ns: int) -> None:
         first = self._recorders[FULL.name]

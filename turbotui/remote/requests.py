@@ -7,7 +7,7 @@ its place. Nothing in it is run, opened or looked up but as the name of a signal
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from turbotui.errors import TurbotuiError
@@ -70,20 +70,17 @@ class WantedSignals:
     Args:
         session: that reads.
         columns: that are read whoever asks.
-        clock: seconds that only grow.
     """
 
-    def __init__(self, session: Session, columns: Iterable[ColumnId],
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, session: Session, columns: Iterable[ColumnId]) -> None:
         self._session = session
         self._columns = tuple(columns)
-        self._clock = clock
         self._last: dict[SignalId, float] = {}
         self._read: frozenset[SignalId] = frozenset()
 
     def take(self, wanted: Iterable[SignalId]) -> None:
         """Read the signals that all readers request from the next tick on, as far as they exist here."""
-        known, now = self._session.capabilities.signals, self._clock()
+        known, now = self._session.capabilities.signals, time.monotonic()
         self._last |= {name: now for name in wanted if name in known}
         self._last = {name: at for name, at in self._last.items() if now - at < LINGER}
         if self._last.keys() != self._read:

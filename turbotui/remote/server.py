@@ -174,15 +174,12 @@ class SocketCollector:
         session: not started yet.
         columns: columns that are read in any case.
         admission: decides who may connect.
-        peer: identifies the other end of a connection.
     """
 
-    def __init__(self, session: Session, columns: Sequence[ColumnId], admission: Admission,
-                 peer: Callable[[socket.socket], Peer] = peer_of) -> None:
+    def __init__(self, session: Session, columns: Sequence[ColumnId], admission: Admission) -> None:
         self._session = session
         self._wanted = WantedSignals(session, columns)
         self._admission = admission
-        self._peer = peer
         self._clients: list[SocketClient] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._over = asyncio.Event()
@@ -241,7 +238,7 @@ class SocketCollector:
     def _admitted(self, connection: socket.socket) -> Peer | None:
         """The other end of a connection, if it may connect and there is room."""
         try:
-            peer = self._peer(connection)
+            peer = peer_of(connection)
         except OSError:
             return None
         users = Counter(client.peer.uid for client in self._clients)

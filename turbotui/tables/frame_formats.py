@@ -22,7 +22,7 @@ class FrameFormat(Protocol):
         """The lines after the last interval."""
 
 
-def make_frame_format(name: str, layout: Layout, intervals: int | None = 1, *, marks: bool = False) -> FrameFormat:
+def make_frame_format(name: str, layout: Layout, intervals: int | None = 1) -> FrameFormat:
     """Make a format for the frames of one run: turbostat's own layout for `TEXT`, else see `formats.make_format`.
 
     Raises:
@@ -34,4 +34,4 @@ def make_frame_format(name: str, layout: Layout, intervals: int | None = 1, *, m
         return TurbostatText(layout)
     from turbotui.tables.frame_table import TableOfFrames  # noqa: PLC0415 - only where it is used
 
-    return TableOfFrames(layout, make_format(name, intervals, marks=marks))
+    return TableOfFrames(layout, make_format(name, intervals))

@@ -277,14 +277,13 @@ def _is_fault(record: logging.LogRecord) -> bool:
     return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
 
 
-def serve(host: str, port: int, options: Sequence[str], told: Callable[[str], None] = print) -> None:
+def serve(host: str, port: int, options: Sequence[str]) -> None:
     """Serve until SIGINT or SIGTERM.
 
     Args:
         host: address to listen at.
         port: port to listen at; 0 for any.
         options: the dashboards' options.
-        told: takes the sentence with the address, once the server listens.
 
     Raises:
         TurbotuiError: the address cannot be used.
@@ -297,6 +296,6 @@ def serve(host: str, port: int, options: Sequence[str], told: Callable[[str], No
         raise TurbotuiError(f"{host}, port {port} cannot be listened at: {why}") from error
     with listener:
         server = DashboardServer(host, listener.getsockname()[1], options)
-        told(f"The dashboard is at {server.address}\nCtrl+C ends it.")
+        print(f"The dashboard is at {server.address}\nCtrl+C ends it.")
         logging.getLogger("aiohttp.server").addFilter(_is_fault)
         asyncio.run(server.serve_at(listener))

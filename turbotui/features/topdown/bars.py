@@ -29,19 +29,18 @@ def lengths(shares: Sequence[float], room: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def bar_parts(row: TopdownRow, room: int, parent: str = "") -> tuple[tuple[str, int], ...]:
+def bar_parts(row: TopdownRow, room: int) -> tuple[tuple[str, int], ...]:
     """Return the letters of a bar with their counts; a doubt mark if shares do not add up, none if unknown.
 
     Args:
         row: the row with the shares.
         room: the characters of the bar.
-        parent: the node that is divided; "" for level 1.
     """
-    if row.total(parent) is None:
+    if row.total() is None:
         return ()
-    if row.fault(parent):
+    if row.fault():
         return ((DOUBT, room),)
-    shares = row.shares(parent)
+    shares = row.shares()
     return tuple((node.words.letter, length) for (node, _value), length
                  in zip(shares, lengths([value for _node, value in shares], room), strict=True) if length)
 
