@@ -11,7 +11,6 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import CounterColumn, ShownAs
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.sampling.frame import Frame
@@ -39,11 +38,8 @@ class HeatMap(Widget):
 
     can_focus = False
 
-    @dataclass()
     class Moved(Message):
         """The cursor moved to another CPU."""
-
-        heat_map: HeatMap
 
     def __init__(self, below: DrawBelow | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
@@ -145,7 +141,7 @@ class HeatMap(Widget):
                 dirty.append(y)
         if dirty:
             self.refresh(*(Region(0, y, self.size.width, 1) for y in dirty))
-        self.post_message(self.Moved(self))
+        self.post_message(self.Moved())
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""

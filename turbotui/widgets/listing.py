@@ -39,24 +39,14 @@ class ListLine(Protocol):
 class Listing(StyledScroll):
     """Lines of text of which those with a key can be chosen."""
 
-    @dataclass()
     class Moved(Message):
         """The cursor moved to another item."""
 
-        listing: Listing
-
-    @dataclass()
     class Resized(Message):
         """The width of the list changed, so that wrapped lines have to be wrapped again."""
 
-        listing: Listing
-
-    @dataclass()
     class Chosen(Message):
         """An item was clicked."""
-
-        listing: Listing
-        key: str
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
@@ -83,7 +73,7 @@ class Listing(StyledScroll):
         self.virtual_size = Size(self.size.width, len(self.items))
         self.refresh()
         self._reveal()
-        self.post_message(self.Moved(self))
+        self.post_message(self.Moved())
 
     def select(self, key: str) -> None:
         """Put the cursor on a key."""
@@ -104,7 +94,7 @@ class Listing(StyledScroll):
         self.at = at
         self._reveal()
         self.refresh()
-        self.post_message(self.Moved(self))
+        self.post_message(self.Moved())
 
     def _reveal(self) -> None:
         if self.at >= 0:
@@ -126,11 +116,11 @@ class Listing(StyledScroll):
         """Keep the cursor visible."""
         self.virtual_size = Size(self.size.width, len(self.items))
         self._reveal()
-        self.post_message(self.Resized(self))
+        self.post_message(self.Resized())
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked line, and post `Chosen`."""
         at = event.y + self.scroll_offset.y
         if at < len(self.items) and self.items[at].key:
             self._go(at)
-            self.post_message(self.Chosen(self, self.items[at].key))
+            self.post_message(self.Chosen())

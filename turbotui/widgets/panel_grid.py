@@ -52,17 +52,11 @@ class PanelGrid(StyledScroll):
         least: minimum characters of a panel; if two fit, panels stand side by side.
     """
 
-    @dataclass()
     class Moved(Message):
         """The cursor moved to another number."""
 
-        grid: PanelGrid
-
-    @dataclass()
     class Chosen(Message):
         """A number was clicked twice."""
-
-        grid: PanelGrid
 
     def __init__(self, least: int, below: DrawBelow | None = None, *,
                  id: str | None = None) -> None:  # noqa: A002 - Textual's word
@@ -205,7 +199,7 @@ class PanelGrid(StyledScroll):
     def _moved(self) -> None:
         self._redraw()
         self._reveal()
-        self.post_message(self.Moved(self))
+        self.post_message(self.Moved())
 
     def _reveal(self) -> None:
         """Scroll the number under the cursor into view, with as much of its panel as fits."""
@@ -246,4 +240,4 @@ class PanelGrid(StyledScroll):
                 self._chosen[number] = panel.targets.index(target)
             self._moved()
             if target is not None and event.chain == 2:
-                self.post_message(self.Chosen(self))
+                self.post_message(self.Chosen())

@@ -77,14 +77,12 @@ class RoofPlot(Widget):
     class Selected(Message):
         """A point was clicked."""
 
-        roof_plot: RoofPlot
         index: int
 
     @dataclass()
     class Zoomed(Message):
         """The wheel zooms in (factor above 1) or out at a position."""
 
-        roof_plot: RoofPlot
         factor: float
         intensity: float
         gflops: float
@@ -257,7 +255,7 @@ class RoofPlot(Widget):
             if best is None or distance < best[0]:
                 best = (distance, at)
         if best is not None:
-            self.post_message(self.Selected(self, best[1]))
+            self.post_message(self.Selected(best[1]))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Zoom in at the mouse."""
@@ -275,7 +273,7 @@ class RoofPlot(Widget):
         x = (event.x - margin) / max(1, self.size.width - margin)
         y = 1 - event.y / max(1, rows)
         plot = self._picture.plot
-        self.post_message(self.Zoomed(self, factor, plot.x.value(min(1.0, max(0.0, x))),
+        self.post_message(self.Zoomed(factor, plot.x.value(min(1.0, max(0.0, x))),
                                       plot.y.value(min(1.0, max(0.0, y)))))
 
 
