@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from turbotui.machine.linux import LinuxHost
-from turbotui.machine.small_files import line_of, names_in, text_of
+from turbotui.machine.small_files import line_of, memory_of, names_in, text_of
 
 
 def test_what_is_there_and_what_is_not(tmp_path: Path) -> None:
@@ -19,3 +19,11 @@ def test_what_is_there_and_what_is_not(tmp_path: Path) -> None:
     assert (text_of(host, "/sys/c"), line_of(host, "/sys/c"), names_in(host, "/sys/c")) == ("", "", ())
     assert text_of(host, "/sys") == ""
     assert names_in(host, "/sys/a") == ()
+
+
+def test_the_amounts_of_memory_that_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    host = LinuxHost(str(tmp_path))
+    assert not memory_of(host)
+    (tmp_path / "proc/meminfo").write_text("MemTotal:  8192 kB\nMemFree: much\n\nHugePages_Total: 0\nMemAvailable:\n")
+    assert memory_of(host) == {"MemTotal": 8192, "HugePages_Total": 0}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from turbotui.machine.host import Host, HostError
-from turbotui.quantities.plain_numbers import integer
+from turbotui.quantities.plain_numbers import integer, numbers_by_name
 from turbotui.untrusted import one_line
 
 
@@ -15,6 +16,12 @@ def text_of(host: Host, path: str) -> str:
         return host.read_text(path)
     except HostError:
         return ""
+
+
+def memory_of(host: Host) -> Mapping[str, int]:
+    """Read the KiB of /proc/meminfo by name (proc_meminfo(5)); none if it cannot be read."""
+    lines = [line.split() for line in text_of(host, "/proc/meminfo").splitlines()]
+    return numbers_by_name((words[0].removesuffix(":"), words[1]) for words in lines if len(words) > 1)
 
 
 def line_of(host: Host, path: str) -> str:

@@ -14,9 +14,10 @@ from typing import Final, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.small_files import memory_of
 from turbotui.machine.tasks.proc_facts import command_words
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, ProcessStats
-from turbotui.quantities.plain_numbers import decimal, integer
+from turbotui.quantities.plain_numbers import decimal
 from turbotui.untrusted import one_line
 
 T = TypeVar("T")
@@ -30,7 +31,6 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MOST: Final = 60
 _NAMED: Final = 24
 """The number of processes whose command lines are read, as many as a large screen shows."""
-_MEMORY: Final = ("MemTotal", "MemAvailable")
 _KIB: Final = 1024
 _MUCH: Final = 20.0  # percent of a CPU below which a process is not the one that runs there
 
@@ -152,16 +152,9 @@ def _arguments(host: Host, task: TopTask) -> str:
 def _machine(host: Host) -> MachineStatus:
     """Read load, memory and uptime of a machine, each if available."""
     load, up = _numbers(host, "/proc/loadavg", 3), _numbers(host, "/proc/uptime", 1)
-    memory: dict[str, int] = {}
-    try:
-        for line in host.read_text("/proc/meminfo").splitlines():
-            name, _, rest = line.partition(":")
-            if name in _MEMORY and rest.split()[:1]:
-                memory[name] = integer(rest.split()[0]) * _KIB
-    except (HostError, ValueError):
-        memory = {}
-    total, free = (memory.get(name) for name in _MEMORY)
-    return MachineStatus(load, None if total is None or free is None else (total - free, total),
+    memory = memory_of(host)
+    total, free = (memory.get(name) for name in ("MemTotal", "MemAvailable"))
+    return MachineStatus(load, None if total is None or free is None else ((total - free) * _KIB, total * _KIB),
                         None if up is None else up[0])
 
 

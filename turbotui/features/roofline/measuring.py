@@ -37,8 +37,7 @@ from turbotui.machine.code.shapes import (
 )
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.machine import Machine
-from turbotui.machine.small_files import text_of
-from turbotui.quantities.plain_numbers import numbers_among
+from turbotui.machine.small_files import memory_of
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import Scope
 
@@ -326,8 +325,5 @@ def _load(machine: Machine) -> tuple[str, ...]:
 
 def available_memory(machine: Machine) -> int | None:
     """Return MemAvailable of /proc/meminfo in bytes (kernel filesystems/proc.rst)."""
-    for line in text_of(machine.host, "/proc/meminfo").splitlines():
-        if line.startswith("MemAvailable:"):
-            kibibytes = numbers_among(line.split()[1:2])
-            return kibibytes[0] * 1024 if kibibytes else None
-    return None
+    kibibytes = memory_of(machine.host).get("MemAvailable")
+    return None if kibibytes is None else kibibytes * 1024

@@ -15,6 +15,7 @@ from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.own_files import data_folder, replace_file, sole_writer
+from turbotui.machine.small_files import memory_of
 from turbotui.quantities.documents import parse_json
 from turbotui.quantities.plain_numbers import decimal, integer
 from turbotui.untrusted import json_text
@@ -46,13 +47,8 @@ def configuration(machine: Machine) -> dict[str, str]:
 
 def _memory(host: Host) -> str:
     """Return the memory in whole GiB, as firmware and kernels reserve varying amounts (proc(5))."""
-    try:
-        for line in host.read_text("/proc/meminfo").splitlines():
-            if line.startswith("MemTotal:"):
-                return f"{round(integer(line.split()[1]) / _GIB)} GiB"
-    except (HostError, ValueError, IndexError):
-        return "unknown"
-    return "unknown"
+    kibibytes = memory_of(host).get("MemTotal")
+    return "unknown" if kibibytes is None else f"{round(kibibytes / _GIB)} GiB"
 
 
 def _turbo(host: Host) -> str:
