@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Generic, Protocol
 
 from textual.app import ComposeResult
@@ -66,10 +65,6 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
             self.watch_state.arrangements[self.table_name] = arrangement
         self.show_view(self._table.view)
 
-    @property
-    def _names(self) -> Sequence[ColumnId]:
-        return [column.id for column in self._table.columns_in_order]
-
     def move_column(self, name: ColumnId, by: int) -> str:
         """See `MovableColumns.move_column`; swaps with the drawn neighbour, or else with the next column."""
         columns = {column.id: column for column in self._table.columns_in_order}
@@ -118,7 +113,8 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
             self.notice(f"{name}: let it go to put it in the place of {to}" if name != to else f"{name} stays here")
         elif name != to:
             self.enter(message.table)
-            self.show_arrangement(self.arrangement.moved(self._names, name, to))
+            names = [column.id for column in self._table.columns_in_order]
+            self.show_arrangement(self.arrangement.moved(names, name, to))
             self.notice(f"{name} stands where {to} was: Ctrl+S remembers it")
 
     def on_table_widget_width_dragged(self, message: WidthDragged) -> None:

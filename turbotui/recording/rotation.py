@@ -80,7 +80,8 @@ class RotatingRecorder:
     @property
     def size(self) -> int:
         """The bytes of all files."""
-        return sum(_size(part) for part in (self.path, *self._parts()))
+        parts = (part for found in parts_of(self.path).values() for part in found)
+        return sum(_size(part) for part in (self.path, *parts))
 
     def take(self, frame: Frame) -> None:
         """Record a frame, as `Recorder.take`.
@@ -161,10 +162,6 @@ class RotatingRecorder:
             if not most or self.size <= most:
                 return
             _remove(part)
-
-    def _parts(self) -> list[str]:
-        return [part for parts in parts_of(self.path).values() for part in parts]
-
 
 def _put_aside(path: str, header: Header) -> None:
     """Rename an existing file to a part.

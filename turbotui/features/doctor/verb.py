@@ -84,7 +84,8 @@ def _print(console: Console, diagnosis: Diagnosis, *, verbose: bool) -> None:
     table.add_column("what it gives", max_width=34)
     table.add_column("why, and what to do", overflow="fold")
     for source in diagnosis.sources:
-        table.add_row(Text(source.title), _state(source), Text(source.gives), _advice(source))
+        state = Text(f"{_MARKS[source.state]} {source.state.value}", style=_STYLES[source.state])
+        table.add_row(Text(source.title), state, Text(source.gives), _advice(source))
         if verbose:
             for signal in source.signals:
                 text = signal.origin if signal.usable else f"{signal.reason}: {signal.detail}"
@@ -109,10 +110,6 @@ def _print_remedies(console: Console, diagnosis: Diagnosis) -> None:
         console.print(Text(f"{', '.join(titles)}:"))
         for way in remedy.split(OR):
             console.print(Text(f"  {way}"), soft_wrap=True)
-
-
-def _state(source: SourceReport) -> Text:
-    return Text(f"{_MARKS[source.state]} {source.state.value}", style=_STYLES[source.state])
 
 
 def _advice(source: SourceReport) -> Text:

@@ -24,7 +24,6 @@ from turbotui.features.groups.model import (
 from turbotui.machine.host import Host
 from turbotui.machine.open_files import FileReading, GoneError, OpenFiles, Values
 from turbotui.machine.resctrl import (
-    ResctrlGroup,
     ResctrlInfo,
     domains_of,
     events_of,
@@ -159,7 +158,7 @@ class ResctrlReader:
                                                 for node in nodes[domain]}}
                 files |= {f"{place} {event}": f"{at}/{event}" for place, at in places.items()
                           for event in events[domain] if self._wanted is None or event in self._wanted}
-            made = _group_of(group)
+            made = Group(MONITOR if group.is_monitor else CONTROL, group.path, group.name)
             self._places[made.key] = _Place(made, files, {quantity: quantity for quantity in files})
         self._files.retry()
         there = {path for place in self._places.values() for path in place.files.values()}
@@ -167,10 +166,6 @@ class ResctrlReader:
             for path in place.files.values():
                 if path not in there:
                     self._files.forget(path)
-
-
-def _group_of(group: ResctrlGroup) -> Group:
-    return Group(MONITOR if group.is_monitor else CONTROL, group.path, group.name)
 
 
 def resctrl_rows(older: GroupMoment | None, newer: GroupMoment) -> Sequence[GroupRow]:

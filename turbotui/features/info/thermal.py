@@ -24,12 +24,8 @@ def _tj_max(facts: MachineFacts) -> tuple[int, HeaderLine | None]:
                                 always=True)
 
 
-def _sensors(facts: MachineFacts) -> bool:
-    return facts.flag("dtherm") or facts.flag("pts")
-
-
 def _target(facts: MachineFacts) -> Iterable[HeaderLine]:
-    if not (facts.intel and _sensors(facts)):
+    if not facts.intel or not (facts.flag("dtherm") or facts.flag("pts")):
         return
     _degrees, warning = _tj_max(facts)
     # A missing target matters only if readouts count down from it.

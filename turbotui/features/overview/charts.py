@@ -155,7 +155,8 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
               if (most := _known(frame.cell(column, SYSTEM_ROW))) is not None and most > 0]
     if source.spec.per_cpu:
         limits.append(ChartLimit("CPUs", float(len(frame.topology.cpus))))
-    limits = sorted((one for one in limits if one.value <= _FAR * max(peak, _least(limits))), key=_value)
+    far = _FAR * max(peak, min((one.value for one in limits), default=0.0))
+    limits = sorted((one for one in limits if one.value <= far), key=_value)
     column = source.column
     if column.scale_max is not None or column.unit == "%":
         top = scale_top(column.scale_max or 100.0, peak)
@@ -211,7 +212,3 @@ def _known(value: object) -> float | None:
 
 def _value(limit: ChartLimit) -> float:
     return limit.value
-
-
-def _least(limits: Sequence[ChartLimit]) -> float:
-    return min((one.value for one in limits), default=0.0)

@@ -18,7 +18,6 @@ from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.quantities.columns import Column, ColumnId, CounterColumn
 from turbotui.quantities.tables import CellEvidence, RowTable
-from turbotui.sampling.frame import Frame
 from turbotui.tables.frame_evidence import frame_evidence
 from turbotui.widgets.cells import UNKNOWN
 from turbotui.widgets.row_content import Naming, RowContent
@@ -85,7 +84,7 @@ def _evidence(view: RoofView, counters: Mapping[ColumnId, CounterColumn], column
     counter = counters.get(_COUNTED_AS.get(column.id, "GFLOP/s"))
     if view.frame is None or counter is None or row.point.task:
         return CellEvidence(remarks=said)
-    counted = _counted(view.frame, counter, row)
+    counted = frame_evidence(view.frame, counter, row.point.row)
     # the CPU table's columns know only one size of accesses
     same = column.id in _COUNTED_AS and SIZINGS[view.sizing] == SIZINGS[0]
     return CellEvidence(counted.arithmetic if same else (), counted.readings, (*said, *counted.remarks))
@@ -104,10 +103,6 @@ def _of_region(point: RooflinePoint, totals: RegionTotals) -> Iterator[tuple[str
         yield (f"{kind.definition}: {kind.instructions:,.0f} instructions, {kind.cycles:,.0f} cycles",
                *(f"{key}: {count:,.0f} in {counted.seconds:.3f} s" for counted in kind.sets
                  for key, count in counted.counts.items()))
-
-
-def _counted(frame: Frame, counter: CounterColumn, row: JudgedPoint) -> CellEvidence:
-    return frame_evidence(frame, counter, row.point.row)
 
 
 def _row_of(row: JudgedPoint, report: Report | None) -> TaskRow | None:

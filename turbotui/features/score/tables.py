@@ -122,13 +122,9 @@ def throttling_columns(found: Callable[[R], Throttling]) -> tuple[Column[R], ...
         Column("heat", "", 0, (), lambda row: found(row).heat, help="episodes of throttling for heat"),
         Column("limited", "%", 0, (), lambda row: share(found(row).limited),
                help="share of the time for which the power limit throttled a package, of the worst package"),
-        Column("held by", "", -1, (), lambda row: _reasons(found(row)),
+        Column("held by", "", -1, (), lambda row: None if (why := found(row).reasons) is None else " ".join(why),
                help="reasons of throttling at the last reading"),
     )
-
-
-def _reasons(throttling: Throttling) -> str | None:
-    return None if throttling.reasons is None else " ".join(throttling.reasons)
 
 
 def _throttling(row: Measured) -> Throttling:

@@ -168,7 +168,7 @@ def _word(one: DumpedCounter) -> Value:
 
 
 COUNTER_COLUMNS: Final[tuple[Column[DumpedCounter], ...]] = (
-    Column("instance", "", -1, (), lambda one: _name(one.row),
+    Column("instance", "", -1, (), lambda one: f"{one.row.scope.value} {'.'.join(map(str, one.row.key))}".strip(),
            help='what the counter belongs to: "cpu 3", "core 0.0.5" (package, die, core), "system"', identity=True),
     Column("signal", "", -1, (), lambda one: one.signal.id, help="name of the signal", identity=True),
     Column("word", "", -1, (), _word, help="the raw value, in hexadecimal if it is a number"),
@@ -186,7 +186,3 @@ def counter_table(frame: Frame) -> RowTable[DumpedCounter]:
             rows.append(DumpedCounter(instance.row, signal, raw, signal.origin.format(cpu=instance.cpus[0])))
     return RowTable("counters", "counter", COUNTER_COLUMNS, tuple(rows),
                     judge=lambda _column, _row, value: Cell(value, _NO_VALUE if value is None else None))
-
-
-def _name(row: RowId) -> str:
-    return f"{row.scope.value} {'.'.join(map(str, row.key))}".strip()

@@ -11,7 +11,7 @@ buffer instead of such records: it is not read. docs/specs/loads.md 1.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -217,12 +217,9 @@ class LoadWatch:
         if not (self._intervals.known or whole):
             return found
         counted = self._everything if whole else self._interval
-        return [replace(row, sampled=_of([threads[one] for one in row.serials if one in threads], counted))
+        return [replace(row, sampled=SampledLoads(loads_of_all(
+            counted[threads[one].tid] for one in row.serials if one in threads and threads[one].tid in counted)))
                 for row in found]
-
-
-def _of(threads: Collection[Thread], counted: Mapping[int, LoadCounts]) -> SampledLoads:
-    return SampledLoads(loads_of_all(counted[one.tid] for one in threads if one.tid in counted))
 
 
 def _by_cpu(events: Sequence[LoadEvent], cpus: Sequence[int]) -> list[tuple[int, tuple[PerfAttr, ...]]]:
