@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from enum import Enum
 from typing import TypeVar
 
@@ -110,6 +110,11 @@ class JsonValue:
                 if cell.value is not None:
                     row[name] = read(cell)
         return rows
+
+    def expect_columns(self, many: int, *columns: Sized) -> None:
+        """Raise a `DamagedError` unless each of the columns read from the value is of `many` rows."""
+        if any(len(column) != many for column in columns):
+            raise DamagedError(f"{self.where} of the recording has columns of different lengths")
 
     def one_of(self, kind: type[E], otherwise: E | None = None) -> E:
         """Return the value as a member of an enumeration.

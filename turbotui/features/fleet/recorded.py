@@ -10,7 +10,6 @@ from turbotui.dataclass import dataclass
 from turbotui.features.fleet.columns import AGE
 from turbotui.features.fleet.engine import FleetQuestion, judged_by
 from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
-from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue
 from turbotui.recording.rows import FLEET_STREAM, IntervalRows, RecordedRows
 from turbotui.sampling.frame import Frame
@@ -63,8 +62,7 @@ def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReadin
     names, many = said["name"].texts(), len(said["name"].items())
     gone = [one.flag() for one in said["gone"].items()]
     labels, values = said["labels"].rows(many, JsonValue.text), said["values"].rows(many, JsonValue.number)
-    if len(gone) != many:
-        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    said.expect_columns(many, gone)
     nodes = [FleetNode(name, labels[at], values[at], values[at].get(AGE), gone[at]) for at, name in enumerate(names)]
     queries = {name: one.text() for name, one in said["queries"].entries().items()}
     reading = FleetReading(said["server"].text(), nodes, rows.wall_ns, said["window"].number(), said["notes"].texts(),

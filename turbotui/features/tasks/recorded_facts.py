@@ -56,8 +56,7 @@ def facts_from(said: JsonValue) -> dict[TaskKey, TaskFacts]:
         found[pid, None] = found[pid, pid] = TaskFacts(stat, names[at], arguments[at], users[at],
                                                        None if group is None else groups[group])
     tids, owners = threads["tid"].values(int), threads["pid"].values(int)
-    if len(tids) != len(owners):
-        raise DamagedError(f"{threads.where} of the recording has columns of different lengths")
+    threads.expect_columns(len(tids), owners)
     for pid, tid, stat in zip(owners, tids, _stats_from(threads, [""] * len(tids)), strict=True):
         process = found.get((pid, None))
         if process is not None:
@@ -90,8 +89,7 @@ def _stats_facts(stats: list[Stat]) -> dict[str, object]:
 def _stats_from(said: JsonValue, names: list[str]) -> list[Stat]:
     states, policies = said["state"].lines(), said["policy"].lines()
     parents, priorities, nices = (said[name].values(int) for name in ("parent", "priority", "nice"))
-    if not len(states) == len(policies) == len(parents) == len(priorities) == len(nices) == len(names):
-        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    said.expect_columns(len(names), states, policies, parents, priorities, nices)
     return [Stat(name, state, parent, 0, kernel=False, priority=priority, nice=nice, policy=policy)
             for name, state, parent, priority, nice, policy in zip(
                 names, states, parents, priorities, nices, policies, strict=True)]

@@ -8,7 +8,6 @@ from typing import Final
 from turbotui.features.tasks.loads import SampledLoads
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.machine.tasks.load_records import LoadCounts, Served
-from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
 
 _SUMS: Final = ("timed", "cycles", "squares")
@@ -35,8 +34,7 @@ def loads_from(said: JsonValue, count: int) -> list[SampledLoads | None]:
     """
     columns = [said["served"][one.name].values_or_none(int) for one in Served]
     columns += [said[name].values_or_none(int) for name in _SUMS]
-    if {*map(len, columns)} != {count}:
-        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    said.expect_columns(count, *columns)
     why = said.get("why")
     if why is not None:
         return [SampledLoads(why=reason_from(why))] * count

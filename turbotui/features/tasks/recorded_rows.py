@@ -45,9 +45,7 @@ def waits_from(said: JsonValue, count: int) -> list[Waits | None]:
     times = [said[name].values_or_none(int) for name in _TIMES]
     delays, slices = (said[name].values_or_none(int) for name in ("delay", "slices"))
     pushers, sleeping = said["pusher"].lines(), said["sleeping"].values_or_none(str)
-    lengths = {*map(len, times), len(delays), len(slices), len(pushers), len(sleeping)}
-    if lengths != {count}:
-        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    said.expect_columns(count, *times, delays, slices, pushers, sleeping)
     records, wakeups, delay = (None if (why := said.get(name)) is None else reason_from(why) for name in _WHYS)
     known = Waits(why_no_records=records, why_no_wakeups=wakeups)
     if delay is not None:
@@ -107,10 +105,8 @@ def rows_from(said: JsonValue, names: Sequence[str], application: str) -> tuple[
     marked = [frozenset[str]()] * many if estimated is None else _texts(estimated)
     waited = [None] * many if waits is None else waits_from(waits, many)
     served = [None] * many if sampled is None else loads_from(sampled, many)
-    lengths = {len(tids), len(texts), len(lists), len(threads), len(last), len(migrations), len(run), len(flags),
-               len(loads), len(marked), *map(len, counts.values())}
-    if lengths != {many}:
-        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    said.expect_columns(many, tids, texts, lists, threads, last, migrations, run, flags, loads, marked,
+                        *counts.values())
     return tuple(
         TaskRow(pids[at], tids[at], texts[at], threads[at], _cpus(lists[at]), last[at],
                 {name: count for name, column in counts.items() if (count := column[at]) is not None}, migrations[at],

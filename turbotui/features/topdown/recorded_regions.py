@@ -8,7 +8,6 @@ from turbotui.dataclass import dataclass
 from turbotui.features.topdown.recorded_counts import group_facts, groups_from
 from turbotui.features.topdown.region_slots import RegionCount, RegionInterval, RegionSpan
 from turbotui.machine.regions import RegionExtent
-from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue
 from turbotui.recording.rows import REGION_SLOTS_STREAM, FindRows, IntervalRows, rows_of_interval
 from turbotui.sampling.frame import Frame
@@ -64,8 +63,7 @@ def region_slots(said: JsonValue) -> RegionInterval:
 def _span(said: JsonValue) -> RegionSpan:
     names, entries = said["name"].lines(), said["entries"].values(int)
     seconds, apportioned = ([one.number() for one in said[name].items()] for name in ("open", "apportioned"))
-    if {len(entries), len(seconds), len(apportioned)} != {len(names)}:
-        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    said.expect_columns(len(names), entries, seconds, apportioned)
     whole, *counts = groups_from(said["groups"], 1 + len(names))
     return RegionSpan(said["seconds"].number(), whole, tuple(
         RegionCount(RegionExtent(name, entered, open_for, shared), mine)

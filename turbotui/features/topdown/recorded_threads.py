@@ -97,8 +97,7 @@ def thread_record(said: JsonValue, wall_ns: int) -> ThreadRecord:
     """
     pids, tids, names = said["pid"].values(int), said["tid"].values(int), said["name"].lines()
     many = len(pids)
-    if {len(tids), len(names)} != {many}:
-        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    said.expect_columns(many, tids, names)
     counts = groups_from(said["groups"], many)
     refused = {reason_from(why): number.integer() for number, why in map(_pair, said["refused"].items())}
     threads = tuple(ThreadCounts(CountedThread(pid, tid, name), mine)
