@@ -118,12 +118,12 @@ async def test_words_that_are_no_number_are_lit_until_escape() -> None:
                      if not any(_word(place) in name for name in numbers))
         await pilot.press("slash", *_word(words), "enter")
         await pilot.pause()
-        lit = [text for line in screen.drawn._segments for text, role in line if role is StyleRole.CELL]
+        lit = [text for line in screen.drawn.segments for text, role in line if role is StyleRole.CELL]
         assert lit == [words.text]
         assert "found by /" in text_of(app, "status")
         await pilot.press("escape")
         await pilot.pause()
-        assert not [role for line in screen.drawn._segments for _, role in line if role is StyleRole.CELL]
+        assert not [role for line in screen.drawn.segments for _, role in line if role is StyleRole.CELL]
 
 
 def _word(place: TextPlace) -> str:

@@ -40,25 +40,20 @@ class SegmentLines(Widget):
         super().__init__(id=id)
         self._base = base
         self._palette = Palette(self, final=True)
-        self._segments: list[list[TextSegment]] = []
+        self.segments: list[list[TextSegment]] = []
         self._strips: list[Strip] = []
         self._hot: Sequence[ClickableSegment] = ()
 
     @property
     def text(self) -> str:
         """The drawn text, without colours."""
-        return "\n".join("".join(text for text, _ in line).rstrip() for line in self._segments)
-
-    @property
-    def segments(self) -> Sequence[Sequence[TextSegment]]:
-        """The drawn lines with their roles, for tests."""
-        return self._segments
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in self.segments)
 
     def show(self, lines: Sequence[Sequence[TextSegment]], hot: Sequence[ClickableSegment] = ()) -> None:
         """Show these lines."""
         self._hot = hot
         fresh = [list(line) for line in lines]
-        before, self._segments = self._segments, fresh
+        before, self.segments = self.segments, fresh
         width = self.size.width  # cached: Textual computes it each time it is asked
         if not self._strips or not width:
             self._strips = []
@@ -81,7 +76,7 @@ class SegmentLines(Widget):
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
         if not self._strips:
-            self._strips = [self._strip(line) for line in self._segments]
+            self._strips = [self._strip(line) for line in self.segments]
         return self._strips[y] if y < len(self._strips) else self._strip(())
 
     def render_lines(self, crop: Region) -> list[Strip]:

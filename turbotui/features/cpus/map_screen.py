@@ -40,18 +40,13 @@ class MapScreen(CellCursorScreen):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._map = HeatMap(self._below, id="map")
+        self.heat_map = HeatMap(self._below, id="map")
         self._column: CounterColumn | None = watch.busy
         self._charts = FrameCharts(watch)
 
     def body(self) -> Iterable[Widget]:
         """Lay out the map."""
-        yield self._map
-
-    @property
-    def heat_map(self) -> HeatMap:
-        """The map, for tests."""
-        return self._map
+        yield self.heat_map
 
     @property
     def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
@@ -67,7 +62,7 @@ class MapScreen(CellCursorScreen):
 
     def _below(self, width: int, height: int) -> Sequence[list[TextSegment]]:
         """Charts of the CPU under the cursor."""
-        cpu, column, (columns, rows) = self._map.cpu, self._column, self.shown
+        cpu, column, (columns, rows) = self.heat_map.cpu, self._column, self.shown
         if height < LEAST or cpu is None or column is None or not rows:
             return ()
         self._charts.read_earlier(columns, rows)
@@ -103,8 +98,8 @@ class MapScreen(CellCursorScreen):
             if top is None:
                 values = [frame.cell(self._column, row) for row in frame.rows(Scope.CPU)]
                 top = nice_top(max((value for value in values if isinstance(value, int | float)), default=0.0))
-            self._map.lit = frozenset(watch.pointing.cpus)
-            self._map.show_frame(frame, self._column, watch.levels, top)
+            self.heat_map.lit = frozenset(watch.pointing.cpus)
+            self.heat_map.show_frame(frame, self._column, watch.levels, top)
         super().show_frame()
         self.show_status()
 
@@ -114,7 +109,7 @@ class MapScreen(CellCursorScreen):
 
     def readout(self) -> str:
         """Describe the CPU under the cursor in full."""
-        frame, cpu = self.watch_state.frame, self._map.cpu
+        frame, cpu = self.watch_state.frame, self.heat_map.cpu
         if frame is None or cpu is None:
             return self.waiting_for("the first reading")
         row = cpu_row(cpu)
@@ -132,7 +127,7 @@ class MapScreen(CellCursorScreen):
     @property
     def pointed(self) -> Target | None:
         """See `CellCursorScreen.pointed`: the value behind the CPU's colour."""
-        return None if self._map.cpu is None or self._column is None else (self._column, cpu_row(self._map.cpu))
+        return None if self.heat_map.cpu is None or self._column is None else (self._column, cpu_row(self.heat_map.cpu))
 
     def on_heat_map_moved(self) -> None:
         """Read out the CPU under the cursor."""
@@ -164,11 +159,11 @@ class MapScreen(CellCursorScreen):
 
     def action_move(self, by: int) -> None:
         """Move the cursor up or down."""
-        self._map.move(0, by)
+        self.heat_map.move(0, by)
 
     def action_sideways(self, by: int) -> None:
         """Move the cursor left or right."""
-        self._map.move(by, 0)
+        self.heat_map.move(by, 0)
 
     def action_column(self, by: int) -> None:
         """Colour by the next or previous column, as < and > do."""
@@ -176,15 +171,15 @@ class MapScreen(CellCursorScreen):
 
     def action_page(self, by: int) -> None:
         """Move the cursor by sixteen CPUs, in the order of the table."""
-        self._map.step(16 * by)
+        self.heat_map.step(16 * by)
 
     def action_end(self, by: int) -> None:
         """Move the cursor to the first or last CPU."""
-        self._map.step(by * 1_000_000)
+        self.heat_map.step(by * 1_000_000)
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """See `SearchScreen.find`: a CPU by its number, or by a scope that contains it."""
-        frame, cpu = self.watch_state.frame, self._map.cpu
+        frame, cpu = self.watch_state.frame, self.heat_map.cpu
         if frame is None or cpu is None:
             return False
         topology = frame.topology
@@ -195,25 +190,25 @@ class MapScreen(CellCursorScreen):
         here = topology.cpus.index(cpu) if cpu in topology.places else 0
         found = next_match(names, text, here + after)
         if found is not None:
-            self._map.select(topology.cpus[found])
+            self.heat_map.select(topology.cpus[found])
         return found is not None
 
     def way_back(self) -> Callable[[], None]:
         """See `SearchScreen.way_back`."""
-        cpu = self._map.cpu
-        return lambda: None if cpu is None else self._map.select(cpu)
+        cpu = self.heat_map.cpu
+        return lambda: None if cpu is None else self.heat_map.select(cpu)
 
     def action_point(self) -> None:
         """Show the tasks that run on the CPU under the cursor."""
-        if self._map.cpu is not None:
+        if self.heat_map.cpu is not None:
             self.watch_state.pointing.clear()
-            self.watch_state.pointing.at_cpu(self._map.cpu, "map")
+            self.watch_state.pointing.at_cpu(self.heat_map.cpu, "map")
             self.go_to("tasks")
 
     def open_chosen(self) -> bool:
         """See `WatchScreen.open_chosen`: the tasks that run on the CPU."""
         self.action_point()
-        return self._map.cpu is not None
+        return self.heat_map.cpu is not None
 
     def flags(self) -> list[str]:
         """Return the task that ran on the highlighted CPUs."""

@@ -103,18 +103,13 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._diagnosis: Diagnosis = diagnose(watch.session.machine, watch.session.capabilities)
-        self._report = Listing(id="report")
+        self.report = Listing(id="report")
         self._reported: tuple[Hashable, int] = ("", 0)
 
     def body(self) -> Iterable[Widget]:
         """Lay out table and report."""
         yield from super().body()
-        yield self._report
-
-    @property
-    def report(self) -> Listing:
-        """The report on the source under the cursor, for tests."""
-        return self._report
+        yield self.report
 
     def show_columns(self) -> None:
         """Lay out the table for the width."""
@@ -135,8 +130,8 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
             return
         self._reported = key, self.size.width
         lines = self._facts() if row.source is None else self._source(row.source)
-        self._report.show([Item(line) for line in lines])
-        self._report.scroll_to(y=0, animate=False, immediate=True)
+        self.report.show([Item(line) for line in lines])
+        self.report.scroll_to(y=0, animate=False, immediate=True)
 
     def _facts(self) -> list[tuple[TextSegment, ...]]:
         found = self._diagnosis
@@ -182,8 +177,8 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
 
     def action_page(self, by: int) -> None:
         """Scroll the report."""
-        before = self._report.scroll_offset
-        self._report.move(by * max(1, self._report.size.height - 1))
-        if self._report.scroll_offset == before:
+        before = self.report.scroll_offset
+        self.report.move(by * max(1, self.report.size.height - 1))
+        if self.report.scroll_offset == before:
             self.notice(f"The {'end' if by > 0 else 'beginning'} of the report is in sight: the arrows go to the next "
                         "source")

@@ -163,7 +163,7 @@ class OverviewLines(SegmentLines):
         if lit:
             lines = [tuple(replace(span, role=StyleRole.CELL) if span.text == lit and span.target is None else span
                            for span in line) for line in lines]
-        known = self._segments if len(self._segments) == len(before) == len(lines) and not self._was_lit else []
+        known = self.segments if len(self.segments) == len(before) == len(lines) and not self._was_lit else []
         self._was_lit = bool(lit)
         self.show([known[y] if known and line is before[y] else _segments(line) for y, line in enumerate(lines)])
 

@@ -51,7 +51,7 @@ class OverviewScreen(CellCursorScreen):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._lines = OverviewLines(self._paint, id="overview")
+        self.drawn = OverviewLines(self._paint, id="overview")
         session = watch.session
         has = [column for column in session.catalog.columns if watch.why_absent(column) is None]
         self._sources = chart_sources(session.catalog, has)
@@ -74,12 +74,7 @@ class OverviewScreen(CellCursorScreen):
 
     def body(self) -> Iterable[Widget]:
         """Lay out the one widget that draws the whole screen."""
-        yield self._lines
-
-    @property
-    def drawn(self) -> OverviewLines:
-        """The lines, for tests."""
-        return self._lines
+        yield self.drawn
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
@@ -119,14 +114,14 @@ class OverviewScreen(CellCursorScreen):
         self.show_status()
 
     def _paint(self) -> None:
-        watch, size = self.watch_state, self._lines.size
+        watch, size = self.watch_state, self.drawn.size
         frame = watch.frame
         if frame is None or not size.width or not size.height:
             return
         inputs = OverviewInputs(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
                       watch.interval if frame.seconds is None else frame.seconds, watch.levels,
                       self._cursor, self._note(size.width), watch.in_past)
-        self._lines.show_lines(self._painter.lines(inputs, size.width, size.height), self._lit)
+        self.drawn.show_lines(self._painter.lines(inputs, size.width, size.height), self._lit)
 
     def _note(self, width: int) -> str:
         """Return the last line, with the number of unreadable sources, counted once for each probing."""
@@ -180,7 +175,7 @@ class OverviewScreen(CellCursorScreen):
 
     def _places(self) -> list[CellPlace]:
         """Return the positions of all drawn cells, including the map's marks."""
-        found = places_of(self._lines.lines)
+        found = places_of(self.drawn.lines)
         plan, busy = self._painter.map_plan, self._numbers.busy
         if plan is not None and busy is not None:
             found += [CellPlace(mark.x, self._painter.map_top + y, plan.size, (busy, mark.row))
@@ -224,7 +219,7 @@ class OverviewScreen(CellCursorScreen):
         frame = self.watch_state.frame
         if frame is None:
             return False
-        places: list[CellPlace | TextPlace] = [*self._places(), *texts_of(self._lines.lines)]
+        places: list[CellPlace | TextPlace] = [*self._places(), *texts_of(self.drawn.lines)]
         places.sort(key=lambda place: (place.y, place.x))
         here = next((at for at, place in enumerate(places) if place.key == (self._lit or self._cursor)), -1)
         names = [place.name(frame.topology) for place in places]

@@ -54,7 +54,7 @@ class PowerScreen(CellCursorScreen):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._headline = SegmentLines(id="headline")
-        self._grid = PanelGrid(_LEAST, self._below, id="panels")
+        self.grid = PanelGrid(_LEAST, self._below, id="panels")
         self._charts = FrameCharts(watch)
         self._charted: tuple[tuple[CounterColumn, ...], tuple[RowId, ...]] = (), ()
         self._limits = LimitHistory(watch.session.catalog)
@@ -64,12 +64,7 @@ class PowerScreen(CellCursorScreen):
     def body(self) -> Iterable[Widget]:
         """Lay out the sentence and the panels."""
         yield self._headline
-        yield self._grid
-
-    @property
-    def grid(self) -> PanelGrid:
-        """The panels, for tests."""
-        return self._grid
+        yield self.grid
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
@@ -91,7 +86,7 @@ class PowerScreen(CellCursorScreen):
         rows = (*frame.rows(Scope.PACKAGE), SYSTEM_ROW)
         watch = self.watch_state
         watch.record_shown(frame, power_columns(watch.session.catalog.columns), rows)
-        drawn = (target for panel in self._grid.panels for target in panel.targets)
+        drawn = (target for panel in self.grid.panels for target in panel.targets)
         for column, row in (one for one in drawn if watch.session.catalog.get(one[0].id) is None):
             watch.record_shown(frame, (column,), (row,))
         watch.record_shown(frame, *self._charted)
@@ -119,16 +114,16 @@ class PowerScreen(CellCursorScreen):
         flat = machine_panel(source, balance, self._width(len(verdicts) + 1), tall=0)
         width = self._width(len(verdicts) + (flat is not None))
         packages = [package_panel(source, verdict, width, alone=alone) for verdict in verdicts]
-        self._grid.show(packages if flat is None else [self._with_past(source, balance, flat, packages), *packages])
+        self.grid.show(packages if flat is None else [self._with_past(source, balance, flat, packages), *packages])
         self._headline.show(self._sentence(verdicts))
 
     def _below(self, width: int, height: int) -> Sequence[list[TextSegment]]:
         """Charts of the row under the cursor: of all numbers that its panel has of it."""
-        target = self._grid.target
+        target = self.grid.target
         if height < LEAST or target is None or target[0].decimals < 0:
             self._charted = (), ()
             return ()
-        columns = {column.id: column for column, row in self._grid.panels[self._grid.at].targets
+        columns = {column.id: column for column, row in self.grid.panels[self.grid.at].targets
                    if row == target[1] and column.decimals >= 0}
         self._charted = tuple(columns.values()), (target[1],)
         self._charts.read_earlier(*self._charted)
@@ -143,12 +138,12 @@ class PowerScreen(CellCursorScreen):
         self._charts.stop()
 
     def _width(self, panels: int) -> int:
-        return inner_width(panels, self._grid.room, _LEAST)
+        return inner_width(panels, self.grid.room, _LEAST)
 
     def _with_past(self, source: PowerSource, balance: Balance, flat: Panel, packages: Sequence[Panel]) -> Panel:
         """Draw the machine's panel, with a picture of the past if room is left."""
-        positions = plan([flat, *packages], self._grid.room, _LEAST)
-        spare = self._grid.size.height - max(position.y + position.height for position in positions)
+        positions = plan([flat, *packages], self.grid.room, _LEAST)
+        spare = self.grid.size.height - max(position.y + position.height for position in positions)
         room = positions[0].height - 2 - len(flat.lines) + spare
         if room < _FLATTEST:
             return flat
@@ -170,7 +165,7 @@ class PowerScreen(CellCursorScreen):
 
     def readout(self) -> str:
         """Describe the number under the cursor."""
-        frame, target = self.watch_state.frame, self._grid.target
+        frame, target = self.watch_state.frame, self.grid.target
         if frame is None:
             return self.waiting_for("the first reading")
         if target is None:
@@ -184,39 +179,39 @@ class PowerScreen(CellCursorScreen):
     @property
     def pointed(self) -> Target | None:
         """See `CellCursorScreen.pointed`."""
-        return self._grid.target
+        return self.grid.target
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """See `SearchScreen.find`: a number by its name, its package, or the words on its line."""
-        places = self._grid.places
-        here = next((at for at, place in enumerate(places) if (place.panel, place.target) == self._grid.place), 0)
+        places = self.grid.places
+        here = next((at for at, place in enumerate(places) if (place.panel, place.target) == self.grid.place), 0)
         found = next_match([place.words for place in places], text, here + after)
         if found is not None:
-            self._grid.choose(places[found].panel, places[found].target)
+            self.grid.choose(places[found].panel, places[found].target)
         return found is not None
 
     def way_back(self) -> Callable[[], None]:
         """See `SearchScreen.way_back`."""
-        panel, target = self._grid.place
-        return lambda: self._grid.choose(panel, target)
+        panel, target = self.grid.place
+        return lambda: self.grid.choose(panel, target)
 
     # Actions
 
     def action_move(self, by: int) -> None:
         """Move the cursor to another package."""
-        self._tell_unmoved(by, moved=self._grid.move(by))
+        self._tell_unmoved(by, moved=self.grid.move(by))
 
     def action_sideways(self, by: int) -> None:
         """Move the cursor to another number of the package."""
-        self._grid.step(by)
+        self.grid.step(by)
 
     def action_page(self, by: int) -> None:
         """Move by a page of packages."""
-        self._tell_unmoved(by, moved=self._grid.page(by))
+        self._tell_unmoved(by, moved=self.grid.page(by))
 
     def action_end(self, by: int) -> None:
         """Move to the first or last package."""
-        self._tell_unmoved(by, moved=self._grid.end(by))
+        self._tell_unmoved(by, moved=self.grid.end(by))
 
     def _tell_unmoved(self, by: int, *, moved: bool) -> None:
         """Say why a key changed nothing."""

@@ -73,10 +73,10 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._plot = RoofPlot(id="roofs")
+        self.roof_plot = RoofPlot(id="roofs")
         self._definitions = measured_definitions(watch.session.capabilities.signals)
         recorded = watch.session.definitions if isinstance(watch.session, PlayedSession) else None
-        self._view = RoofView(watch.session.machine, self._definitions, os.environ, recorded)
+        self.view = RoofView(watch.session.machine, self._definitions, os.environ, recorded)
         self._curves = MachineCurves()
         self._seq = -1
         self._moment = 0
@@ -86,7 +86,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def body(self) -> Iterable[Widget]:
         """Lay out the canvas above the table, with a panel beside both or two lines below."""
-        yield Horizontal(Vertical(self._plot, *super().body(), id="picture"), SegmentLines(id="side"),
+        yield Horizontal(Vertical(self.roof_plot, *super().body(), id="picture"), SegmentLines(id="side"),
                          SegmentLines(id="missing"), id="across")
         yield SegmentLines(id="below")
 
@@ -96,19 +96,9 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         return TableView(columns, sort=next(column for column in columns if column.id == "GFLOP/s"), reverse=True)
 
     @property
-    def roof_plot(self) -> RoofPlot:
-        """The canvas, for tests."""
-        return self._plot
-
-    @property
-    def view(self) -> RoofView:
-        """The state behind the picture, for tests."""
-        return self._view
-
-    @property
     def _columns(self) -> list[CounterColumn]:
         catalog, watch = self.watch_state.session.catalog, self.watch_state
-        groups = {"roofline", "levels"} if self._view.bytes_by_level else {"roofline"}
+        groups = {"roofline", "levels"} if self.view.bytes_by_level else {"roofline"}
         found = [column for column in catalog.columns if groups.intersection(column.groups)]
         return [column for column in found if watch.why_absent(column) is None]
 
@@ -125,7 +115,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def read_beside(self) -> None:
         """Count the memory controllers' traffic, by which the DRAM roof is judged."""
-        traffic = self._view.traffic
+        traffic = self.view.traffic
         self.watch_state.read_also(self, traffic.sources(), traffic.signals())
 
     # Threads
@@ -134,7 +124,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Watch threads again if points are threads."""
         super().on_screen_resume()
         if self.composed:
-            self._threads.want(wanted=self._view.tasks)
+            self._threads.want(wanted=self.view.tasks)
 
     def close(self) -> None:
         """See `RowTableScreen.close`: the counters of threads."""
@@ -143,7 +133,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     def on_threads_ready(self, message: ThreadsReady) -> None:
         """Show the threads of an interval."""
         if self._threads.takes(message) and not self.watch_state.held:
-            self._view.take_tasks(message.report)
+            self.view.take_tasks(message.report)
             self._moment += 1
             self._fill()
             if isinstance(self.app.screen, TextWindow | Graph):
@@ -160,7 +150,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Show every point of this frame."""
         frame = self.watch_state.frame
         try:
-            self._view.take_regions(self._regions.of(frame))
+            self.view.take_regions(self._regions.of(frame))
         except DamagedError as error:
             self.notice(str(error))
         self.set_class(not self._definitions, "-missing")
@@ -168,10 +158,10 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         if not self._definitions:
             self._show_missing()
         elif frame is not None and flops is not None:
-            self._view.take(frame, estimated=frame.older is not None and frame.estimated(flops, SYSTEM_ROW))
+            self.view.take(frame, estimated=frame.older is not None and frame.estimated(flops, SYSTEM_ROW))
             if frame.seq > self._seq:
                 self._seq = frame.seq
-                self._moment += not self._view.tasks
+                self._moment += not self.view.tasks
                 self._remember()
                 self._threads.ask()
             self._fill()
@@ -181,7 +171,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     def _remember(self) -> None:
         frame, watts = self.watch_state.frame, self.watch_state.watts
         value = None if frame is None or watts is None else frame.cell(watts, SYSTEM_ROW)
-        machine = self._view.machine
+        machine = self.view.machine
         self._curves.add(float(value) if isinstance(value, int | float) else math.nan,
                          math.nan if machine is None else machine.gflops)
 
@@ -197,24 +187,24 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def _fill(self) -> None:
         """Show the present points in the table, then in the picture."""
-        self.show_content(points_content(self._view, {column.id: column for column in self._columns}, self._moment))
+        self.show_content(points_content(self.view, {column.id: column for column in self._columns}, self._moment))
         self._fit_table()
-        if self._table.cursor is None and self._view.cursor is not None and not self._table.view.filter.text:
-            self._table.select(self._view.cursor)
+        if self._table.cursor is None and self.view.cursor is not None and not self._table.view.filter.text:
+            self._table.select(self.view.cursor)
         self._point_out()
 
     def _fit_table(self) -> None:
         """Give the table a line for each point, but at most a quarter of the screen, and never fewer than before."""
         level, most = self._grown
-        rows = max(len(self._view.points) + len(self._table.view.tags), most * (level == self._view.level))
-        self._grown = self._view.level, rows
+        rows = max(len(self.view.points) + len(self._table.view.tags), most * (level == self.view.level))
+        self._grown = self.view.level, rows
         self._table.styles.height = 1 + max(1, min(rows, self.size.height // 4 - 1))
 
     def _point_out(self) -> None:
         """Draw the picture with the table's cursor, without points that the filter excludes."""
         table = self._table
-        self._view.passing = frozenset(line.row for line in table.lines) if table.view.filter.text else None
-        self._view.cursor = next((one.identity for one in self._view.points if one.identity == table.current), None)
+        self.view.passing = frozenset(line.row for line in table.lines) if table.view.filter.text else None
+        self.view.cursor = next((one.identity for one in self.view.points if one.identity == table.current), None)
         if self._definitions and self.composed:
             self._draw()
 
@@ -225,18 +215,18 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def _show_missing(self) -> None:
         why = self.watch_state.session.capabilities.why_missing(NO_FLOPS)
-        choice = self._view.roofs(SYSTEM_ROW)
+        choice = self.view.roofs(SYSTEM_ROW)
         lines = missing_lines(why, "" if choice.roofs is None else choice.source, self.size.width)
         self.query_one("#missing", SegmentLines).show(lines)
 
     def _draw(self) -> None:
-        picture = self._view.picture()
+        picture = self.view.picture()
         if picture is not None:
-            self._plot.show(picture)
+            self.roof_plot.show(picture)
         side, notes = self.query_one("#side", SegmentLines), self._notes()
         ridges = () if picture is None else tuple(mark.label for mark in picture.plot.ridges)
-        side.show(side_lines(self._view, notes, self._curves.lines(SIDE - 24, self._seq), ridges, side.size.height))
-        below = below_lines(self._view, notes, self._curves.lines(8, self._seq), self.size.width)
+        side.show(side_lines(self.view, notes, self._curves.lines(SIDE - 24, self._seq), ridges, side.size.height))
+        below = below_lines(self.view, notes, self._curves.lines(8, self._seq), self.size.width)
         self.query_one("#below", SegmentLines).styles.height = len(below)
         self.query_one("#below", SegmentLines).show(below)
 
@@ -246,19 +236,19 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Describe the cell or point under the cursor: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, …"."""
         if not self._definitions:
             return "No floating-point counters here"
-        point = self._view.under_cursor
+        point = self.view.under_cursor
         if point is None and not self._table.view.filter.text:
             past = "its events were not counted in this interval: they are while this screen is shown"
-            return self._view.why or (past if self.watch_state.in_past else self.waiting_for("the first interval"))
+            return self.view.why or (past if self.watch_state.in_past else self.waiting_for("the first interval"))
         if point is None or self._table.is_column_chosen:
             return super().readout()
-        by_level = self._view.by_level
+        by_level = self.view.by_level
         if by_level is not None:
             return f"{point.name}: {by_level.sentence}"
-        return verdict_text(point, self._view.roofs(point.row))
+        return verdict_text(point, self.view.roofs(point.row))
 
     def _notes(self) -> tuple[Note, ...]:
-        return notes_of(self._view, self._plot.outside)
+        return notes_of(self.view, self.roof_plot.outside)
 
     # Actions
 
@@ -277,33 +267,33 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def action_rows(self) -> None:
         """Switch points to the next level: CPUs, cores, packages, the machine, threads."""
-        word = self._view.next_level()
-        self._threads.want(wanted=self._view.tasks)
-        of_threads = ": each thread in a second of its own run time" if self._view.tasks else ""
+        word = self.view.next_level()
+        self._threads.want(wanted=self.view.tasks)
+        of_threads = ": each thread in a second of its own run time" if self.view.tasks else ""
         self._shown(f"Points: {word}{of_threads}", points=True)
 
     def action_trail(self) -> None:
         """Switch the past between the point under the cursor, all points, and none."""
-        self._shown(f"Past: {self._view.next_trail()}")
+        self._shown(f"Past: {self.view.next_trail()}")
 
     def action_width(self) -> None:
         """Change how accesses become bytes."""
-        self._shown(f"Bytes of an access: {self._view.next_sizing()}; the past is counted anew", points=True)
+        self._shown(f"Bytes of an access: {self.view.next_sizing()}; the past is counted anew", points=True)
 
     def action_levels(self) -> None:
         """Switch counting the bytes of each memory level, at which the point under the cursor is shown."""
-        on = self._view.swap_levels()
+        on = self.view.swap_levels()
         self.watch_state.want(self.wanted)
         self._shown("Bytes of each memory level, from the next interval on; more events are multiplexed" if on else
                     "Bytes of memory levels are not counted any more", points=False)
 
     def action_roofs(self) -> None:
         """Switch between measured and theoretical roofs."""
-        self._shown(f"Roofs: {self._view.swap_roofs()}", points=True)
+        self._shown(f"Roofs: {self.view.swap_roofs()}", points=True)
 
     def action_flats(self) -> None:
         """Draw the flat roofs of another number format."""
-        self._shown(f"Flat roofs: {self._view.next_flats()}")
+        self._shown(f"Flat roofs: {self.view.next_flats()}")
 
     def action_functions(self) -> None:
         """Sample the functions of the point under the cursor, or of the whole machine without points."""
@@ -311,7 +301,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self.notice("Functions are sampled while they run, which is impossible for the past")
             return
         why = None if self._definitions else self.watch_state.session.capabilities.why_missing(NO_FLOPS)
-        window = open_functions(self.watch_state.session.machine, self._view, why)
+        window = open_functions(self.watch_state.session.machine, self.view, why)
         if isinstance(window, str):
             self.notice(window)
         else:
@@ -323,25 +313,25 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def action_zoom(self, by: int) -> None:
         """Zoom in or out around the cursor."""
-        point = self._view.under_cursor
+        point = self.view.under_cursor
         placed = point if point is not None and point.has_place else None
-        self._view.axes.zoom(_ZOOM**by, *((placed.intensity, placed.gflops) if placed is not None else (None, None)))
+        self.view.axes.zoom(_ZOOM**by, *((placed.intensity, placed.gflops) if placed is not None else (None, None)))
         self._shown()
 
     def action_whole(self) -> None:
         """Show all roofs and working points again."""
-        self._shown(self._view.axes.whole())
+        self._shown(self.view.axes.whole())
 
     def action_pan(self, across: int, up: int) -> None:
         """Pan the picture by a tenth."""
-        self._view.axes.pan(across * _PAN, up * _PAN)
+        self.view.axes.pan(across * _PAN, up * _PAN)
         self._shown()
 
     def action_to_point(self, across: int, up: int) -> None:
         """Move the cursor to the nearest point in a direction."""
-        placed = self._view.placed
-        at = next((at for at, point in enumerate(placed) if point.identity == self._view.cursor), -1)
-        found = self._plot.nearest(at, across, up)
+        placed = self.view.placed
+        at = next((at for at, point in enumerate(placed) if point.identity == self.view.cursor), -1)
+        found = self.roof_plot.nearest(at, across, up)
         if found is not None and found < len(placed):
             self._table.select(placed[found].identity)
         else:
@@ -356,34 +346,34 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def on_roof_plot_selected(self, message: RoofPlot.Selected) -> None:
         """Put the cursor on the point that was clicked."""
-        placed = self._view.placed
+        placed = self.view.placed
         if message.index < len(placed):
             self._table.select(placed[message.index].identity)
 
     def on_roof_plot_zoomed(self, message: RoofPlot.Zoomed) -> None:
         """Zoom at the mouse."""
-        self._view.axes.zoom(message.factor, message.intensity, message.gflops)
+        self.view.axes.zoom(message.factor, message.intensity, message.gflops)
         self._shown()
 
     def action_save_svg(self) -> None:
         """Save the picture."""
-        plot = self._view.plot() if self._definitions else None
+        plot = self.view.plot() if self._definitions else None
         if plot is None:
             self.notice("There is no picture to save yet")
             return
-        points = () if self._view.flats.hides_points else (
-            self._view.past if TRAILS[self._view.trail] == TRAILS[1] else self._view.points)
-        said = (f"roofs: {self._view.choice.source}", *(note.text for note in self._notes()))
-        title = title_of(self.watch_state.session.machine, self._view)
+        points = () if self.view.flats.hides_points else (
+            self.view.past if TRAILS[self.view.trail] == TRAILS[1] else self.view.points)
+        said = (f"roofs: {self.view.choice.source}", *(note.text for note in self._notes()))
+        title = title_of(self.watch_state.session.machine, self.view)
         self._save("svg", svg_text(plot, points, title=title, notes=said))
 
     def action_save_csv(self) -> None:
         """Save the points of this level, with their past."""
-        if not self._view.past:
+        if not self.view.past:
             self.notice("There are no points to save yet")
             return
-        gone = self._view.forgotten if self._view.tasks else 0
-        self._save("csv", csv_text(envelope_now(self.watch_state.session.machine.host), point_table(self._view.past)),
+        gone = self.view.forgotten if self.view.tasks else 0
+        self._save("csv", csv_text(envelope_now(self.watch_state.session.machine.host), point_table(self.view.past)),
                    f" without {gone} threads of long ago:" if gone else "")
 
     def _save(self, suffix: str, text: str, without: str = "") -> None:

@@ -12,7 +12,7 @@ import errno
 import select
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -249,6 +249,8 @@ class ProgramCounters:
         counters: see `FamilyCounters`.
         family: whether a program's present and future descendants are counted with it.
 
+    Attributes:
+        refused: reasons for which programs are not counted, with their numbers.
     """
 
     def __init__(self, machine: Machine, counters: TopdownCounters, *, family: bool = False) -> None:
@@ -256,12 +258,7 @@ class ProgramCounters:
         self._counters = counters
         self._family = family
         self._open: list[FamilyCounters] = []
-        self._refused: Counter[str] = Counter()
-
-    @property
-    def refused(self) -> Mapping[str, int]:
-        """Reasons for which programs are not counted, with their numbers."""
-        return self._refused
+        self.refused: Counter[str] = Counter()
 
     def add(self, pid: int) -> None:
         """Count a process as well, from now on."""
@@ -269,7 +266,7 @@ class ProgramCounters:
             try:
                 self._open.append(FamilyCounters(self._machine, self._counters, tid, runs=True, children=self._family))
             except MachineError as error:
-                self._refused[str(error)] += 1
+                self.refused[str(error)] += 1
                 return
             except HostError:  # the thread has ended meanwhile
                 continue

@@ -68,7 +68,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def __init__(self, watch: Watch) -> None:
         session = watch.session
         self._played = session if isinstance(session, PlayedSession) else None
-        self._counters = (TopdownCounters if self._played is None else RecordedTopdown)(session.machine)
+        self.counters = (TopdownCounters if self._played is None else RecordedTopdown)(session.machine)
         self._level = RowLevel.CORE
         self._path: tuple[Node, ...] = ()
         self._opened: CpuSet | None = None
@@ -76,8 +76,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._made: tuple[object, RowContent[TopdownRow] | None] = (None, None)
         self._places: tuple[Topology, RowLevel, tuple[CpuSet, ...]] | None = None
         super().__init__(watch)
-        shown = (ShownThreads(watch, self._counters, self.post_message),
-                 ShownRegions(watch, self._counters, self.post_message))
+        shown = (ShownThreads(watch, self.counters, self.post_message),
+                 ShownRegions(watch, self.counters, self.post_message))
         self._moving: dict[RowLevel, FollowedRows[Any]] = {one.level: one for one in shown}
         self._tree = SegmentLines(id="tree")
         self._absent = Listing(id="absent")
@@ -92,12 +92,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     @property
     def _why(self) -> Unavailable | None:
-        return self._counters.why_none
-
-    @property
-    def counters(self) -> TopdownCounters:
-        """The counters, for tests."""
-        return self._counters
+        return self.counters.why_none
 
     @property
     def moving(self) -> FollowedRows[Any] | None:
@@ -115,7 +110,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self.watch_state.read_also(self, (), frozenset())
             self.moving.start()
             return
-        self.watch_state.read_also(self, self._counters.sources(), self._counters.signals())
+        self.watch_state.read_also(self, self.counters.sources(), self.counters.signals())
         self.watch_state.session.end_interval()
 
     def on_followed_rows_ready(self, message: FollowedRowsReady) -> None:
@@ -133,7 +128,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def close(self) -> None:
         """See `RowTableScreen.close`; closes the opened levels."""
         self._path, self._opened = (), None
-        self._counters.drill = Drill()
+        self.counters.drill = Drill()
         for moving in self._moving.values():
             moving.stop()
 
@@ -184,7 +179,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         topology = self.watch_state.session.machine.topology if frame is None else frame.topology
         if self._places is None or self._places[:2] != (topology, self._level):
             self._places = topology, self._level, places(topology, RowLevel.MACHINE) + places(topology, self._level)
-        return topdown_table(self._counters, frame, self._level, self._places[2], 1)
+        return topdown_table(self.counters, frame, self._level, self._places[2], 1)
 
     def _ordered(self, table: RowTable[TopdownRow]) -> RowTable[TopdownRow]:
         """Order rows: the whole, then the busiest, which would be far below among hundreds of cores."""
@@ -274,7 +269,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         if self.moving is not None and self._played is None:
             self.moving.drill(self._opened, path)
         elif row is not None:
-            self._counters.drill = drill_of(row, path)
+            self.counters.drill = drill_of(row, path)
         self._made = (None, None)
         self.read_beside()
         self._fill()

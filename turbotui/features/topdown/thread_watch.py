@@ -23,24 +23,22 @@ class BusyThreadWatch:
         machine: the machine of the threads.
         publish: called on the watch's own thread with each interval, and the clocks of its request; with the error that
             ended it.
+
+    Attributes:
+        counters: the trees of the cores.
     """
 
     def __init__(self, machine: Machine,
                  publish: Callable[[ThreadInterval | HostError, tuple[int, int] | None], object]) -> None:
-        self._counters = TopdownCounters(machine)
+        self.counters = TopdownCounters(machine)
         self._finder = BusyThreads(machine.host)
-        self._threads = ThreadCounters(machine, self._counters, self._finder)
+        self._threads = ThreadCounters(machine, self.counters, self._finder)
         self._publish = publish
         self._wake = threading.Condition()
         self._due = self._over = False
         self._clocks: tuple[int, int] | None = None
         self._drill: tuple[int | None, Drill] | None = None
         self._runner = threading.Thread(target=self._run, name="topdown threads", daemon=True)
-
-    @property
-    def counters(self) -> TopdownCounters:
-        """The trees of the cores."""
-        return self._counters
 
     def start(self) -> None:
         """Start the thread."""
@@ -98,6 +96,6 @@ class BusyThreadWatch:
                 if wanted is None:
                     self._due = False
                     return True
-            self._threads.only, self._counters.drill = wanted
+            self._threads.only, self.counters.drill = wanted
             self._finder.kept = self._threads.only
             self._threads.look()

@@ -66,11 +66,11 @@ class UncoreScreen(RowTableScreen[Row]):
     def __init__(self, watch: Watch) -> None:
         machine = watch.session.machine
         self._played = isinstance(watch.session, PlayedSession)
-        self._counters = (RecordedCounters(machine, watch.session.definitions)
+        self.counters = (RecordedCounters(machine, watch.session.definitions)
                           if isinstance(watch.session, PlayedSession) else UncoreCounters(machine))
         self._ports = PortMap(machine.host)
         self._typed: dict[str, tuple[Metric, ...]] = {}
-        self._contents = KindContents(self._counters, self._ports)
+        self._contents = KindContents(self.counters, self._ports)
         self._tables: dict[str, KindWidget] = {}
         self._mapped = False
         super().__init__(watch)
@@ -80,13 +80,13 @@ class UncoreScreen(RowTableScreen[Row]):
         self._stack = VerticalScroll(*(widget for pair in pairs for widget in pair), self._below, id="stack",
                                      can_focus=False)
         self._absent = Listing(id="absent")
-        self._edges = find_edges(machine, self._counters.kinds)
+        self._edges = find_edges(machine, self.counters.kinds)
         self._map = MapPanel(watch.interval)
         self._before_map = self._table
 
     def new_table(self) -> KindWidget:
         """See `TableKeys.new_table`: one for each kind; the first."""
-        for at, units in enumerate(self._counters.kinds):
+        for at, units in enumerate(self.counters.kinds):
             many = len(units.units) > _MANY
             table: KindWidget = TableWidget(TableView(folded=_sums(units) if many else frozenset()), UnitRows(),
                                             self.painter, seconds=self.watch_state.interval, id=f"table-{at}")
@@ -115,11 +115,6 @@ class UncoreScreen(RowTableScreen[Row]):
         return (self._map.table,) if self._mapped else tuple(self._tables.values())
 
     @property
-    def counters(self) -> UncoreCounters:
-        """The counters, for tests."""
-        return self._counters
-
-    @property
     def keys_without_table(self) -> Sequence[str] | None:
         """See `WatchScreen.keys_without_table`."""
         return None if self._tables else ()
@@ -127,7 +122,7 @@ class UncoreScreen(RowTableScreen[Row]):
     def read_beside(self) -> None:
         """Count the tables' events at once, and not only from the end of this interval."""
         session = self.watch_state.session
-        self.watch_state.read_also(self, self._counters.sources(), self._counters.signals())
+        self.watch_state.read_also(self, self.counters.sources(), self.counters.signals())
         session.end_interval()
 
     # Drawing
@@ -139,11 +134,11 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def take(self, frame: Frame) -> None:
         """See `WatchScreen.take`; keeps the past of cells that were drawn or explained."""
-        for units in self._counters.kinds:
+        for units in self.counters.kinds:
             content = self._contents.of(units, frame)
             self.past(content).push(content, (), ())
         if self._mapped:
-            edges = edges_content(self._counters, traffic_of(self._counters, frame, self._edges), frame.seq)
+            edges = edges_content(self.counters, traffic_of(self.counters, frame, self._edges), frame.seq)
             self.past(edges).push(edges, (), ())
 
     def readout(self) -> str:
@@ -163,14 +158,14 @@ class UncoreScreen(RowTableScreen[Row]):
             return
         if self._mapped:
             frame = self.watch_state.frame
-            traffic = traffic_of(self._counters, frame, self._edges)
-            self._map.show_traffic(self._counters, traffic, 0 if frame is None else frame.seq, self.fill)
+            traffic = traffic_of(self.counters, frame, self._edges)
+            self._map.show_traffic(self.counters, traffic, 0 if frame is None else frame.seq, self.fill)
             self.show_mark()
             self.show_status()
             return
-        for units, table in zip(self._counters.kinds, self._tables.values(), strict=True):
+        for units, table in zip(self.counters.kinds, self._tables.values(), strict=True):
             self.fill(table, self._contents.of(units, self.watch_state.frame))
-        for at, (units, line) in enumerate(zip(self._counters.kinds, self._captions, strict=True)):
+        for at, (units, line) in enumerate(zip(self.counters.kinds, self._captions, strict=True)):
             room = self.size.width - 1  # without the scroll bar
             caption = caption_of(units, self._contents.of(units, self.watch_state.frame), room)
             line.show([caption], (ClickableSegment(0, 0, self.size.width, f"fold_table({at})"),))
@@ -189,7 +184,7 @@ class UncoreScreen(RowTableScreen[Row]):
     @property
     def _units(self) -> UncoreUnits | None:
         """Return the kind of the table with the cursor."""
-        return next((units for units in self._counters.kinds if self._tables[units.kind.id] is self._table), None)
+        return next((units for units in self.counters.kinds if self._tables[units.kind.id] is self._table), None)
 
     def enter(self, table: KindWidget) -> None:
         """See `TableKeys.enter`; the cursor stays in its column, if the table has so many."""
@@ -263,7 +258,7 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def action_fold_table(self, at: int) -> None:
         """Fold every sum of a table, or unfold them all."""
-        units, table = self._counters.kinds[at], self.tables[at]
+        units, table = self.counters.kinds[at], self.tables[at]
         sums = _sums(units)
         table.show_view(replace(table.view, folded=frozenset() if table.view.folded == sums else sums))
 
@@ -272,8 +267,8 @@ class UncoreScreen(RowTableScreen[Row]):
         if self._mapped:
             self.notice(self._map.no_folds)
             return
-        is_open = any(self._tables[units.kind.id].view.folded != _sums(units) for units in self._counters.kinds)
-        for units in self._counters.kinds:
+        is_open = any(self._tables[units.kind.id].view.folded != _sums(units) for units in self.counters.kinds)
+        for units in self.counters.kinds:
             table = self._tables[units.kind.id]
             table.show_view(replace(table.view, folded=_sums(units) if is_open else frozenset()))
         self.show_status()
@@ -299,7 +294,7 @@ class UncoreScreen(RowTableScreen[Row]):
             return super().known_columns
         if units is None or content is None:
             return ()
-        shown = self._counters.shown(units)
+        shown = self.counters.shown(units)
         typed = (*self._typed.get(units.kind.id, ()), *shown)
         numbers = dict.fromkeys((*units.metrics, *(one for one in typed if one not in units.raw), *units.raw))
         return (*numbers, *(column for column in content.whole.columns if column.decimals < 0))
@@ -317,9 +312,9 @@ class UncoreScreen(RowTableScreen[Row]):
         if units is None or not isinstance(column, Metric):
             super().toggle(column)
             return
-        shown = self._counters.shown(units)
+        shown = self.counters.shown(units)
         rest = tuple(one for one in shown if one != column)
-        self._counters.show(units, rest if column in shown else (*shown, column))
+        self.counters.show(units, rest if column in shown else (*shown, column))
         self._changed()
 
     def add_typed(self, text: str) -> None:
@@ -331,10 +326,10 @@ class UncoreScreen(RowTableScreen[Row]):
         units = self._units
         if units is None:
             return
-        metric = self._counters.typed(units, text)
+        metric = self.counters.typed(units, text)
         kind = units.kind.id
         self._typed[kind] = tuple(dict.fromkeys((*self._typed.get(kind, ()), metric)))
-        if metric not in self._counters.shown(units):
+        if metric not in self.counters.shown(units):
             self.toggle(metric)
 
     def action_columns(self) -> None:
@@ -360,7 +355,7 @@ class UncoreScreen(RowTableScreen[Row]):
         if not fields_of(units.pmu):
             self.notice(f"{units.kind.title} has no filters")
             return
-        self.app.push_screen(FilterForm(self._counters, self._ports, units, row, self._changed))
+        self.app.push_screen(FilterForm(self.counters, self._ports, units, row, self._changed))
 
     def action_traffic(self) -> None:
         """Switch between tables and the map of traffic; only visible values are counted."""
@@ -371,7 +366,7 @@ class UncoreScreen(RowTableScreen[Row]):
         self._mapped = not self._mapped
         self._stack.display, self._map.display = not self._mapped, self._mapped
         self.enter(self._map.table if self._mapped else self._before_map)
-        self._counters.count_beside(metrics_by_kind(self._edges) if self._mapped else {})
+        self.counters.count_beside(metrics_by_kind(self._edges) if self._mapped else {})
         self._changed()
 
     def _changed(self) -> None:
