@@ -97,6 +97,11 @@ def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reve
     values = content.values(column, rows)
     if mark is not None and not column.identity:
         values = [difference(column, value, mark.value(column, row)) for row, value in zip(rows, values, strict=True)]
+    return ordered_by(rows, values, reverse=reverse)
+
+
+def ordered_by(rows: Sequence[K], values: Sequence[Value], *, reverse: bool) -> Sequence[K]:
+    """Sort rows by a value of each, as `ordered` does."""
     if set(map(type, values)) <= {int, float}:
         numbers = cast("Sequence[float]", values)
         # a sort keeps the order of equal values in both directions

@@ -12,7 +12,7 @@ from turbotui.features.tasks.columns import TaskColumn, TaskInputs
 from turbotui.features.tasks.merging import merged
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.quantities.columns import Value
-from turbotui.widgets.content import Line
+from turbotui.widgets.content import Line, ordered_by
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.row_tree import row_tree_lines
 
@@ -134,13 +134,8 @@ def _ranks(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[Tas
     return ranks
 
 
-def _in_order(keys: Sequence[str], ranks: Mapping[str, Value], view: RowView[TaskInputs]) -> list[str]:
+def _in_order(keys: Sequence[str], ranks: Mapping[str, Value], view: RowView[TaskInputs]) -> Sequence[str]:
     """Siblings by sort value, unknown last; in table order if no column is sorted by."""
     if not ranks:
-        return list(reversed(keys)) if view.reverse else list(keys)
-    numbers = [key for key in keys if isinstance(ranks.get(key), int | float)]
-    texts = [key for key in keys if isinstance(ranks.get(key), str)]
-    rest = [key for key in keys if ranks.get(key) is None]
-    numbers.sort(key=lambda key: float(ranks[key] or 0), reverse=view.reverse)
-    texts.sort(key=lambda key: str(ranks[key]).lower(), reverse=view.reverse)
-    return [*numbers, *texts, *rest]
+        return tuple(reversed(keys)) if view.reverse else keys
+    return ordered_by(keys, [ranks.get(key) for key in keys], reverse=view.reverse)
