@@ -20,6 +20,7 @@ from turbotui.widgets.row_charts import RowCharts, past_of
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
 from turbotui.widgets.row_history import RowHistory
 from turbotui.widgets.row_list import RowList
+from turbotui.widgets.row_tree import TreeRows
 from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
@@ -58,7 +59,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def row_list(self) -> RowList[RowContent[R], Column[R], Hashable]:
         """The object that filters and sorts rows into lines."""
-        return RowList()
+        return TreeRows()
 
     def painter(self, view: RowView[R], seconds: float, width: int) -> RowPainter[R]:
         """A painter of the lines."""

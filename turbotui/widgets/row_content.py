@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeAlias
 
@@ -53,14 +53,20 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         whole: the table.
         naming: of its rows.
         seq: number of the moment.
+        parents: the row above each row of a tree; None if rows stand in no tree.
+        heads: rows of it that only gather others: they are shown with one that passes the filter.
 
     Attributes:
+        parents, heads: see above.
         limits: the user's thresholds of columns.
         alerted: roles of cells that belong to alerts, by column and row.
     """
 
-    def __init__(self, whole: RowTable[R], naming: Naming[R], seq: int = 0) -> None:
+    def __init__(self, whole: RowTable[R], naming: Naming[R], seq: int = 0,
+                 parents: Mapping[Hashable, Hashable] | None = None, heads: Collection[Hashable] = ()) -> None:
         self.whole = whole
+        self.parents = parents
+        self.heads = heads
         self.limits: Mapping[str, Limits] | None = None
         self.alerted: Mapping[ColumnId, Mapping[Hashable, StyleRole]] = {}
         self._naming = naming

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Generic
 
+from turbotui.quantities.columns import Column, R
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.content import Content, Line, ordered
-from turbotui.widgets.row_list import passes
+from turbotui.widgets.row_content import RowContent, RowView
+from turbotui.widgets.row_list import RowList, passes
 from turbotui.widgets.table_view import TableView
+
+
+class TreeRows(RowList[RowContent[R], Column[R], Hashable], Generic[R]):
+    """Rows in the tree of their content, with sorted siblings, or else as a sorted list."""
+
+    def arranged(self, content: RowContent[R], view: RowView[R]) -> Sequence[Line[Hashable]]:
+        """See `RowList.arranged`: rows that pass the filter are shown with all their parents."""
+        if content.parents is None:
+            return super().arranged(content, view)
+        return row_tree_lines(content, view, content.parents,
+                              candidates=[key for key in content.rows if key not in content.heads])
 
 
 def row_tree_lines(content: Content[C, K], view: TableView[C, K], parents: Mapping[K, K], *,

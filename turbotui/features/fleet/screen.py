@@ -17,7 +17,7 @@ from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
 from turbotui.features.fleet.columns import COLUMNS, HOUR, MEASURED, SCREEN_COLUMNS
 from turbotui.features.fleet.model import FleetNode, FleetReading
-from turbotui.features.fleet.screen_rows import FleetContent, FleetPainter, FleetRows, fitted, fleet_content
+from turbotui.features.fleet.screen_rows import FleetPainter, fitted, fleet_content
 from turbotui.features.fleet.session import PastRequest, WatchedFleet
 from turbotui.features.fleet.trends import Trends
 from turbotui.machine.host import HostKind
@@ -82,10 +82,6 @@ class FleetScreen(TreeScreen[FleetNode]):
     def first_view(self) -> RowView[FleetNode]:
         """See `RowTableScreen.first_view`: the table's order, oddest first, or the view before a node was opened."""
         return self._session.view or TableView(tuple(column for column in COLUMNS if column.default))
-
-    def row_list(self) -> FleetRows:
-        """See `RowTableScreen.row_list`."""
-        return FleetRows()
 
     def show_view(self, view: RowView[FleetNode]) -> None:
         """See `TableKeys.show_view`; keeps the view for the return from a node."""
@@ -223,8 +219,7 @@ class FleetScreen(TreeScreen[FleetNode]):
     def outer_rows(self) -> frozenset[Hashable] | None:
         """See `TreeScreen.outer_rows`: groups of nodes."""
         content = self._table.content
-        parents = content.parents if isinstance(content, FleetContent) else {}
-        return frozenset(parents.values()) or None
+        return None if content is None or not content.parents else frozenset(content.parents.values())
 
     def open_chosen(self) -> bool:
         """See `WatchScreen.open_chosen`: open the node's own dashboard."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -10,13 +10,10 @@ from turbotui.features.fleet.columns import AGE, HOUR, MEASURED, NODE, WHY, Flee
 from turbotui.features.fleet.grouping import by_label, group_row
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.tables import fleet_table
-from turbotui.quantities.tables import RowTable
 from turbotui.widgets.cells import MARK_OLD, Slot, StyleRole, cell_text, cut
 from turbotui.widgets.content import Line
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment, marked
-from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
-from turbotui.widgets.row_list import RowList
-from turbotui.widgets.row_tree import row_tree_lines
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter
 
 _NAMES: Final = (12, 32)
 _REASONS: Final = (24, 78)
@@ -35,22 +32,7 @@ def words_of(node: FleetNode) -> str:
 NAMING: Final = Naming[FleetNode](lambda node: (node.members > 0, node.name), words_of, lambda node: node.name)
 
 
-class FleetContent(RowContent[FleetNode]):
-    """The nodes of a reading.
-
-    Args:
-        table: the table of the nodes, and of groups if there are any.
-        seq: the number of the reading.
-        parents: the key of each node's group; empty for a list.
-    """
-
-    def __init__(self, table: RowTable[FleetNode], seq: int = 0,
-                 parents: Mapping[Hashable, Hashable] | None = None) -> None:
-        super().__init__(table, NAMING, seq)
-        self.parents = parents or {}
-
-
-def fleet_content(reading: FleetReading, seq: int, label: str, columns: Sequence[FleetColumn]) -> FleetContent:
+def fleet_content(reading: FleetReading, seq: int, label: str, columns: Sequence[FleetColumn]) -> RowContent[FleetNode]:
     """Make the content of a reading.
 
     Args:
@@ -61,27 +43,18 @@ def fleet_content(reading: FleetReading, seq: int, label: str, columns: Sequence
     """
     table = fleet_table(reading, columns)
     if not label:
-        return FleetContent(table, seq)
+        return RowContent(table, NAMING, seq)
     parents: dict[Hashable, Hashable] = {}
+    heads: set[Hashable] = set()
     rows: list[FleetNode] = []
     for group in by_label(reading.nodes, label):
         head = group_row(group)
         rows.append(head)
+        heads.add(NAMING.key(head))
         for node in group.nodes:
             rows.append(node)
             parents[NAMING.key(node)] = NAMING.key(head)
-    return FleetContent(replace(table, rows=tuple(rows)), seq, parents)
-
-
-class FleetRows(RowList[RowContent[FleetNode], FleetColumn, Hashable]):
-    """Nodes as a sorted list, or sorted below their sorted groups."""
-
-    def arranged(self, content: RowContent[FleetNode], view: RowView[FleetNode]) -> Sequence[Line[Hashable]]:
-        """See `RowList.arranged`: a group is shown if one of its nodes is."""
-        if not isinstance(content, FleetContent) or not content.parents:
-            return super().arranged(content, view)
-        return row_tree_lines(content, view, content.parents,
-                              candidates=[key for key in content.rows if key in content.parents])
+    return RowContent(replace(table, rows=tuple(rows)), NAMING, seq, parents, heads)
 
 
 class FleetPainter(RowPainter[FleetNode]):
@@ -104,7 +77,7 @@ class FleetPainter(RowPainter[FleetNode]):
     def ids(self, content: RowContent[FleetNode], line: Line[Hashable]) -> list[TextSegment]:
         """See `Painter.ids`."""
         node = content.get(line.row)
-        if node is None or not isinstance(content, FleetContent) or not content.parents:
+        if node is None or content.parents is None:
             return super().ids(content, line)
         width = sum(1 + slot.width for slot in self.fixed) - 1
         mark = "  " if line.open is None else f"{OPEN if line.open else FOLDED} "

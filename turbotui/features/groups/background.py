@@ -10,7 +10,7 @@ from turbotui.features.groups.columns import COLUMNS, ENERGY, GROUP, GroupColumn
 from turbotui.features.groups.engine import NO_ENERGY
 from turbotui.features.groups.live import GroupRequest, GroupSnapshot, GroupWatcher
 from turbotui.features.groups.model import WHOLE
-from turbotui.features.groups.screen_rows import GroupContent
+from turbotui.features.groups.screen_rows import group_content
 from turbotui.features.groups.tables import group_table
 from turbotui.machine.machine import Machine
 from turbotui.quantities.columns import Column
@@ -42,7 +42,7 @@ class BackgroundGroups:
             self._why = "" if snapshot.why is None else snapshot.why.sentence()
             if snapshot.seconds and begin_ns is not None:
                 rows = [row for row in snapshot.rows if row.group.path != WHOLE]  # CPUs' columns tell that
-                publish(GroupContent(group_table(rows, NO_ENERGY, 0, shown)), begin_ns, end_ns)
+                publish(group_content(group_table(rows, NO_ENERGY, 0, shown), tree=False), begin_ns, end_ns)
 
         self._watcher = GroupWatcher(self._machine, take)
         self._watcher.start()

@@ -25,7 +25,7 @@ from turbotui.features.groups.model import WHOLE, GroupRow
 from turbotui.features.groups.recorded_groups import groups_of, record_of
 from turbotui.features.groups.resctrl_reader import events_in
 from turbotui.features.groups.resctrl_table import has_many_domains, resctrl_columns, resctrl_table
-from turbotui.features.groups.screen_rows import GroupContent, GroupPainter, GroupRows, name_slots
+from turbotui.features.groups.screen_rows import GroupPainter, group_content, name_slots
 from turbotui.features.groups.tables import group_table, sum_held_against_package
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import Scope
@@ -124,10 +124,6 @@ class GroupsScreen(TreeScreen[GroupRow]):
         """See `RowTableScreen.first_view`: the busiest first."""
         columns = tuple(column for column in COLUMNS if column.default)
         return TableView(columns, sort=next(column for column in columns if column.id == "CPU%"), reverse=True)
-
-    def row_list(self) -> GroupRows:
-        """See `RowTableScreen.row_list`."""
-        return GroupRows()
 
     def painter(self, view: RowView[GroupRow], seconds: float, width: int) -> GroupPainter:
         """See `RowTableScreen.painter`."""
@@ -272,7 +268,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
                 if has_many_domains(rows):
                     outer = {row.group.key for row in rows if not row.group.domain}
                     self._change(folded=self._table.view.folded | outer)
-            self.show_content(GroupContent(resctrl_table(rows, resctrl_columns(events_in(rows))), seq))
+            self.show_content(group_content(resctrl_table(rows, resctrl_columns(events_in(rows))), seq))
             notes += [] if one is None or not one.snapshot.said else [one.snapshot.said]
         else:
             rows, energy = ((), _NO_ENERGY) if one is None else (one.snapshot.rows, one.energy)
@@ -280,7 +276,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
             recorded = None if self._played is None or one is None else one.snapshot.counted
             counted = event_columns(self._additions.counted if recorded is None else recorded)
             whole = group_table(rows, energy, packages, (*COLUMNS, *counted))
-            self.show_content(GroupContent(whole, seq, tree=self._rows is RowsShown.TREE))
+            self.show_content(group_content(whole, seq, tree=self._rows is RowsShown.TREE))
             if one is not None and not one.snapshot.complete:
                 notes.append(f"there are more groups than the {len(rows):,} listed")
             of_events = "" if one is None else one.snapshot.said_of_events
@@ -344,9 +340,9 @@ class GroupsScreen(TreeScreen[GroupRow]):
     def outer_rows(self) -> frozenset[Hashable] | None:
         """See `TreeScreen.outer_rows`: groups that contain groups, except the outermost one."""
         content = self._table.content
-        if not isinstance(content, GroupContent) or not content.tree:
+        if content is None or content.parents is None:
             return None
-        outer = frozenset(content.parents().values())
+        outer = frozenset(content.parents.values())
         return outer - {WHOLE} if self._rows is RowsShown.TREE else outer
 
     def action_acts(self) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final
 
-from turbotui.features.groups.columns import GROUP, GroupColumn
+from turbotui.features.groups.columns import GROUP
 from turbotui.features.groups.model import GroupRow
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import RowTable
 from turbotui.widgets.cells import Slot, StyleRole, cut
 from turbotui.widgets.content import Line
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
-from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
-from turbotui.widgets.row_list import RowList
-from turbotui.widgets.row_tree import row_tree_lines
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter
 
 _NAMES: Final = (22, 44)
 """The least and most characters of a name with its indentation."""
@@ -33,37 +31,18 @@ def _in_words(row: GroupRow) -> str:
 NAMING: Final = Naming[GroupRow](lambda row: row.group.key, _words, _in_words)
 
 
-class GroupContent(RowContent[GroupRow]):
-    """The groups of an interval.
+def group_content(table: RowTable[GroupRow], seq: int = 0, *, tree: bool = True) -> RowContent[GroupRow]:
+    """Make the content of an interval.
 
     Args:
         table: the table of the groups.
         seq: the number of the interval.
         tree: whether groups are arranged as a tree.
     """
-
-    def __init__(self, table: RowTable[GroupRow], seq: int = 0, *, tree: bool = True) -> None:
-        super().__init__(table, NAMING, seq)
-        self.tree = tree
-
-    def parents(self) -> Mapping[Hashable, Hashable]:
-        """Return the parent of each group, among the groups with rows."""
-        found: dict[Hashable, Hashable] = {}
-        for row in self.whole.rows:
-            parent = row.group.parent
-            if parent is not None and self.get(parent) is not None:
-                found[row.group.key] = parent
-        return found
-
-
-class GroupRows(RowList[RowContent[GroupRow], GroupColumn, Hashable]):
-    """Groups as a tree with sorted siblings, or as a sorted list."""
-
-    def arranged(self, content: RowContent[GroupRow], view: RowView[GroupRow]) -> Sequence[Line[Hashable]]:
-        """See `RowList.arranged`: groups that pass the filter are shown with all their parents."""
-        if not isinstance(content, GroupContent) or not content.tree:
-            return super().arranged(content, view)
-        return row_tree_lines(content, view, content.parents())
+    there = {row.group.key for row in table.rows}
+    parents: dict[Hashable, Hashable] = {row.group.key: row.group.parent for row in table.rows
+                                         if tree and row.group.parent in there}
+    return RowContent(table, NAMING, seq, parents if tree else None)
 
 
 class GroupPainter(RowPainter[GroupRow]):
@@ -75,8 +54,7 @@ class GroupPainter(RowPainter[GroupRow]):
         if row is None or not self.fixed or self.fixed[0].column.id != GROUP.id:
             return super().ids(content, line)
         mark = "" if line.open is None else f"{OPEN if line.open else FOLDED} "
-        step = "" if not isinstance(content, GroupContent) or not content.tree else "  " * min(line.depth, _DEEPEST)
-        name, width = f"{step}{mark}{row.group.name}", self.fixed[0].width
+        name, width = f"{'  ' * min(line.depth, _DEEPEST)}{mark}{row.group.name}", self.fixed[0].width
         tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
         role = StyleRole.DIM if _is_idle(row) else StyleRole.SUMMARY if line.open is not None else StyleRole.PLAIN
         return [tag, (cut(name, width).ljust(width), role), *_rest(super().ids(content, line), 1 + width)]
