@@ -100,12 +100,12 @@ class OpenMetricsSeries:
     def __init__(self, *, endless: bool) -> None:
         self._one = OpenMetricsText()
         self._endless = endless
-        self._families: dict[str, dict[str, bytearray]] = {}  # a hundred MB of lines are thirty of values and times
+        self._families: dict[str, dict[str, list[str]]] = {}  # values and times take a third of whole lines
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
         """The lines of one interval that can be written immediately."""
         stamp = f"{envelope.wall_ns / 1e9:.3f}"
-        family: dict[str, bytearray] = {}
+        family: dict[str, list[str]] = {}
         known = False
         for line in self._one.lines(envelope, table):
             if line.startswith(_TYPE):
@@ -120,13 +120,13 @@ class OpenMetricsSeries:
             if self._endless:
                 yield f"{metric} {text}" if metric else text
             else:
-                family.setdefault(metric, bytearray()).extend(f"{text}\n".encode())
+                family.setdefault(metric, []).append(text)
 
     def end(self) -> Iterator[str]:
         """The remaining lines and the end marker."""
         for family in self._families.values():
             for metric, samples in family.items():
-                yield from (f"{metric} {line}" if metric else line for line in samples.decode()[:-1].split("\n"))
+                yield from (f"{metric} {line}" if metric else line for line in samples)
         yield _END
 
 
