@@ -18,6 +18,7 @@ from turbotui.machine.platform_features import CoreState, FeatureSet, LimitReaso
 from turbotui.machine.platforms import CSTATE_LIMITS, FEATURE_SETS, L2_EVENTS, cstate_limits, feature_set
 from turbotui.machine.processors import AMD, ARM, INTEL, Processor, processors
 from turbotui.machine.registers import COUNTERS, SETTINGS, Register, registers_of
+from turbotui.quantities.catalog.limits import LIMIT_REASONS, limit_bits
 from turbotui.quantities.facts import FactFile
 from turbotui.quantities.metric_table import METRIC_DEFINITIONS
 from turbotui.quantities.metric_table import definition as definition_of
@@ -218,3 +219,16 @@ def test_a_row_that_is_wrong_is_refused_with_its_file_and_table(row: str, why: s
         processors(FactFile(str(file)))
     assert str(failure.value).startswith(f"turbotui/{file}, [GenuineIntel-6-8F]: ")
     assert why in str(failure.value)
+
+
+def test_the_bits_of_limit_reasons_are_those_of_registers_that_are_read() -> None:
+    addresses = {one.signal: f"0x{one.address:X} {one.name}" for _, one in ALL_REGISTERS
+                 if one.signal.startswith("reasons.")}
+    rows = {name: limit_bits(name) for name in LIMIT_REASONS.names()}
+    assert {name: row.register for name, row in rows.items()} == addresses
+    for name, row in rows.items():
+        states, logs = row.words_of(logged=False), row.words_of(logged=True)
+        assert len(states) == len(row.words), f"{name} names a bit twice"
+        assert len(set(states.values())) == len(states), f"{name} has a word twice"
+        assert not states.keys() & logs.keys(), f"{name} has a bit that is state and log"
+        assert max(logs) < 32

@@ -5,121 +5,89 @@ A state bit holds at the instant of reading; its log bit stays set from the firs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Value
+from turbotui.quantities.facts import FactFile, FactRows
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
+LIMIT_REASONS: Final = FactFile("quantities/limit_reasons.toml")
 _NOTHING = "none"
 _DOCUMENT = "Intel SDM vol. 4, MSR 0x1B1, 0x19C, 0x690, 0x64F, 0x6B0, 0x6B1"
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
-    """The words for the bits of one register.
+class LimitBits:
+    """The words for the bits of one register, a table of `LIMIT_REASONS`.
 
     Attributes:
-        signal: the register's signal.
-        words: by bit number of the state.
+        register: its address and name.
+        document: where its bits are defined.
+        words: a state bit and its word, in the order shown.
         log: distance in bits from a state bit up to its log bit.
         prefix: word before each reason if the register does not describe the cores' limit.
     """
 
-    signal: SignalId
-    words: Mapping[int, str]
-    log: int = 16
+    register: str
+    document: str
+    words: tuple[tuple[int, str], ...]
+    log: int
     prefix: str = ""
 
     def words_of(self, *, logged: bool) -> Mapping[int, str]:
         """The word for each state bit, or for each log bit."""
         shift = self.log if logged else 0
-        return {bit + shift: f"{self.prefix}{word}" for bit, word in self.words.items()}
-
-    def set_words(self, bits: int, *, logged: bool) -> list[str]:
-        """The words whose state or log bit is set."""
-        return [word for bit, word in self.words_of(logged=logged).items() if bits >> bit & 1]
+        return {bit + shift: f"{self.prefix}{word}" for bit, word in self.words}
 
 
-# Intel SDM vol. 4, IA32_PACKAGE_THERM_STATUS and IA32_THERM_STATUS: each log bit is directly above its state.
-_PACKAGE = _Layout("reasons.pkg", {2: "PROCHOT", 0: "Thermal", 4: "Critical", 10: "PowerLimit"}, log=1)
-_CORE = _Layout(
-    "reasons.core",
-    {2: "PROCHOT", 0: "Thermal", 4: "Critical", 10: "PowerLimit", 12: "CurrentLimit", 14: "CrossDomain"},
-    log=1,
+def limit_bits(signal: SignalId) -> LimitBits:
+    """The bits of the register that a signal reads."""
+    return LIMIT_REASONS.row(LimitBits, signal, LIMIT_REASONS.find(signal) or {}, words=_pairs)
+
+
+def _pairs(value: object) -> tuple[tuple[int, str], ...]:
+    return tuple((int(bit), str(word)) for bit, word in cast("Sequence[tuple[int, str]]", value))
+
+
+_STATES: Final = FactRows(LIMIT_REASONS, lambda signal: limit_bits(signal).words_of(logged=False))
+_LOGS: Final = FactRows(LIMIT_REASONS, lambda signal: limit_bits(signal).words_of(logged=True))
+"""The words of each register by bit, read when a register with them is read: most machines lack most of them."""
+_PACKAGE, _CORE = "reasons.pkg", "reasons.core"
+_LIMITS: tuple[SignalId, ...] = (
+    "reasons.hsw.core", "reasons.hsx.core", "reasons.hsw.gfx", "reasons.hsw.ring",
+    "reasons.skl.core", "reasons.skl.gfx", "reasons.skl.ring",
 )
 
-_LAYOUTS: tuple[_Layout, ...] = (
-    # Haswell-class 0x690, 0x6B0, 0x6B1 (docs/specs/turbostat.md 4; Intel SDM vol. 4, 4th generation)
-    _Layout(
-        "reasons.hsw.core",
-        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 2: "bit2", 4: "Graphics", 5: "AutoHWP", 6: "VR-Therm",
-         8: "Amps", 9: "CorePwr", 12: "MultiCoreTurbo", 13: "Transitions", 14: "bit14", 15: "bit15"},
-    ),
-    # The servers of those generations at 0x690: bit 10 is no power limit there (Intel SDM vol. 4, tables of the
-    # Xeon E5 v3, and of the Xeon D and E5 v4)
-    _Layout(
-        "reasons.hsx.core",
-        {0: "PROCHOT", 1: "Thermal", 2: "PowerBudget", 3: "Platform", 5: "AutoHWP", 6: "VR-Therm", 8: "Amps",
-         10: "MultiCoreTurbo", 13: "BelowBase", 14: "BelowTurbo", 15: "BelowRequest"},
-    ),
-    _Layout(
-        "reasons.hsw.gfx",
-        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 4: "Graphics", 5: "AutoHWP", 6: "VR-Therm", 8: "Amps",
-         9: "GFXPwr"},
-        prefix="GFX:",
-    ),
-    _Layout(
-        "reasons.hsw.ring",
-        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 6: "VR-Therm", 8: "Amps"},
-        prefix="Ring:",
-    ),
-    # Skylake-class client 0x64F, 0x6B0, 0x6B1 (Intel SDM vol. 4, table of 6th generation processors and later)
-    _Layout(
-        "reasons.skl.core",
-        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 4: "Residency", 5: "AvgThermal", 6: "VR-Therm", 7: "VR-TDC",
-         8: "Other", 12: "MaxTurbo", 13: "Transitions"},
-    ),
-    _Layout(
-        "reasons.skl.gfx",
-        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 5: "AvgThermal", 6: "VR-Therm", 7: "VR-TDC", 8: "Other",
-         12: "Inefficient"},
-        prefix="GFX:",
-    ),
-    _Layout(
-        "reasons.skl.ring",
-        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 5: "AvgThermal", 6: "VR-Therm", 7: "VR-TDC", 8: "Other"},
-        prefix="Ring:",
-    ),
-)  # fmt: skip
 
-
-def _reasons(layouts: tuple[_Layout, ...], *, logged: bool) -> Callable[[Inputs], Value]:
+def _reasons(signals: tuple[SignalId, ...], words: Mapping[SignalId, Mapping[int, str]]) -> Callable[[Inputs], Value]:
     def compute(row: Inputs) -> Value:
-        words: dict[str, None] = {}  # each once, in the order of the tables
+        found: dict[str, None] = {}  # each once, in the order of the tables
         known = False
-        for layout in layouts:
-            bits = row.value(layout.signal)
+        for signal in signals:
+            bits = row.value(signal)
             if bits is not None:
                 known = True
-                words.update(dict.fromkeys(layout.set_words(int(bits), logged=logged)))
-        return (" ".join(words) or _NOTHING) if known else None
+                found.update(dict.fromkeys(word for bit, word in words[signal].items() if int(bits) >> bit & 1))
+        return (" ".join(found) or _NOTHING) if known else None
 
     return compute
 
 
-def _column(title: str, scope: Scope, layouts: tuple[_Layout, ...], formula: str, help_text: str, *,
+def _column(title: str, scope: Scope, signals: tuple[SignalId, ...], formula: str, help_text: str, *,
             logged: bool = False, default: bool = False) -> CounterColumn:
+    words = _LOGS if logged else _STATES
     return CounterColumn(
-        id=title, category=Category.THERMAL, scope=scope, unit="", decimals=-1, needs=(layouts[0].signal,),
-        wants=tuple(layout.signal for layout in layouts[1:]), compute=_reasons(layouts, logged=logged),
+        id=title, category=Category.THERMAL, scope=scope, unit="", decimals=-1, needs=signals[:1],
+        wants=signals[1:], compute=_reasons(signals, words),
         formula=formula, help=help_text, document=_DOCUMENT, width=12, priority=7, default=default, extra=True,
-        bits={layout.signal: layout.words_of(logged=logged) for layout in layouts},
+        bits=words,
     )
 
 
-_WHOLE = (_PACKAGE, *_LAYOUTS)
+_WHOLE = (_PACKAGE, *_LIMITS)
 _LICENCES = ("licence.0", "licence.1", "licence.2")
 
 
