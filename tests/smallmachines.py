@@ -13,32 +13,28 @@ from turbotui.simulated.named import named_shape
 from turbotui.simulated.shapes import Block, MachineShape
 
 _CORES = 4
+"""Of a package that has one L3: every kind of work runs on them."""
 _SLICES = 2
 """L3 slices of a package that has several."""
 
 
-def small_shape(shape: MachineShape, cores: int = _CORES) -> MachineShape:
-    """A machine that has few cores, and is otherwise the same; one that has few already is what it was.
-
-    Args:
-        shape: of the whole machine.
-        cores: of a package, where it has one L3: more than four where every kind of work has to run somewhere.
-    """
+def small_shape(shape: MachineShape) -> MachineShape:
+    """A machine that has few cores, and is otherwise the same; one that has few already is what it was."""
     if len(shape.blocks) > 1 or shape.hypervisor:
         return shape
-    return replace(shape, blocks=tuple(_fewer(block, cores) for block in shape.blocks))
+    return replace(shape, blocks=tuple(_fewer(block) for block in shape.blocks))
 
 
-def _fewer(block: Block, cores: int) -> Block:
+def _fewer(block: Block) -> Block:
     if block.l3 < block.cores:
         return replace(block, cores=min(block.cores, _SLICES * block.l3))
-    cores = min(block.cores, max(cores, _SLICES * block.module))
+    cores = min(block.cores, max(_CORES, _SLICES * block.module))
     return replace(block, cores=cores, l3=cores)
 
 
-def small_host(name: str, clock: ManualClock, seed: int = 1, cores: int = _CORES) -> SimulatedHost:
+def small_host(name: str, clock: ManualClock, seed: int = 1) -> SimulatedHost:
     """Return what `simulated_host` returns, with few cores."""
     shape, strain = named_shape(name)
-    host = SimulatedHost(small_shape(shape, cores), clock, seed)
+    host = SimulatedHost(small_shape(shape), clock, seed)
     host.strain_by(strain)
     return host

@@ -33,7 +33,7 @@ class TopdownBed:
 
     def __init__(self, name: str, level: int = 1) -> None:
         self.clock = ManualClock()
-        self.host = small_host(name, self.clock, seed=7, cores=16)
+        self.host = small_host(name, self.clock, seed=7)
         self.clock.advance(20.0)
         self.machine = known_machine(self.host)
         self.counters = TopdownCounters(self.machine)
