@@ -91,7 +91,7 @@ class Drill:
     cpus: frozenset[int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EventGroup:
     """The events behind the children of one node, counted together if they fit.
 
@@ -104,7 +104,7 @@ class EventGroup:
     parent: str
     names: tuple[str, ...]
 
-    @property
+    @cached_property
     def request(self) -> EventRequest:
         """The request for the group's events."""
         events = tuple(self.branch.event(name) for name in self.names)
@@ -186,6 +186,7 @@ class TopdownCounters:
         self.drill = Drill()
         self._positions: dict[tuple[int, ...], Mapping[str, Sequence[int]]] = {}
         self._sources: dict[tuple[str, str, tuple[str, ...], frozenset[int] | None], TopdownSource] = {}
+        self._grouped: tuple[object, dict[tuple[str, ...], tuple[EventGroup, ...]]] = (None, {})
 
     @property
     def why_none(self) -> Unavailable | None:
@@ -216,13 +217,22 @@ class TopdownCounters:
         Level 2 of a slots counter needs no counter of its own, and so is counted in the group of level 1; a second
         group with the same leader would only be multiplexed with the first.
         """
-        return self._groups(self.drill.parents)
+        return self._known_groups(self.drill.parents)
 
     def first_groups(self) -> tuple[EventGroup, ...]:
         """Return the groups of level 1 alone."""
-        return self._groups(())
+        return self._known_groups(())
 
-    def _groups(self, parents: Sequence[str]) -> tuple[EventGroup, ...]:
+    def _known_groups(self, parents: tuple[str, ...]) -> tuple[EventGroup, ...]:
+        if self._grouped[0] is not self.branches:
+            self._grouped = (self.branches, {})
+        groups = self._grouped[1]
+        if parents not in groups:
+            groups.clear()  # what was opened before is not opened again in every frame
+            groups.update({asked: self._groups(asked) for asked in ((), parents)})
+        return groups[parents]
+
+    def _groups(self, parents: tuple[str, ...]) -> tuple[EventGroup, ...]:
         found: list[EventGroup] = []
         for branch in self.branches:
             tree = branch.tree
