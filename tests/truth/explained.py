@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from turbotui.sampling.frame import Frame
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d)")
 
 
+@functools.cache  # columns of one signal share readings, and so do a machine's rows
 def value_of(text: str) -> float:
     """Evaluate a line of numbers: "100 x 1,000 / (2,000 x 1.004)"."""
     plain = _THOUSANDS.sub("", text).replace(" x ", " * ")
