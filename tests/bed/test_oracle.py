@@ -5,6 +5,7 @@ Every difference must be in a table of DIFFERENCES.md, and every row of that tab
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,15 @@ def differences() -> Sequence[Difference]:
 def _needed(case: Case) -> None:
     if case.registers and not FOLDER.exists():
         pytest.skip(f"{FOLDER} is not beside this checkout")
+
+
+@functools.cache
+def _theirs(name: str) -> Printed:
+    """What turbostat prints on a machine, configuration and all columns, of one run."""
+    case = CASES[name]
+    _needed(case)
+    # the instructions that perf counts are the model's where registers are a real machine's
+    return turbostat(case, "--enable", "X2APIC", *(("--hide", "IPC") if case.registers else ()))
 
 
 def _relative(one: str, other: str) -> float:
@@ -83,11 +93,7 @@ def _compare(name: str, found: Iterator[tuple[str, str, float, str]], difference
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_cell_is_turbostats(name: str, differences: Sequence[Difference]) -> None:
-    case = CASES[name]
-    _needed(case)
-    # the instructions that perf counts are the model's where registers are a real machine's
-    more = ("--hide", "IPC") if case.registers else ()
-    theirs = turbostat(case, "-q", "--enable", "X2APIC", *more)
+    case, theirs = CASES[name], _theirs(name)
     ours = turbotui(case, "-q", "--show", ",".join(theirs.titles))
     assert len(theirs.tables) == len(ours.tables)
     assert sum(len(row) for table in theirs.tables for row in table) > 0
@@ -96,9 +102,7 @@ def test_every_cell_is_turbostats(name: str, differences: Sequence[Difference]) 
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_line_of_the_header_is_turbostats(name: str, differences: Sequence[Difference]) -> None:
-    case = CASES[name]
-    _needed(case)
-    theirs, ours = turbostat(case, "--show", "CPU").header, turbotui(case, "--show", "CPU").header
+    theirs, ours = _theirs(name).header, turbotui(CASES[name], "--show", "CPU").header
     alone = Counter(theirs) - Counter(ours)
     added = Counter(ours) - Counter(theirs)
     assert set(theirs) & set(ours)
