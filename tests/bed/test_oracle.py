@@ -36,7 +36,7 @@ def _needed(case: Case) -> None:
 
 @functools.cache
 def _theirs(name: str) -> Printed:
-    """What turbostat prints on a machine, configuration and all columns, of one run."""
+    """Return what turbostat prints on a machine in one run: its configuration and all columns."""
     case = CASES[name]
     _needed(case)
     # the instructions that perf counts are the model's where registers are a real machine's

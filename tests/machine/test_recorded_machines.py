@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tarfile
 from collections import defaultdict
@@ -31,6 +32,7 @@ def partition(topology: Topology, scope: Scope) -> Partition:
     return {frozenset(instance.cpus) for instance in topology.instances(scope)}
 
 
+@functools.cache
 def topology_of_tree(path: Path) -> tuple[Topology, TreeHost]:
     host = TreeHost.from_tar(path)
     return read_topology(host, None), host

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 from every_row import of_every
-from host_readers import group, machine, named, refusal, values
+from host_readers import group, machine, named, number, refusal, values
 from model_truth import truth_of
 
 from turbotui.machine.host import CAP_PERFMON, PerfAttr
-from turbotui.machine.pmus import list_pmus, read_pmu
+from turbotui.machine.pmus import DEVICES, list_pmus, read_pmu
 from turbotui.simulated import SHAPES, ManualClock, SimulatedHost
 from turbotui.simulated.events_common import counts
 from turbotui.simulated.pipeline import pipeline_counts
@@ -382,6 +382,5 @@ def test_every_pmu_has_a_number_of_its_own(row: tuple[str, int]) -> None:
     blocks = tuple(replace(block, cores=min(block.cores, max(cores, block.module)),
                            l3=min(block.l3, max(cores, block.module))) for block in shape.blocks)
     host = SimulatedHost(replace(shape, blocks=blocks), ManualClock(1), 1)
-    found = [read_pmu(host, pmu) for pmu in list_pmus(host)]
-    types = [pmu.type for pmu in found if pmu is not None]
+    types = [number(host, f"{DEVICES}/{pmu}/type") for pmu in list_pmus(host)]
     assert len(types) == len(set(types))

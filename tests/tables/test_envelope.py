@@ -8,6 +8,7 @@ import importlib
 import io
 import re
 from pathlib import Path
+from typing import Final
 
 import pytest
 from jsontables import tables
@@ -75,9 +76,15 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
+_OUTPUTS: Final[dict[tuple[str, str], str]] = {}
+
+
 def _written(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert main([*VERBS[verb], "--format", name]) in (0, FOUND)
-    return capsys.readouterr().out
+    """Return what a verb prints in a format; several tests look at it."""
+    if (verb, name) not in _OUTPUTS:
+        assert main([*VERBS[verb], "--format", name]) in (0, FOUND)
+        _OUTPUTS[verb, name] = capsys.readouterr().out
+    return _OUTPUTS[verb, name]
 
 
 def _writes_json(parser: argparse.ArgumentParser) -> bool:

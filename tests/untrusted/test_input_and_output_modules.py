@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,11 +66,16 @@ WRITING_CALLS = {"mkstemp", "NamedTemporaryFile", "write_text", "write_bytes", "
 NEVER = {"swapon", "mount", "umount", "setns", "init_module", "finit_module", "delete_module"}
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
+@functools.cache
+def modules() -> tuple[tuple[str, tuple[ast.Call | ast.Attribute, ...]], ...]:
+    """Return each module with its calls and the attributes that it names."""
+    found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         name = str(path.relative_to(PACKAGE))
         if not name.startswith("bench/"):  # measures turbotui, is no part of it
-            yield name, ast.parse(path.read_text("utf-8"))
+            nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+            found.append((name, tuple(node for node in nodes if isinstance(node, ast.Call | ast.Attribute))))
+    return tuple(found)
 
 
 def called(node: ast.Call) -> tuple[str, str]:
@@ -83,8 +89,8 @@ def called(node: ast.Call) -> tuple[str, str]:
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
-    for name, tree in modules():
-        yield from ((name, node) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    for name, nodes in modules():
+        yield from ((name, node) for node in nodes if isinstance(node, ast.Call))
 
 
 def makes_text(node: ast.Call) -> bool:
@@ -121,8 +127,8 @@ def test_files_are_written_in_one_place() -> None:
 
 
 def test_nothing_of_the_machine_is_changed() -> None:
-    for name, tree in modules():
-        words = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for name, nodes in modules():
+        words = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
         assert words & NEVER == set(), name
     host = (PACKAGE / "machine/linux.py").read_text("utf-8")
     assert not any(word in host for word in WRITING)
@@ -136,8 +142,7 @@ ENGINES = ("/engine.py", "topdown/counter_parts.py")
 
 
 def test_a_feature_opens_descriptors_in_its_engine_only() -> None:
-    found = {name for name, tree in modules() for node in ast.walk(tree)
-             if isinstance(node, ast.Call) and called(node)[1] in OPENS}
+    found = {name for name, node in calls() if called(node)[1] in OPENS}
     assert any(name.startswith("sources/") for name in found)
     assert [name for name in sorted(found) if not name.startswith(ROOMS_THAT_OPEN)
             and not (name.startswith("features/") and name.endswith(ENGINES))] == []
