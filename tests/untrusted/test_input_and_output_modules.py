@@ -42,6 +42,7 @@ TEXT_COMES_IN = {
     "tables/terminal_text.py": "opens standard streams",
     "features/export/live/requests.py": "what clients ask for: printable ASCII, and Latin-1 that is only compared",
     "features/export/live/web_config.py": "names of users that clients say, which are only compared",
+    "tables/openmetrics.py": "samples that it has written itself as bytes, of text that is visible",
     "features/export/live/rendering.py": "bytes that it made itself of text that is visible",
     "features/fleet/server.py": "parses what a server answers, and makes every label and word in it visible",
     "features/serve/server.py": "what the page of a tab sends: keys, and numbers that are checked",
