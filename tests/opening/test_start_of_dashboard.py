@@ -191,3 +191,9 @@ def test_tls_can_be_imported_after_asyncio_without_it() -> None:
 def test_asyncio_that_has_tls_keeps_it() -> None:
     _imported("import ssl\nfrom turbotui.app.loading import load_asyncio\nload_asyncio()\n"
               "import asyncio.sslproto\nassert asyncio.sslproto.ssl is ssl")
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["doctor", "-v"], ["doctor", "--format", "json"]], ids=" ".join)
+def test_the_doctor_needs_rich_on_a_terminal_alone(words: list[str]) -> None:
+    modules = _imported(f"from turbotui.cli import main\nassert main({[*words, '--machine', 'guest']!r}) == 0")
+    assert not {name for name in modules if name.partition(".")[0] in {"rich", "textual"}}

@@ -1,0 +1,68 @@
+"""The text of `turbotui doctor` in a pipe: a line for each source, so that grep finds whole sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from turbotui.features.doctor.model import Diagnosis, SignalReport, SourceReport, State
+from turbotui.machine.perf_errors import OR
+
+MARKS = {State.READY: "✓", State.PARTIAL: "◐", State.ABSENT: "✗"}
+TO_HAVE_MORE = "To have more (nothing of this was run):"
+_TITLES = ("source", "state", "what it gives", "why, and what to do")
+_GAP = "  "
+
+
+def plain_lines(diagnosis: Diagnosis, *, verbose: bool) -> Iterator[str]:
+    """Return the lines of a diagnosis, with every signal if `verbose`."""
+    if diagnosis.simulated:
+        yield f" {diagnosis.simulated}: nothing below is about the machine in front of you "
+    yield from _aligned([tuple(fact) for fact in diagnosis.facts])
+    for note in diagnosis.notes:
+        yield f"note: {note}"
+    yield ""
+    rows: list[tuple[str, ...]] = [_TITLES]
+    for source in diagnosis.sources:
+        rows.append((source.title, f"{MARKS[source.state]} {source.state.value}", source.gives, _advice(source)))
+        rows.extend((f"  {signal.id}", "✓" if signal.usable else "✗", "", signal_text(signal))
+                    for signal in (source.signals if verbose else ()))
+    yield from _aligned(rows)
+    helped = remedies(diagnosis)
+    if helped:
+        yield ""
+        yield TO_HAVE_MORE
+    for remedy, titles in helped.items():
+        yield f"{', '.join(titles)}:"
+        yield from (f"  {way}" for way in remedy.split(OR))
+
+
+def signal_text(signal: SignalReport) -> str:
+    """Return where a signal is read, or why it cannot be."""
+    if not signal.usable:
+        return f"{signal.reason}: {signal.detail}"
+    if signal.compared:
+        return f"{signal.origin} (another source is read, and compared with this one)"
+    return f"{signal.origin}{'' if signal.chosen else ' (read from another source)'}"
+
+
+def remedies(diagnosis: Diagnosis) -> Mapping[str, Sequence[str]]:
+    """Return the sources that each remedy helps, by the remedy."""
+    helped: dict[str, list[str]] = {}
+    for source in diagnosis.sources:
+        if source.remedy:
+            helped.setdefault(source.remedy, []).append(source.title)
+    return helped
+
+
+def _advice(source: SourceReport) -> str:
+    if not source.remedy:
+        return source.detail
+    first, *others = source.remedy.split(OR)
+    return f"{source.detail} → {first}{'; other ways are below' if others else ''}".lstrip()
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Return lines with every column but the last as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
