@@ -37,4 +37,4 @@ async def test_old_values_are_marked_and_the_remedy_is_reported() -> None:
         assert len(drawn) >= 1
         assert "1 CPU LATE, ‹ IS OLD: + LENGTHENS THE INTERVAL" in text_of(app, "status")
         assert any("‹ old" in line for line in explanation(FrameContent(late), column, cpu_row(0)))
-        assert "1 answers" in missed_words(late, 1.0)
+        assert "1 answer of a CPU" in missed_words(late, 1.0)

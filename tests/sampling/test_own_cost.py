@@ -73,6 +73,8 @@ def test_missed_deadlines_are_reported_with_their_number() -> None:
     said = missed_words(Frame(None, last, CAPABILITIES), 0.05)
     assert said.startswith("250 of 12,249 deadlines were missed")
     assert "0.05 s" in said
+    assert missed_words(Frame(None, replace(last, overruns=1), CAPABILITIES), 1.0).startswith(
+        "1 of 12,000 deadlines was missed")
     assert "3 answers" in missed_words(Frame(None, replace(last, overruns=0, late_total=3), CAPABILITIES), 1.0)
     assert not missed_words(Frame(None, replace(last, overruns=0), CAPABILITIES), 1.0)
     assert not missed_words(None, 1.0)

@@ -58,10 +58,13 @@ def missed_words(frame: Frame | None, interval: float) -> str:
     skipped, late = frame.newer.overruns, frame.newer.late_total
     said = []
     if skipped:
-        said.append(f"{skipped:,} of {frame.seq + skipped:,} deadlines were missed: the reading before took longer "
-                    f"than the interval of {interval:g} s; the intervals that hold them are longer")
+        one = skipped == 1
+        said.append(f"{skipped:,} of {frame.seq + skipped:,} deadlines {'was' if one else 'were'} missed: the reading "
+                    f"before took longer than the interval of {interval:g} s; the intervals that hold "
+                    f"{'it' if one else 'them'} are longer")
     if late:
-        said.append(f"{late:,} answers of CPUs came too late for their interval, and count in the next")
+        said.append("1 answer of a CPU came too late for its interval, and counts in the next" if late == 1 else
+                    f"{late:,} answers of CPUs came too late for their intervals, and count in the next")
     return "; ".join(said) + ("; a longer --interval loses none" if said else "")
 
 

@@ -85,7 +85,7 @@ def rest_after_change(path: Path, out: IO[str], lines: int) -> list[str]:
 def late_answers(process: subprocess.Popen[str]) -> int:
     """Return how often a CPU answered too late; its next interval contains these counts."""
     assert process.stderr is not None
-    found = re.search(r"(\d+) answers of CPUs came too late", process.stderr.read())
+    found = re.search(r"(\d+) answers? of (?:CPUs|a CPU) came too late", process.stderr.read())
     return 0 if found is None else int(found[1])
 
 
