@@ -14,6 +14,7 @@ from turbotui.features.info import shape
 from turbotui.features.info.kernel import EFFICIENCY_FACTS
 from turbotui.features.info.machine_facts import MachineFacts
 from turbotui.features.info.model import configuration
+from turbotui.features.info.processor import LSCPU_FACTS
 from turbotui.machine.caches import parse_size
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.machine import read_machine
@@ -95,6 +96,11 @@ def test_as_lscpu_prints_it(expected: Path) -> None:
         ["inside a virtual machine"] if "Hypervisor vendor" in said else [])
     assert lines.get("Virtualization") == (", ".join(virtual) or None)
     assert lines.get("Addresses") == said.get("Address sizes")
+    processor = dict(line.text.split(": ", 1) for one in configuration(facts.machine) if one.title == "processor"
+                     for line in one.lines)
+    assert processor["BogoMIPS"].split(" to ")[0] <= said["BogoMIPS"] <= processor["BogoMIPS"].split(" to ")[-1]
+    steppings = set(re.findall(r"^Stepping: +(r\d+p\d+)$", expected.read_text(), re.MULTILINE))
+    assert set(re.findall(r"r\d+p\d+", processor.get("Revision", ""))) == steppings
     assert told["thread"] == int(said["Thread(s) per core"])
     if "Socket(s)" in said and facts.machine.model.x86:
         assert told["package"] == int(said["Socket(s)"])
@@ -192,3 +198,13 @@ def test_what_is_not_measured_is_no_less_there() -> None:
     assert part["CPUs"] == f"{whole['CPUs']}; measured: 0"
     assert words(part["Topology of the measured CPUs"]) == {
         "package": 1, "node": 1, "L3 cache": 1, "core": 1, "thread": 1}
+
+
+def test_revisions_and_bogomips_are_those_of_cpuinfo() -> None:
+    cpus = (("38.40", "0x1", 1), ("38.40", "0x1", 1), ("50", "0x2", 0), ("nan", "x", 0), ("-1", "-1", 0))
+    text = "".join(f"processor\t: {cpu}\nBogoMIPS\t: {mips}\nCPU variant\t: {variant}\nCPU revision\t: {revision}\n\n"
+                   for cpu, (mips, variant, revision) in enumerate(cpus))
+    host = TreeHost({"/proc/cpuinfo": text})
+    facts = MachineFacts(read_machine(host))
+    lines = [line.text for fact in LSCPU_FACTS for line in fact(facts)]
+    assert lines == ["Revision: r1p1 (CPUs 0-1), r2p0 (CPUs 2)", "BogoMIPS: 38.40 to 50.00"]

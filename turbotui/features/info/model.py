@@ -80,6 +80,7 @@ FACTS: tuple[Fact, ...] = (
     *(Fact("machine", lines, beyond=True) for lines in shape.FACTS),
     Fact("topology", _places),
     *(Fact("processor", lines) for lines in processor.FACTS),
+    *(Fact("processor", lines, beyond=True) for lines in processor.LSCPU_FACTS),
     Fact("cores", _kinds, beyond=True),
     *(Fact("clocks", lines) for lines in clocks.FACTS),
     *(Fact("performance", lines) for lines in kernel.PERFORMANCE_FACTS),

@@ -10,11 +10,14 @@ import struct
 from collections.abc import Iterable
 
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, negated_unless
-from turbotui.quantities.plain_numbers import integer
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.topology_sysfs import cpuinfo_blocks
+from turbotui.quantities.plain_numbers import decimal_number, integer, integer_of_c
 from turbotui.untrusted import decoded, one_line
 
 _CPUINFO = "/proc/cpuinfo"
 _LEVEL = re.compile(r"^cpuid level\s*:\s*([0-9]{1,9})$", re.MULTILINE)
+_BOGOMIPS = re.compile(r"^bogomips(?: per cpu)?\s*:\s*(\S+)$", re.IGNORECASE | re.MULTILINE)
 _MICROCODE = 0x8B
 _FEATURE_CONTROL = 0x3A
 _MISC_ENABLE = 0x1A0
@@ -142,6 +145,32 @@ def _prefetch(facts: MachineFacts) -> Iterable[HeaderLine]:
             negated_unless(not word >> bit & 1, name) for bit, name in enumerate(names)))
 
 
+def _revisions(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """Variant and revision of Arm's cores, MIDR_EL1[23:20] and [3:0], as lscpu and Arm's errata write them: r1p1."""
+    found: dict[str, set[int]] = {}
+    for cpu, block in cpuinfo_blocks(facts.text(_CPUINFO) or "").items():
+        try:
+            variant, revision = integer_of_c(block.get("CPU variant", "")), integer_of_c(block.get("CPU revision", ""))
+        except ValueError:
+            continue
+        if variant >= 0 and revision >= 0:
+            found.setdefault(f"r{variant}p{revision}", set()).add(cpu)
+    if found:
+        each = [name if len(found) == 1 else f"{name} (CPUs {format_cpulist(cpus)})" for name, cpus in found.items()]
+        yield HeaderLine(f"Revision: {', '.join(each)}", _CPUINFO)
+
+
+def _bogomips(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """The kernel's calibration of its delay loop, of all CPUs or (s390) once for each."""
+    found = {number for text in _BOGOMIPS.findall(facts.text(_CPUINFO) or "")
+             if (number := decimal_number(text)) is not None and number >= 0}
+    if found:
+        least, most = min(found), max(found)
+        yield HeaderLine(f"BogoMIPS: {least:.2f}{'' if least == most else f' to {most:.2f}'}", _CPUINFO)
+
+
 FACTS = (_vendor, _identity, _extended, _basic, _hypervisor, _platform, _power, _misc_enable, _extensions,
          _feature_control)
 PREFETCH_FACTS = (_prefetch,)
+LSCPU_FACTS = (_revisions, _bogomips)
+"""Lines that turbostat does not have, and lscpu has."""
