@@ -120,7 +120,6 @@ class Answer:
         gone: CPUs that were found offline.
         began: (source id, CPU or SHARED) whose counts start with this tick.
         failures: (source id, CPU or SHARED) -> why opening or reading failed.
-        crash: an exception that the source's contract does not allow; it ends the sampler.
         ticks: answers to the ticks of a request for several, by tick number; the other fields are empty then.
         late: whether it came after its own tick and stands in for a later one.
         interrupted: (source id, CPU) -> length in ns of a read in which the thread lost its CPU.
@@ -132,7 +131,6 @@ class Answer:
     gone: frozenset[int] = frozenset()
     began: frozenset[tuple[str, int]] = frozenset()
     failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    crash: Exception | None = None
     ticks: Mapping[int, Answer] = field(default_factory=dict)
     late: bool = False
     interrupted: Mapping[tuple[str, int], int] = field(default_factory=dict)

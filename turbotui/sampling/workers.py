@@ -128,7 +128,7 @@ class Worker(threading.Thread):
                 answer = self._serve_ticks(work) if work.ticks else self._serve(work)
             except Exception as error:  # noqa: BLE001 - the sampler raises it: this thread cannot report it
                 self.crash = error
-                answer = Answer(self, crash=error)
+                answer = Answer(self)
             semaphore = self._semaphore  # before the answer, after which the next request may arrive
             work.reply(answer)
             del answer, work  # a thousand waiting workers would keep a thousand old readings

@@ -63,7 +63,6 @@ class Flows:
         read, written: of the package's memory, by anyone.
         served_reads, served_writes: the part of these for other packages.
         own_reads, remote_reads: by the package's cores, from its own memory and from other packages'.
-        remote_writes: by the package's cores, to other packages' memory.
         own_writes: by the package's cores, to its own memory.
         io_read, io_written: of memory by its devices.
         seconds, cha_cycles: time, and cycles of the CHAs' clock.
@@ -77,7 +76,6 @@ class Flows:
     own_reads: Parts
     own_writes: Parts
     remote_reads: Parts
-    remote_writes: Parts
     io_read: Parts
     io_written: Parts
     seconds: Parts
@@ -112,7 +110,7 @@ def flows_of(model: Model, package: int, links: Sequence[float] = (1.0,)) -> Flo
     reads, writes = b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES
     return Flows(
         own(reads), own(writes), own(reads, remote), own(writes, remote), own(reads, 1 - remote),
-        own(writes, 1 - remote), of_others(reads), of_others(writes), own(b.PKG_IO_READ_BYTES),
+        own(writes, 1 - remote), of_others(reads), own(b.PKG_IO_READ_BYTES),
         own(b.PKG_IO_WRITTEN_BYTES), own(b.PKG_SECONDS), own(b.PKG_UNCORE_CYCLES),
         tuple((*own(reads, weight), (one, ((writes, weight),))) for one, weight in ends),
         tuple((*own(writes, weight), (one, ((reads, weight),))) for one, weight in ends),

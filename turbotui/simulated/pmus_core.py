@@ -142,9 +142,8 @@ HARDWARE, SOFTWARE, TRACEPOINT, HW_CACHE, RAW, BREAKPOINT = range(6)
 class CorePmu:
     """Resolves events of one kind of core."""
 
-    def __init__(self, model: Model, kind: CoreType, number: int) -> None:
+    def __init__(self, model: Model, kind: CoreType) -> None:
         self._model = model
-        self._number = number
         self._events: CoreEvents = core_events(kind.events)
         shape = model.shape
         # on Skylake slots belong to the core: a thread has the slots that its sibling does not take
@@ -217,11 +216,11 @@ def core_pmus(model: Model, types: dict[str, int]) -> list[SimulatedPmu]:
     """One PMU for each of the machine's core PMU names (hybrid machines have several)."""
     shape = model.shape
     result: list[SimulatedPmu] = []
-    for number, kind in enumerate(shape.core_types):
+    for kind in shape.core_types:
         if not kind.pmu or any(pmu.name == kind.pmu for pmu in result):
             continue
         mine = frozenset(place.cpu for place in model.layout.places if shape.core_types[place.type].pmu == kind.pmu)
-        resolver = _MixedPmu(model, kind.pmu) if _mixed(shape.core_types, kind.pmu) else CorePmu(model, kind, number)
+        resolver = _MixedPmu(model, kind.pmu) if _mixed(shape.core_types, kind.pmu) else CorePmu(model, kind)
         result.append(
             SimulatedPmu(
                 name=kind.pmu,
@@ -229,7 +228,7 @@ def core_pmus(model: Model, types: dict[str, int]) -> list[SimulatedPmu]:
                 context=Context.CORE,
                 resolve=resolver,
                 formats=pmu_codes(f"core-{shape.isa.value}").formats,
-                events=CorePmu(model, kind, number).names,
+                events=CorePmu(model, kind).names,
                 cpus=mine if shape.hybrid else None,
                 cpus_file=shape.hybrid or shape.isa is Isa.ARM,
                 counters=kind.counters,
@@ -255,7 +254,7 @@ class _MixedPmu:
     def __init__(self, model: Model, name: str) -> None:
         self._model = model
         self._parts = {
-            number: CorePmu(model, kind, number)
+            number: CorePmu(model, kind)
             for number, kind in enumerate(model.shape.core_types)
             if kind.pmu == name
         }

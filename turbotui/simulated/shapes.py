@@ -99,7 +99,7 @@ class CoreType:
         l1d, l1i, l2: cache sizes in KiB.
         events: key of the core event table in `core_events.toml`.
         pmu: name of the core PMU.
-        counters, fixed: general and fixed-purpose counters for each CPU.
+        counters: general-purpose counters for each CPU.
         capacity: scheduler capacity (cpu_capacity), 1024 for the fastest.
         works: what each kind of work does to counters. How time is booked, and the share of idle time booked as
             iowait, are those of `WORKLOADS` whatever stands here.
@@ -124,7 +124,6 @@ class CoreType:
     events: str
     pmu: str
     counters: int
-    fixed: int
     idle: tuple[IdleState, ...]
     capacity: int = 1024
     works: tuple[Workload, ...] = WORKLOADS

@@ -32,7 +32,6 @@ def test_the_reference_map() -> None:
         assert place is not None
         assert set(place.pmus) <= known
     assert ports["000d:40:00.0"].pmus == ("nvidia_pcie_pmu_1_rc_4", "nvidia_pcie_tgt_pmu_1_rc_4")
-    assert ports["000d:40:00.0"].mask == 2
 
 
 def test_the_ports_of_a_complex_are_reported_in_few_characters() -> None:

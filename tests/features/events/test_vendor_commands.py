@@ -83,7 +83,7 @@ def test_an_event_of_the_tables_is_a_column_that_says_so(capsys: pytest.CaptureF
 
 
 def _model(name: str, kind: PmuKind) -> PfmPmu:
-    return PfmPmu(name, "", 1, kind, 1, 0, 1, 8, present=True)
+    return PfmPmu(name, kind, 0, present=True)
 
 
 def test_a_library_that_has_only_the_architectural_events_does_not_know_the_cpu() -> None:

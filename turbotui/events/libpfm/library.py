@@ -85,18 +85,12 @@ class PfmPmu:
     """A PMU model that the library knows.
 
     Attributes:
-        number: pfm_pmu_t.
         present: whether the library found the model on this machine, or was forced to use it.
     """
 
     name: str
-    description: str
-    number: int
     kind: PmuKind
-    events: int
     first_event: int
-    max_encoding: int
-    counters: int
     present: bool
 
 
@@ -118,11 +112,8 @@ class PfmEvent:
 
     name: str
     description: str
-    code: int
-    index: int
     pmu: int
     equivalent: str
-    precise: bool
     attributes: tuple[PfmAttribute, ...]
 
 
@@ -300,11 +291,7 @@ class Libpfm:
         found = PmuInformation(size=ctypes.sizeof(PmuInformation))
         with self._lock:
             code: int = self._library.pfm_get_pmu_info(number, ctypes.byref(found))
-        return code, PfmPmu(
-            name=_text(found.name), description=_text(found.desc), number=found.pmu, kind=PmuKind(found.type),
-            events=found.nevents, first_event=found.first_event, max_encoding=found.max_encoding,
-            counters=found.num_cntrs, present=bool(found.flags & 1),
-        )  # fmt: skip
+        return code, PfmPmu(_text(found.name), PmuKind(found.type), found.first_event, present=bool(found.flags & 1))
 
     def events(self, pmu: PfmPmu) -> Iterator[PfmEvent]:
         """Yield the events of a model."""
@@ -334,8 +321,8 @@ class Libpfm:
                         )
                     )
         return PfmEvent(
-            name=_text(found.name), description=_text(found.desc), code=found.code, index=found.idx, pmu=found.pmu,
-            equivalent=_text(found.equiv), precise=bool(found.flags & 1), attributes=tuple(attributes),
+            name=_text(found.name), description=_text(found.desc), pmu=found.pmu,
+            equivalent=_text(found.equiv), attributes=tuple(attributes),
         )  # fmt: skip
 
     def pmu_of(self, index: int) -> PfmPmu:

@@ -41,11 +41,6 @@ class PortAddress:
         where = f"{self.socket}_rc_{self.complex}"
         return f"nvidia_pcie_pmu_{where}", f"nvidia_pcie_tgt_pmu_{where}"
 
-    @property
-    def mask(self) -> int:
-        """The value of src_rp_mask and dst_rp_mask for the port."""
-        return 1 << self.port
-
 
 @dataclass(frozen=True, slots=True)
 class RootPort:

@@ -197,7 +197,6 @@ class KernelThreads:
     """
 
     def __init__(self, host: Host, cpus: Sequence[int], clock: Kernel, node: int | None = None) -> None:
-        self.cpus = tuple(cpus)
         self._host = host
         self._clock = clock
         self._node = node

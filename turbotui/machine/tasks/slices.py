@@ -33,7 +33,6 @@ _EXACT: Final = 0.01  # a thread's time is an estimate if a larger share of it a
 _TICK: Final = struct.Struct("IIQ")  # process, thread, time
 _FIRST: Final = 8  # records read at once at first: where threads begin and end, runs of switches are short
 _TOGETHER: Final = 4_096
-_PIECE: Final = 1 << 16
 _TID_SHIFT: Final = 32  # ids of process and thread, in one word
 _EXIT: Final = struct.Struct("IIII")  # process, parent, thread, its creator
 
