@@ -197,11 +197,11 @@ class TestDashboard:
                 await pilot.pause()
             assert text_of(app, "alert").strip() == ""
             assert rings == [1]
-        told = lines_of(log)
-        assert [line.split()[1:4] for line in told] == [["SIMULATED", "scripted", "begins"],
-                                                        ["SIMULATED", "scripted", "ends"]]
-        assert "greatest Busy% 95.00 %" in told[1]
-        assert "ended after 8 s" in told[1]
+        logged = lines_of(log)
+        assert [line.split()[1:4] for line in logged] == [["SIMULATED", "scripted", "begins"],
+                                                          ["SIMULATED", "scripted", "ends"]]
+        assert "greatest Busy% 95.00 %" in logged[1]
+        assert "ended after 8 s" in logged[1]
 
     async def test_columns_that_are_not_shown_are_read_for_it(self, log: Path) -> None:
         session = FakeSession()
@@ -228,7 +228,7 @@ class TestDashboard:
             alerts = app.watched.alerts
             assert alerts is not None
             assert [rule.request.when for rule in alerts.rules] == ["Busy%>1"]
-            assert any("RAMWatt is not here" in line for line in alerts.told())
+            assert any("RAMWatt is not here" in line for line in alerts.window_lines())
 
     async def test_of_a_recording_it_is_reported_and_not_logged(self, log: Path) -> None:
         session = FakeSession()
@@ -279,4 +279,4 @@ def test_an_unwritable_log_is_reported_and_ends_nothing(tmp_path: Path, monkeypa
     session.frame()
     alerts.take(session.frame())
     alerts.close()
-    assert "cannot be written" in alerts.told()[-1]
+    assert "cannot be written" in alerts.window_lines()[-1]

@@ -162,7 +162,7 @@ class Running:
 
 
 @dataclass(slots=True)
-class Told:
+class SteppedStat:
     """A `turbotui stat` whose intervals the test ends, however long they take on a busy machine.
 
     Attributes:
@@ -311,7 +311,7 @@ class FakeMachine:
             return running.ended()
 
     @contextlib.contextmanager
-    def told(self, *words: str, span: float = 0.25) -> Iterator[Told]:
+    def stepped(self, *words: str, span: float = 0.25) -> Iterator[SteppedStat]:
         """Run `turbotui stat` with these words; the test ends its intervals, each after `span` seconds or more.
 
         A quarter of a second is what the program needs to look for CPUs that came or went in each of them.
@@ -321,7 +321,7 @@ class FakeMachine:
             hangs = threading.Timer(PATIENCE, running.process.kill)
             hangs.start()
             try:
-                yield Told(running, span)
+                yield SteppedStat(running, span)
             finally:
                 hangs.cancel()
 

@@ -48,19 +48,19 @@ def test_rows_go_and_come_and_totals_are_of_those_that_are_there(how: str, words
     sets: list[tuple[int, ...]] = []
     unsettled: list[str] = []
     before: dict[int, float] = {}
-    with fake.told(*words, "--show", f"Busy%,IRQ,PkgWatt,{_TIME}") as told:
+    with fake.stepped(*words, "--show", f"Busy%,IRQ,PkgWatt,{_TIME}") as stepped:
         for number in range(12):
-            report = told.report()
+            report = stepped.report()
             if number == 2:
-                narrow(told.running, _FEW)
+                narrow(stepped.running, _FEW)
             if number == 7:
-                narrow(told.running, _EVERY)
+                narrow(stepped.running, _EVERY)
             sets.append(_check(report, before))
             before = {one["cpu"]: one["values"][_TIME] for one in report["rows"] if one.get("cpu") is not None}
             if number not in _CHANGING:
                 unsettled += [one.get("why", {}).get(name, "no reason") for one in report["rows"]
                               for name, value in one["values"].items() if value is None]
-        ended = told.ended()
+        ended = stepped.ended()
         assert ended.status == 0, ended.errors
     every, few = tuple(_EVERY), _FEW
     assert sets[:3] == [every] * 3

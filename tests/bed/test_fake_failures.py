@@ -7,7 +7,7 @@ import re
 from typing import Any, Final
 
 import pytest
-from fake_machine import FakeMachine, Rights, Told, held_up, shape_of, why_not
+from fake_machine import FakeMachine, Rights, SteppedStat, held_up, shape_of, why_not
 from jsontables import by, table
 from model_truth import truth_of
 
@@ -29,10 +29,10 @@ def row(report: dict[str, Any], cpu: int) -> dict[str, Any]:
     return found
 
 
-def not_held_up(told: Told) -> dict[str, Any]:
+def not_held_up(stepped: SteppedStat) -> dict[str, Any]:
     """CPU 0 in the next report in which none of its cells was held up."""
     while True:
-        found = row(told.report(), 0)
+        found = row(stepped.report(), 0)
         if not held_up(found, *found["values"]):
             return found
 
@@ -54,19 +54,19 @@ def _soon_at_zero(machine: FakeMachine, seconds: float) -> None:
 def test_an_energy_register_that_wraps_gives_the_right_watts() -> None:
     machine = FakeMachine(small(), watched=frozenset({0}))
     seconds = 1.0
-    with machine.told("--no-perf", "--show", "PkgWatt") as told:
-        told.report()
+    with machine.stepped("--no-perf", "--show", "PkgWatt") as stepped:
+        stepped.report()
         while True:  # until the register is read before it passes zero: on a busy machine that takes its time
             _soon_at_zero(machine, seconds)
             before = _passed(machine)
-            told.report()
+            stepped.report()
             if _passed(machine) == before:
                 break
             seconds *= 2
-        told.span = 1.2 * seconds
-        found = row(told.report(), 0)
-        ends = told.running.marks.interval(0, len(told.reports) - 1)
-        assert told.ended().status == 0
+        stepped.span = 1.2 * seconds
+        found = row(stepped.report(), 0)
+        ends = stepped.running.marks.interval(0, len(stepped.reports) - 1)
+        assert stepped.ended().status == 0
     assert all(two.package.joules // _ENERGY_RANGE == one.package.joules // _ENERGY_RANGE + 1 for one, two in ends)
     wants = [(two.package.joules - one.package.joules) / (two.package.seconds - one.package.seconds)
              for one, two in ends]
@@ -76,20 +76,20 @@ def test_an_energy_register_that_wraps_gives_the_right_watts() -> None:
 
 def test_a_counter_that_goes_back_gives_no_number_for_one_interval_and_says_so() -> None:
     host = small()
-    with FakeMachine(host).told("--no-perf", "--show", "Bzy_MHz,CPU%c6") as told:
-        assert not_held_up(told)["values"]["Bzy_MHz"] is not None
+    with FakeMachine(host).stepped("--no-perf", "--show", "Bzy_MHz,CPU%c6") as stepped:
+        assert not_held_up(stepped)["values"]["Bzy_MHz"] is not None
         found: dict[str, Any] | None = None
         while found is None or held_up(found, "Bzy_MHz", "CPU%c6"):
             with host.model.lock:
                 host.model.now()
                 start = host.model.cpu[0].start
                 start[CPU_CYCLES : CPU_CYCLES + KINDS] = [0.0] * KINDS
-            found = row(told.report(), 0)
+            found = row(stepped.report(), 0)
         assert found["values"]["Bzy_MHz"] is None
         assert "went back" in found["why"]["Bzy_MHz"]
         assert found["values"]["CPU%c6"] is not None
         for _ in range(2):
-            assert None not in not_held_up(told)["values"].values()
+            assert None not in not_held_up(stepped)["values"].values()
 
 
 def test_one_register_that_cannot_be_read_loses_its_own_columns_only() -> None:
@@ -111,11 +111,11 @@ def test_one_register_that_cannot_be_read_loses_its_own_columns_only() -> None:
 
 def test_a_register_that_fails_later_gives_null_with_its_reason() -> None:
     host = small()
-    with FakeMachine(host).told("--no-perf", "--show", "Busy%,CPU%c6,CoreTmp") as told:
-        assert not_held_up(told)["values"]["CPU%c6"] is not None
+    with FakeMachine(host).stepped("--no-perf", "--show", "Busy%,CPU%c6,CoreTmp") as stepped:
+        assert not_held_up(stepped)["values"]["CPU%c6"] is not None
         host.fail(("msr", 0, 0x3FD), errno.EIO)
-        told.report()
-        found = not_held_up(told)
+        stepped.report()
+        found = not_held_up(stepped)
     assert found["values"]["CPU%c6"] is None
     assert found["why"]["CPU%c6"]
     assert found["values"]["CoreTmp"] is not None
@@ -127,9 +127,9 @@ def test_a_cpu_goes_offline_in_an_interval_and_comes_back(words: tuple[str, ...]
     host = shape_of("sapphire-2s", cores=2, packages=1)
     away: list[int] = []
     back: list[int] = []
-    with FakeMachine(host, plugging=True).told(*words, "--show", "Busy%,Bzy_MHz,IRQ,PkgWatt") as told:
+    with FakeMachine(host, plugging=True).stepped(*words, "--show", "Busy%,Bzy_MHz,IRQ,PkgWatt") as stepped:
         for number in range(10):
-            report = told.report()
+            report = stepped.report()
             if number == 1:
                 host.set_online(3, online=False)
             if number == 5:
@@ -144,7 +144,7 @@ def test_a_cpu_goes_offline_in_an_interval_and_comes_back(words: tuple[str, ...]
             assert all(row(report, 0)["values"][name] is not None or held_up(row(report, 0), name)
                        for name in ("Busy%", "PkgWatt"))
             assert all(0.0 <= one["values"]["Busy%"] <= 101.0 for one in here if one["values"]["Busy%"] is not None)
-        assert told.ended().status == 0
+        assert stepped.ended().status == 0
     assert {3, 4, 5} <= set(away), "gone while it was away"
     assert {0, 1, 8, 9} <= set(back), "read before, and again after"
     assert host.open_descriptors == 0

@@ -124,15 +124,15 @@ def seen(request: pytest.FixtureRequest) -> Seen:
     machine = FakeMachine(shape_of(case.shape, case.cores, case.packages), watched=frozenset(case.watched))
     compared: list[int] = []
     undisturbed = False
-    with machine.told("--show", case.has, *case.words, span=case.interval) as told:
+    with machine.stepped("--show", case.has, *case.words, span=case.interval) as stepped:
         while len(compared) < _COUNT:
-            rows = [row for row in told.report()["rows"] if row.get("cpu") in case.watched]
+            rows = [row for row in stepped.report()["rows"] if row.get("cpu") in case.watched]
             before, undisturbed = undisturbed, not any(held_up(row, *row["values"]) for row in rows)
             if before and undisturbed:
-                compared.append(len(told.reports) - 1)
-        ended = told.ended()
+                compared.append(len(stepped.reports) - 1)
+        ended = stepped.ended()
     assert ended.status == 0, ended.errors
-    return Seen(case, ended, told.reports, compared)
+    return Seen(case, ended, stepped.reports, compared)
 
 
 def test_the_program_sees_a_real_machine_with_all_its_cpus(seen: Seen) -> None:

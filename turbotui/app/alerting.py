@@ -197,7 +197,7 @@ class Alerting:
         """Roles of cells of a table of rows that belong to alerts, by column and row."""
         return _cells([alert for table in self.tables if table.table == name for alert in table.watch.active])
 
-    def told(self) -> list[str]:
+    def window_lines(self) -> list[str]:
         """Lines of the window: current alerts, past alerts, conditions watched, and those that cannot be watched."""
         lines: list[str] = []
         frame = self._frame

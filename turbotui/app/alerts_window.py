@@ -16,7 +16,7 @@ def alerts_window(watch: Watch) -> TextWindow:
     """Make the window that lists the user's alerts."""
 
     def tell(width: int) -> tuple[str, list[str]]:
-        lines = _HOW if watch.alerts is None else watch.alerts.told()
+        lines = _HOW if watch.alerts is None else watch.alerts.window_lines()
         return "alerts", [part for line in lines for part in _wrapped(line, width)]
 
     return TextWindow(tell)

@@ -145,12 +145,12 @@ class Opening:
             if self._terminal.keys in ready:
                 self._typed(self._terminal.read())
             if self._wake in ready:
-                done = self._told(os.read(self._wake, 1))
+                done = self._take_signal(os.read(self._wake, 1))
             if time.monotonic() >= self._next_look():
                 self._look_again()
                 self._draw()
 
-    def _told(self, what: bytes) -> bool:
+    def _take_signal(self, what: bytes) -> bool:
         """Handle a signal, and return whether the other thread has ended."""
         if what == _LEAVE:
             raise UserLeftError

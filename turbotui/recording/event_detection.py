@@ -86,7 +86,7 @@ class Spikes:
         for kind, past in self._pasts.items():
             value = _value(kind, moved, seconds * cpus)
             if value is not None:
-                yield from _told(kind, past, value)
+                yield from _spike_sentence(kind, past, value)
 
 
 def _total(column: Sequence[Raw] | None) -> int | None:
@@ -108,7 +108,7 @@ def _value(kind: _Kind, moved: dict[SignalId, int], seconds: float) -> float | N
     return 1.0 - sum(moved.get(name, 0) for name in _IDLE) / whole
 
 
-def _told(kind: _Kind, past: _Past, value: float) -> Iterator[str]:
+def _spike_sentence(kind: _Kind, past: _Past, value: float) -> Iterator[str]:
     values = past.values
     past.quiet = max(0, past.quiet - 1)
     if len(values) >= _LEAST and not past.quiet:

@@ -73,10 +73,10 @@ def test_the_kernels_words_for_what_served_a_load(word: int, served: Served) -> 
     assert served_by(word) is served
 
 
-@pytest.mark.parametrize(("word", "load", "told"), [(0, False, False), (1, False, False), (2, True, True),
+@pytest.mark.parametrize(("word", "load", "with_source"), [(0, False, False), (1, False, False), (2, True, True),
                                                      (4, False, True), (8, False, True)])
-def test_only_loads_are_loads(word: int, load: bool, told: bool) -> None:
-    assert (is_load(word), has_data_source(word)) == (load, told)
+def test_only_loads_are_loads(word: int, load: bool, with_source: bool) -> None:
+    assert (is_load(word), has_data_source(word)) == (load, with_source)
 
 
 def test_means_and_shares_of_known_loads() -> None:
@@ -87,7 +87,7 @@ def test_means_and_shares_of_known_loads() -> None:
         sample(7, 9, 5, 0, level(0x08, 1)), sample(7, 9, 6, 0, 4), sample(7, 9, 7, 0, 1),
     ])
     records.read(block)
-    assert (records.samples, records.told) == (7, 6)
+    assert (records.samples, records.with_source) == (7, 6)
     found = records.take()
     assert found[8].number == 4
     assert found[8].mean == 200.0  # L1's are not in it

@@ -122,7 +122,7 @@ def _of_signal(signal: Signal, source: str, level: Scope | None) -> LongColumn:
 
     column = CounterColumn(id=name, unit=signal.unit.value, decimals=-1, needs=(name,), compute=compute,
                            category=Category.OTHER, scope=signal.scope)
-    return LongColumn(column, level or signal.scope, _told({
+    return LongColumn(column, level or signal.scope, _known_facts({
         "unit": signal.unit.value, "scope": signal.scope.value, "kind": signal.behavior.value, "origin": signal.origin,
         "source": source, "document": signal.document, "reduce": signal.reduce.value,
         "meaning": _BEHAVES[signal.behavior],
@@ -151,13 +151,13 @@ def named_columns(journal: Journal, words: Iterable[str], level: Scope | None) -
     chosen = [column for column in journal.catalog.select(words) if column.category is not Category.TOPOLOGY]
     if not chosen:
         raise UsageError("--columns names no column that measures something: where a row is stands in every row")
-    return tuple(LongColumn(column, level or (Scope.SYSTEM if column.whole_only else column.scope), _told({
+    return tuple(LongColumn(column, level or (Scope.SYSTEM if column.whole_only else column.scope), _known_facts({
         "unit": column.unit, "scope": column.scope.value, "formula": formula_of(column), "meaning": column.help,
         "document": column.document, "needs": ", ".join(column.needs),
     })) for column in chosen)
 
 
-def _told(facts: Mapping[str, str]) -> Mapping[str, str]:
+def _known_facts(facts: Mapping[str, str]) -> Mapping[str, str]:
     return {name: text for name, text in facts.items() if text}
 
 

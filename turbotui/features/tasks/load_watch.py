@@ -196,7 +196,7 @@ class LoadWatch:
             if tid in self._everything or len(self._everything) < _MOST_KEPT:
                 self._everything.setdefault(tid, LoadCounts()).add(counts)
         records = None if self._sampler is None else self._sampler.records
-        if self._sampler is not None and records is not None and records.samples >= _ENOUGH and not records.told:
+        if self._sampler is not None and records is not None and records.samples >= _ENOUGH and not records.with_source:
             self._sampler.close()
             self._sampler = None
             self.why = Unavailable(

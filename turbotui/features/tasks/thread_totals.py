@@ -149,7 +149,7 @@ class ThreadTotals:
             self._marked = Mark(totals, self.migrations, None if self.loads is None else self.loads.copy())
         return self._marked
 
-    def told(self, place: int) -> int:
+    def last_total(self, place: int) -> int:
         """Return one of the totals as of the end of the last interval."""
         return self._marked.totals[place] if self._marked is not None else 0
 

@@ -198,7 +198,7 @@ class TotalsTable:
             if entry.tid in IN_NO_ROW:
                 continue
             early = self._early.get(entry.serial)
-            begun = entry.told(place) + (0 if early is None else early[place])
+            begun = entry.last_total(place) + (0 if early is None else early[place])
             surplus = entry.totals[place] - begun - span * entry.threads
             if surplus > 0:
                 entry.held += surplus

@@ -237,8 +237,8 @@ def _link(stroke: _Stroke, indent: int) -> MapLine:
 def _row(package: _Package, width: int, chosen: str) -> list[MapLine]:
     """Draw a package in a few lines: memory and ports, then links to each other package."""
     first = [_total(_memory_word(package), package.memory, chosen)] if package.memory else []
-    first += [_told(stroke) for stroke in _sums(package.ports, chosen)]
-    ends = [_told(stroke) for stroke in _sums(package.links, chosen)]
+    first += [_stroke_line(stroke) for stroke in _sums(package.ports, chosen)]
+    ends = [_stroke_line(stroke) for stroke in _sums(package.links, chosen)]
     many = max(1, (width - _NAME) // (_TOLD + len(" pkg 1 ")))
     lines = [first, *(ends[at : at + many] for at in range(0, len(ends), many))]
     names = [package.name, *([""] * (len(lines) - 1))]
@@ -261,10 +261,10 @@ def _memory_word(package: _Package) -> str:
 
 def _total(word: str, rows: Sequence[Traffic], chosen: str) -> MapLine:
     alone = replace(_stroke(rows[0], chosen), name=word) if len(rows) == 1 else _added(word, rows, chosen)
-    return _told(alone, both=all(row.edge.together for row in rows))
+    return _stroke_line(alone, both=all(row.edge.together for row in rows))
 
 
-def _told(stroke: _Stroke, *, both: bool = False) -> MapLine:
+def _stroke_line(stroke: _Stroke, *, both: bool = False) -> MapLine:
     """Format a sum of edges in a few characters."""
     inward, outward = (_amount(value, least=stroke.least, decimals=1) for value in (stroke.inward, stroke.outward))
     text = _amount(stroke.total, decimals=1) if both else f"{_UP}{inward} {_DOWN}{outward}"

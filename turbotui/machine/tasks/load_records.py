@@ -174,7 +174,7 @@ class LoadRecords:
     Attributes:
         threads: loads since the last `take`, by the number of the thread.
         samples: all samples, loads or not.
-        told: samples for which the kernel tells what the instruction did.
+        with_source: samples for which the kernel tells what the instruction did.
         lost: records for which the ring had no room.
         throttled: how often the kernel throttled sampling.
         damaged: blocks that could not be parsed.
@@ -183,7 +183,7 @@ class LoadRecords:
     def __init__(self) -> None:
         self.threads: dict[int, LoadCounts] = {}
         self.samples = 0
-        self.told = 0
+        self.with_source = 0
         self.lost = 0
         self.throttled = 0
         self.damaged = 0
@@ -211,7 +211,7 @@ class LoadRecords:
                 if source not in known:
                     known[source] = self._look(source)
                 served = known[source]
-                self.told += has_data_source(source)
+                self.with_source += has_data_source(source)
                 if served is not None:
                     counts = threads.get(tid)
                     if counts is None:
