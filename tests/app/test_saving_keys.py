@@ -177,6 +177,20 @@ async def test_the_cell_under_the_cursor_is_copied_with_its_row_unit_and_machine
         assert f"{column} · {row}" in text_of(app, "status")
 
 
+async def test_what_is_copied_of_a_paused_picture_says_of_when_it_is_once_a_newer_frame_has_come() -> None:
+    session = FakeSession(kind=HostKind.REAL)
+    async with dashboard(session, ticks=2) as (app, pilot):
+        await pilot.press("space", "y")
+        await pilot.pause()
+        assert app.watched.paused
+        assert "PAUSED" not in app.clipboard
+        session.tick()
+        await pilot.pause()
+        await pilot.press("y")
+        await pilot.pause()
+        assert re.search(r"PAUSED: \d\d:\d\d:\d\d\)$", app.clipboard)
+
+
 async def test_what_is_copied_from_the_past_says_when_that_was() -> None:
     async with dashboard(FakeSession(), ticks=4) as (app, pilot):
         await pilot.press("comma", "y")

@@ -101,5 +101,14 @@ def other_machine(watch: Watch) -> str:
 
 
 def past_moment(watch: Watch) -> str:
-    """Return a warning that a past moment is shown: another process may have the same number now; "" for now."""
-    return f"PAST: {time_of_day(watch.frame.newer.wall_ns)}" if watch.in_past and watch.frame is not None else ""
+    """Return a warning that the picture is not of now: another process may have the same number by now; "" if it is.
+
+    A paused picture is of now until a newer frame has come.
+    """
+    frame = watch.frame
+    if frame is None or not watch.held:
+        return ""
+    moment = time_of_day(frame.newer.wall_ns)
+    if watch.in_past:
+        return f"PAST: {moment}"
+    return f"PAUSED: {moment}" if watch.times and watch.times[-1].end > frame.newer.wall_ns else ""
