@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from made_frames import NOON, SECOND, frames_of, machine, snapshot, topology_of_cpus
 
 from turbotui import recording
 from turbotui.recording.recorder import Recorder
+from turbotui.recording.rotation import Retention, RotatingRecorder
+from turbotui.recording.rows import IntervalRows
 
 TOPOLOGY = topology_of_cpus(range(2))
 HOUR = 3600 * SECOND
@@ -80,3 +84,41 @@ def test_a_clock_that_was_set_hides_no_reading_from_those_who_ask_for_a_time(tmp
             found = journal.frame_at(wall)
             assert found is not None
             assert (found.newer.wall_ns, found.seconds) == (wall, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(IntervalRows):
+    """Rows of a table that tell their interval."""
+
+    stream: ClassVar[int] = 9
+
+    def facts(self) -> Mapping[str, object]:
+        return {"started": self.started_ns}
+
+
+def test_rows_of_other_tables_are_recorded_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    path = str(tmp_path / "rows.ttj")
+    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, suspended_ns=lambda: 0)
+    walls = [NOON + number * SECOND - (HOUR if number >= 5 else 0) for number in range(10)]
+    for frame in frames_of([snapshot(number, TOPOLOGY, wall_ns=wall) for number, wall in enumerate(walls)]):
+        recorder.take(frame)
+        recorder.rows(Rows(frame.newer.wall_ns, frame.newer.started_ns))
+    recorder.close()
+    with recording.read(path) as journal:
+        found = journal.rows(Rows.stream, journal.first_ns - 1, journal.last_ns)
+        assert {one.wall_ns for one in found} == {*walls[1:]}, "the first tick has no interval"
+
+
+def test_a_clock_that_was_set_back_does_not_end_the_limits_of_a_recording(tmp_path: Path) -> None:
+    path = str(tmp_path / "long.ttj")
+    recorder = RotatingRecorder(path, machine(TOPOLOGY), Retention(600.0, 600.0))
+    walls = [NOON + number * SECOND - (100 * HOUR if number >= 5 else 0) for number in range(1500)]
+    for frame in frames_of([snapshot(number, TOPOLOGY, wall_ns=wall) for number, wall in enumerate(walls)]):
+        recorder.take(frame)
+    recorder.close()
+    with recording.read(path) as journal:
+        found = list(journal.frames())
+    kept = [frame.seq for frame in found]
+    assert max(kept) == 1499
+    assert {frame.seconds for frame in found} == {None, 1.0}, "no interval goes back in time"
+    assert 600 <= sum(seq >= 5 for seq in kept) <= 800

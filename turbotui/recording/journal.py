@@ -175,11 +175,11 @@ class Journal:
     def decoding(self, start_ns: int | None = None, end_ns: int | None = None,
                  every: float = 0.0) -> Iterator[Frame | None]:
         """As `frames`, with None for each tick that is decoded for those behind it only."""
-        maker, session, thinning = FrameMaker(), "", Thinning(every)
+        maker, thinning = FrameMaker(), Thinning(every)
         earlier = None if start_ns is None else start_ns - round(every * 1e9)
-        for tick in self._ticks(earlier, end_ns):
-            if tick.header.session != session:
-                session, maker, thinning = tick.header.session, FrameMaker(), Thinning(every)
+        for tick, follows in _following(self._ticks(earlier, end_ns)):
+            if not follows:
+                maker, thinning = FrameMaker(), Thinning(every)
             chosen = thinning.take(tick.snapshot)
             if chosen is None:
                 yield None
@@ -195,10 +195,10 @@ class Journal:
         return found
 
     def _last_frame(self, start_ns: int, end_ns: int) -> Frame | None:
-        maker, session, found = FrameMaker(), "", None
-        for tick in self._ticks(start_ns, end_ns, all_of_them=False):
-            if tick.header.session != session:
-                session, maker = tick.header.session, FrameMaker()
+        maker, found = FrameMaker(), None
+        for tick, follows in _following(self._ticks(start_ns, end_ns, all_of_them=False)):
+            if not follows:
+                maker = FrameMaker()
             frame = maker.frame(tick.snapshot, tick.capabilities)
             if found is None or frame.newer.wall_ns >= found.newer.wall_ns:  # else the clock was set back
                 found = frame
@@ -258,6 +258,18 @@ class Journal:
 
     def _noted(self, kind: type[T]) -> Iterable[T]:
         return (item for part in self._parts for item in part.noted() if isinstance(item, kind))
+
+
+def _following(ticks: Iterable[RecordedTick]) -> Iterator[tuple[RecordedTick, bool]]:
+    """Yield ticks, and whether each follows the one before: in its session, and not before it.
+
+    Files are read in the order of their wall clocks, which is not theirs if the clock was set back between them.
+    """
+    session, started_ns = "", 0
+    for tick in ticks:
+        follows = tick.header.session == session and tick.snapshot.started_ns >= started_ns
+        session, started_ns = tick.header.session, tick.snapshot.started_ns
+        yield tick, follows
 
 
 def _without(span: tuple[int, int], known: tuple[int, int]) -> Iterator[tuple[int, int]]:

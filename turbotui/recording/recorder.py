@@ -183,6 +183,7 @@ class Recorder:
         self._writing = threading.Lock()
         self._closed = False
         self._newest_ns = 0
+        self._first_started_ns = self._newest_started_ns = 0
         self._pending: dict[int, IntervalRows] = {}
 
     @property
@@ -214,8 +215,10 @@ class Recorder:
         encoded = self._encoder.encode(snapshot, frame.capabilities)
         if encoded is not None:
             self._stream.tick(encoded)
-            self.first_ns = encoded.snapshot.wall_ns if self.first_ns is None else self.first_ns
-            self._newest_ns = encoded.snapshot.wall_ns
+            kept = encoded.snapshot
+            if self.first_ns is None:
+                self.first_ns, self._first_started_ns = kept.wall_ns, kept.started_ns
+            self._newest_ns, self._newest_started_ns = kept.wall_ns, kept.started_ns
 
     def rows(self, rows: IntervalRows) -> None:
         """See `FrameRecorder.rows`; a tier joins the rows of all intervals between two of its ticks in one record.
@@ -224,10 +227,12 @@ class Recorder:
             RecordingError: as `take`.
         """
         with self._writing:
-            if self._closed or self._file.failed or self.first_ns is None or rows.wall_ns <= self.first_ns:
+            # Which was first, the monotonic clock tells: the wall clock may have been set back.
+            if (self._closed or self._file.failed or self.first_ns is None
+                    or rows.started_ns <= self._first_started_ns):
                 return  # the interval lies before the file's first or behind its last
             pending = self._pending.pop(rows.stream, None)
-            if pending is not None and pending.wall_ns < self._newest_ns < rows.wall_ns:
+            if pending is not None and pending.started_ns < self._newest_started_ns < rows.started_ns:
                 self._stream.rows(rows.stream, rows_payload(pending))  # the rows of the tick itself never came
                 pending = None
             joined = rows if pending is None else pending.plus(rows)

@@ -96,7 +96,8 @@ class RotatingRecorder:
             begun = recorder.first_ns
             seconds = self._seconds[name] / _PARTS
             most = self._retention.most_bytes / (2 * _PARTS) if name == FULL.name else 0
-            if begun is not None and (wall - begun >= seconds * 1e9 or (most and recorder.size > most)):
+            apart = 0 if begun is None else abs(wall - begun)  # a clock that was set back by more begins a part, too
+            if apart >= seconds * 1e9 or (begun is not None and most and recorder.size > most):
                 self._rotate(recorder, wall)
         for recorder in self._recorders.values():
             recorder.take(frame)
