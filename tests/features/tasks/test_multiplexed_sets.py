@@ -109,6 +109,16 @@ def test_sets_of_a_simulated_machine_lose_nothing_between_their_slices() -> None
         assert one.slices > 4
 
 
+def test_a_watcher_is_not_woken_for_slices_of_a_clock_that_stands_still() -> None:
+    with watching("turin-2s", FLOPS) as (host, found, one):
+        passes(host, found, 1, 0.05)
+        assert found.pause == one.readers[0].pause
+        clock = host._clock
+        assert isinstance(clock, ManualClock)
+        clock.advance(0.001)
+        assert found.pause < one.readers[0].pause
+
+
 def test_threads_that_move_are_seen_to_move_once() -> None:
     with watching("sapphire-2s", FLOPS, whole=True) as (host, found, one):
         cpus = range(len(found._cpus))

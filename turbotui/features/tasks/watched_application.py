@@ -158,7 +158,8 @@ class WatchedApplication:
     def pause(self, now_ns: int) -> float:
         """Seconds that may pass before the next poll."""
         pause = min(reader.pause for reader in self.readers)
-        if len(self.readers) == 1:
+        # A simulated clock that is set by hand stands still until somebody acts, and wakes the watcher.
+        if len(self.readers) == 1 or now_ns == self.taken_ns:
             return pause
         due = self._slice_ns if not self.active_ns else max(0, self.active_ns + self._slice_ns - now_ns)
         return min(pause, due / 1e9)
