@@ -75,6 +75,8 @@ def _by_kind(written: Written, devices: Devices) -> list[Written]:
     elif generic_event(written.head) is None and _RAW.fullmatch(written.head) is None:
         bare = not devices.matching(written.head)
         pmus = devices.holding(written.head) if bare else ()
+    if len(pmus) < 2:
+        return [written]
     kinds = list(_kinds(pmus, devices))
     if len(kinds) < 2:
         return [written]

@@ -154,10 +154,11 @@ class SimulatedTasks:
         model = self._model
         with model.lock:
             now = model.now()
+            of_all_kinds = {place.cpu: self._forms(place.cpu) for place in model.layout.places}
             for kind in kinds:
                 self._threads.follow(kind, now)
                 for place in model.layout.places:
-                    forms = tuple(of_kind(form, kind) for form in self._forms(place.cpu))
+                    forms = tuple(of_kind(form, kind) for form in of_all_kinds[place.cpu])
                     base = tuple(model.cpu[place.cpu].value(form, now) for form in forms)
                     one = _Place(kind, place.cpu, forms, base, (0,) * len(forms))
                     self._places.append(one)
