@@ -37,10 +37,9 @@ async def groups(size: tuple[int, int] = (120, 36),
                  shape: str = "laptop") -> AsyncIterator[tuple[SimulatedSession, GroupsScreen, Pilot[int]]]:
     """The dashboard on its groups screen, after an interval."""
     session = SimulatedSession(shape)
-    async with TurbotuiApp(session).run_test(size=size) as pilot:
+    async with TurbotuiApp(session, screen="groups").run_test(size=size) as pilot:
         while not session.started:
             await pilot.pause()
-        await pilot.press("u")
         screen = pilot.app.screen
         assert isinstance(screen, GroupsScreen)
         await shown(session, screen, pilot)

@@ -86,14 +86,13 @@ class Tasks:
 async def tasks(machine: Machine, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Tasks]:
     session = FakeSession(machine.topology)
     session.machine = machine
-    app = TurbotuiApp(session)
+    app = TurbotuiApp(session, screen="tasks")
     await app.remove_mode("tasks")
     app.add_mode("tasks", lambda: DrawnTasksScreen(app.watched))
     async with app.run_test(size=size) as pilot:
         while session._on_frame is None:  # the session starts after the first picture
             await pilot.pause()
         session.tick()
-        await pilot.press("7")
         await pilot.pause()
         found = Tasks(app, pilot, session)
         await asyncio.wait_for(found.screen.drawn.wait(), 30)

@@ -30,10 +30,9 @@ async def topdown(machine: str = "laptop-old", *,
                   ) -> AsyncIterator[tuple[SimulatedSession, TopdownScreen, Pilot[int]]]:
     """The dashboard on its top-down screen, after an interval in which slots were counted."""
     session = SimulatedSession(machine)
-    async with TurbotuiApp(session).run_test(size=size) as pilot:
+    async with TurbotuiApp(session, screen="topdown").run_test(size=size) as pilot:
         while not session.started:
             await pilot.pause()
-        await pilot.press("d")
         screen = pilot.app.screen
         assert isinstance(screen, TopdownScreen)
         await counted(session, screen, pilot)
@@ -132,10 +131,9 @@ async def test_a_cell_is_explained_with_formula_numbers_and_advice() -> None:
 
 async def test_a_machine_that_cannot_says_why_and_what_to_do() -> None:
     session = SimulatedSession("guest")
-    async with TurbotuiApp(session).run_test(size=(80, 24)) as pilot:
+    async with TurbotuiApp(session, screen="topdown").run_test(size=(80, 24)) as pilot:
         while not session.started:
             await pilot.pause()
-        await pilot.press("d")
         await pilot.pause()
         said = "\n".join("".join(text for text, _role in item.segments)
                          for item in pilot.app.screen.query_one("#absent", Listing).items)

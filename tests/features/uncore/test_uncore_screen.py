@@ -40,11 +40,10 @@ async def uncore(shape: str = "vera-2s", size: tuple[int, int] = (120, 36),
                  ) -> AsyncIterator[tuple[SimulatedSession, UncoreScreen, Pilot[int]]]:
     """The dashboard on its uncore screen, after some frames, on a machine of few cores unless `whole` is asked for."""
     session = SimulatedSession(shape, few=True, small=not whole)
-    app = TurbotuiApp(session)
+    app = TurbotuiApp(session, screen="uncore")
     async with app.run_test(size=size) as pilot:
         while not session.started:  # a busy machine shows the first screen later
             await pilot.pause()
-        await pilot.press("5")
         await pilot.pause()
         session.tick(ticks)
         await pilot.pause()
@@ -493,12 +492,13 @@ async def test_ports_and_devices_are_chosen_without_typing() -> None:
 
 
 async def test_without_rights_the_form_says_that_ports_are_unknown() -> None:
-    session = SimulatedSession("vera-2s", prepare=lambda host: host.set_privileges(capabilities=1 << 38, uid=1000))
-    app = TurbotuiApp(session)
+    session = SimulatedSession("vera-2s", prepare=lambda host: host.set_privileges(capabilities=1 << 38, uid=1000),
+                               few=True, small=True)
+    app = TurbotuiApp(session, screen="uncore")
     async with app.run_test(size=(120, 36)) as pilot:
         while not session.started:
             await pilot.pause()
-        await press(pilot, "5")
+        await pilot.pause()
         session.tick(2)
         await pilot.pause()
         assert isinstance(app.screen, UncoreScreen)
@@ -563,7 +563,7 @@ def shown(session: SimulatedSession, keys: Sequence[str]) -> Callable[[Pilot[int
     async def run(pilot: Pilot[int]) -> None:
         while not session.started:
             await pilot.pause()
-        await press(pilot, "5")
+        await pilot.pause()
         session.tick(3)
         await pilot.pause()
         await press(pilot, *keys)
@@ -592,7 +592,7 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], list[tuple[int, int]]]] = {
 def test_pictures(snap_compare: SnapCompare, name: str, size: tuple[int, int]) -> None:
     shape, keys, _sizes = PICTURES[name]
     session = SimulatedSession(shape)
-    app: App[int] = TurbotuiApp(session)
+    app: App[int] = TurbotuiApp(session, screen="uncore")
     assert snap_compare(app, terminal_size=size, run_before=shown(session, keys))
 
 
