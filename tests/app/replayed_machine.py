@@ -12,8 +12,10 @@ from patience import ENDED_BY_THE_TEST
 from scripted_machine import FakeSession
 from smallmachines import small_host
 
+from turbotui.diagnosis import limits
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.frame import Frame
@@ -21,6 +23,11 @@ from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import available_columns, signals_of
 from turbotui.simulated import ManualClock, simulated_host
 from turbotui.sources import SOURCES
+
+
+def is_shown(column: CounterColumn) -> bool:
+    """Whether a column is on the table of CPUs, on the power screen, or in a sentence about limits."""
+    return column.default or column.id in {*limits.COLUMNS, *limits.STAND_INS.values()} or bool(power_columns([column]))
 
 
 @dataclass(frozen=True)
