@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import math
 import os
@@ -89,7 +90,8 @@ def _switches(threads: Iterable[threading.Thread]) -> frozenset[str]:
     found = set()
     for thread in threads:
         try:
-            text = Path(f"/proc/self/task/{thread.native_id}/status").read_text(encoding="utf-8")
+            with open(f"/proc/self/task/{thread.native_id}/status", encoding="utf-8") as file:
+                text = file.read()
         except OSError:  # it has just ended
             return frozenset()
         if "\nState:\tS" not in text:
@@ -199,12 +201,14 @@ def pytest_collection(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest; the order within a file stays (xdist: --no-loadscope-reorder)."""
-    rank = {folder: at for at, folder in enumerate(_LONG)}
+    items.sort(key=lambda item: _place(str(item.path)))
 
-    def place(item: pytest.Item) -> tuple[int, Path]:
-        return rank.get(item.path.relative_to(_HERE).parts[0], len(_LONG)), item.path
 
-    items.sort(key=place)
+@functools.cache
+def _place(file: str) -> tuple[int, str]:
+    """Where the tests of a file stand among those of all files; most files have many."""
+    folder = Path(file).relative_to(_HERE).parts[0]
+    return _LONG.index(folder) if folder in _LONG else len(_LONG), file
 
 
 def pytest_collection_finish() -> None:
