@@ -27,7 +27,7 @@ from turbotui.sources.source import Source
 @functools.cache
 def _recorded(name: str, count: int, seconds: float) -> tuple[Bed, Sequence[Frame]]:
     """Watch a machine, and return it with its frames, which tests share."""
-    bed = Bed(name, warm_up=0.1)
+    bed = Bed(name, warm_up=0.1, whole=True)
     watts = bed.catalog.get("PkgWatt")
     if watts is not None and all(need in bed.capabilities.signals for need in watts.needs):
         bed.columns = (*bed.columns, watts)

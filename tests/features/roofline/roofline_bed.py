@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from knownmachines import known_machine
 from patience import ENDED_BY_THE_TEST
+from smallmachines import small_host
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -23,12 +24,15 @@ from turbotui.sources.source import Source
 
 
 class Bed:
-    """One machine; `frames` gives intervals of exactly known length."""
+    """One machine; `frames` gives intervals of exactly known length.
+
+    It has few cores of each kind, unless all of a `whole` machine are wanted.
+    """
 
     def __init__(self, name: str, *, warm_up: float = 20.0, host: SimulatedHost | None = None,
-                 clock: ManualClock | None = None) -> None:
+                 clock: ManualClock | None = None, whole: bool = False) -> None:
         self.clock = clock or ManualClock(0)
-        self.host = host or simulated_host(name, self.clock, seed=7)
+        self.host = host or (simulated_host if whole else small_host)(name, self.clock, seed=7)
         self.clock.advance(warm_up)
         self.machine: Machine = known_machine(self.host)
         self.capabilities: Capabilities = probe_sources(self.machine, SOURCES)
