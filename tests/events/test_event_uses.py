@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from knownmachines import known_machine
 from patience import PATIENCE
 
 from turbotui.events.encoder import EventEncoder
@@ -29,7 +30,7 @@ def probe(machine: Machine, text: str) -> Signal | Unavailable:
 
 @pytest.fixture(scope="module")
 def vera() -> Machine:
-    return read_machine(simulated_host("vera-2s", ManualClock()))
+    return known_machine(simulated_host("vera-2s", ManualClock()))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_what_cannot_be_added_has_a_reason(vera: Machine, text: str, says: str) 
 
 
 def test_scale_follows_the_event_whatever_stands_beside_it() -> None:
-    machine = read_machine(simulated_host("sapphire-2s", ManualClock()))
+    machine = known_machine(simulated_host("sapphire-2s", ManualClock()))
     for text in ("perf/power/energy-pkg,package,E", "perf/power/energy-pkg,config1=0,package,E"):
         found = probe(machine, text)
         assert isinstance(found, Signal)

@@ -23,7 +23,7 @@ from turbotui.sampling.snapshot import Snapshot
 
 @functools.cache
 def watched(shape: str = "laptop") -> tuple[Machine, list[Frame]]:
-    return frames_of_machine(shape, 6)
+    return frames_of_machine(shape, 6, small=True)
 
 
 def facts_of(snapshot: Snapshot) -> dict[str, object]:

@@ -9,6 +9,7 @@ from forked import run_forked
 from hypothesis import given
 from hypothesis import strategies as st
 from jsontables import tables
+from knownmachines import known_machine
 
 from turbotui.errors import MachineError
 from turbotui.features.roofline.curve import FIRST, BandwidthCurve, CurvePoint, curve_sizes, find_plateaus
@@ -17,7 +18,6 @@ from turbotui.features.roofline.curve_tables import curve_lines, curve_tables
 from turbotui.machine.caches import Cache
 from turbotui.machine.code.mapping import Buffer
 from turbotui.machine.host import HostKind
-from turbotui.machine.machine import read_machine
 from turbotui.simulated import simulated_host
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.json_lines import JsonLines
@@ -80,7 +80,7 @@ def test_curves_are_reported_as_tables_and_bars() -> None:
 
 def test_another_machine_is_not_swept() -> None:
     with pytest.raises(MachineError, match="cannot be measured"):
-        measure_curves(read_machine(simulated_host("laptop-old")), [("one", (0,))])
+        measure_curves(known_machine(simulated_host("laptop-old")), [("one", (0,))])
     done = run_forked("roofs", "--sweep", "--theory")
     assert done.returncode == 2
     assert "leave --theory" in done.stderr

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import pytest
+from knownmachines import known_machine
 from model_truth import CpuTruth, truth_of
 from roofline_bed import Bed
 
 from turbotui.machine.core_metrics import core_types_of, e_core_metric_definition, metric_definition_of
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.machine import read_machine
 from turbotui.quantities import metric_table
 from turbotui.quantities.catalog.roofline import COLUMNS, LEVEL_COLUMNS, measured_definitions, roofline_columns
 from turbotui.quantities.metric_definitions import MetricDefinition
@@ -130,7 +130,7 @@ def test_a_machine_without_counters_says_which_and_why() -> None:
 
 
 def test_kinds_of_core_have_metric_definitions_of_their_own() -> None:
-    machine = read_machine(simulated_host("laptop-arrow", ManualClock(0), seed=1))
+    machine = known_machine(simulated_host("laptop-arrow", ManualClock(0), seed=1))
     found = {core_type.pmu.name: core_type.definition.slug for core_type in core_types_of(machine)}
     assert found == {"cpu_core": "lion-cove", "cpu_atom": "skymont", "cpu_lowpower": "client-e"}
 
@@ -140,7 +140,7 @@ def test_slugs_are_unique() -> None:
 
 
 def test_a_counter_of_one_kind_of_core_is_not_there_on_the_others() -> None:
-    machine = read_machine(simulated_host("laptop", ManualClock(0)))
+    machine = known_machine(simulated_host("laptop", ManualClock(0)))
     every = set(machine.topology.cpus)
     kinds: dict[str, list[Signal]] = {}
     for signal in PerfRoofline().probe(machine).signals.values():

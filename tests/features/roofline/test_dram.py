@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from knownmachines import known_machine
 
 from turbotui.features.roofline.dram import bandwidth, dram_of
 from turbotui.features.roofline.measuring import threads_of
 from turbotui.features.roofline.theory import machine_roofs
-from turbotui.machine.machine import read_machine
 from turbotui.machine.memory import MemoryFacts, Module
 from turbotui.machine.memory_families import FamilyMemory
 from turbotui.simulated import simulated_host
@@ -69,7 +69,7 @@ def test_without_firmware_the_family_is_the_limit_and_without_both_there_is_no_r
 @pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if shape.memory_channels])
 def test_a_simulated_machine_tells_its_memory(name: str) -> None:
     shape = SHAPES[name]
-    machine = read_machine(simulated_host(name))
+    machine = known_machine(simulated_host(name))
     found = dram_of(machine)
     assert found.rate == shape.packages * shape.memory_channels * 8 * shape.memory_mts * 1e6
     assert not found.at_most
@@ -84,7 +84,7 @@ def test_a_simulated_machine_tells_its_memory(name: str) -> None:
 @pytest.mark.parametrize(("name", "at_most"), [("laptop", 2 * 8 * 7467e6), ("grace-2s", 2 * 512e9),
                                                ("vera-2s", 2 * 1.2e12)])
 def test_a_machine_that_tells_nothing_has_its_familys_maximum(name: str, at_most: float) -> None:
-    machine = read_machine(simulated_host(name))
+    machine = known_machine(simulated_host(name))
     roofs = machine_roofs(machine, "all", threads_of(machine, "all", None))
     slant = roofs.bandwidths[-1]
     assert (slant.level, slant.rate, slant.at_most) == ("DRAM", at_most, True)
@@ -92,13 +92,13 @@ def test_a_machine_that_tells_nothing_has_its_familys_maximum(name: str, at_most
 
 
 def test_a_core_that_memory_outruns_has_no_dram_roof() -> None:
-    machine = read_machine(simulated_host("forest-1s"))
+    machine = known_machine(simulated_host("forest-1s"))
     one = machine_roofs(machine, "one", (0,))
     assert "DRAM" not in one.levels
     assert any("no DRAM roof: memory gives 409.6 GB/s" in note for note in one.notes)
 
 
 def test_a_guest_has_no_dram_roof() -> None:
-    found = dram_of(read_machine(simulated_host("guest")))
+    found = dram_of(known_machine(simulated_host("guest")))
     assert found.rate is None
     assert "virtual machine" in found.note

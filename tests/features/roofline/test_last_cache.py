@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from knownmachines import known_machine
 
 from turbotui.features.roofline.disturbance import Disturbance
 from turbotui.features.roofline.sweep import find_third_level
@@ -17,7 +18,6 @@ from turbotui.machine.code.kernel_threads import Round, Rounds
 from turbotui.machine.code.shapes import Kernel, LoopShape
 from turbotui.machine.cpu_times import CpuTicks, busy_between, read_cpu_times, stolen_between
 from turbotui.machine.linux import LinuxHost
-from turbotui.machine.machine import read_machine
 from turbotui.simulated import ManualClock, simulated_host
 
 _MIB = 1 << 20
@@ -125,7 +125,7 @@ _KERNEL = Kernel(b"", 1, (0, 0), LoopShape(0, 64))
     ([(20.0, 1.0), (19.0, 1.0), (15.0, 1.0)], "fewer than 3 rounds agree"),
 ])
 def test_rounds_that_do_not_agree_are_no_measurement(rounds: list[tuple[float, float]], words: str) -> None:
-    machine = read_machine(simulated_host("guest", ManualClock(0)))  # its clock stands: nothing runs beside
+    machine = known_machine(simulated_host("guest", ManualClock(0)))  # its clock stands: nothing runs beside
     taken = tuple(Round(rate, 1e9, share, together=True) for rate, share in rounds)
     found = Disturbance(machine, machine.topology.cpus, "DRAM").found(Rounds(_KERNEL, taken))
     assert (words in " ".join(found)) if words else not found
@@ -133,7 +133,7 @@ def test_rounds_that_do_not_agree_are_no_measurement(rounds: list[tuple[float, f
 
 def test_work_on_cpus_that_share_a_level_is_seen() -> None:
     clock = ManualClock(0)
-    machine = read_machine(simulated_host("laptop-old+calculix", clock))
+    machine = known_machine(simulated_host("laptop-old+calculix", clock))
     clock.advance(5.0)
     rounds = Rounds(_KERNEL, (Round(1.0, 1e9, 1.0),) * 3)
     for level, sharing in (("", "the cores"), ("L1", "L1"), ("L3", "L3"), ("DRAM", "DRAM")):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from knownmachines import known_machine
 from roofline_bed import Bed
 from smallmachines import small_shape
 
@@ -15,7 +16,6 @@ from turbotui.errors import UsageError
 from turbotui.features.roofline.time_slices import joined_intervals
 from turbotui.machine.core_metrics import metric_definition_of
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.machine import read_machine
 from turbotui.quantities import metric_table
 from turbotui.quantities.joined_sets import SetInterval, join_rotation, line
 from turbotui.quantities.metric_definitions import MetricDefinition, plan_sets, without_half
@@ -260,7 +260,7 @@ def test_what_cannot_be_counted_gives_no_point() -> None:
     ("laptop-old", metric_table.definition("skylake")),
 ])
 def test_metric_definitions_of_simulated_machines(machine: str, definition: MetricDefinition) -> None:
-    assert metric_definition_of(read_machine(simulated_host(machine)).model) is definition
+    assert metric_definition_of(known_machine(simulated_host(machine)).model) is definition
 
 
 @pytest.mark.parametrize(("model", "definition"), [

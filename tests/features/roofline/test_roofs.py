@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from knownmachines import known_machine
 
 from turbotui.errors import MachineError, UsageError
 from turbotui.features.roofline import storage
@@ -35,7 +36,7 @@ from turbotui.features.roofline.working_sets import working_sets
 from turbotui.machine.caches import Cache, parse_size, read_caches
 from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.machine import Machine
 from turbotui.quantities.precision import Precision
 from turbotui.simulated import simulated_host
 
@@ -208,7 +209,7 @@ def test_caches_of_a_simulated_machine() -> None:
     ("forest-1s", 144, 8), ("vera-2s", 176, 24),
 ])
 def test_theory_of_simulated_machines(name: str, cores: int, flops_per_cycle: int) -> None:
-    machine = read_machine(simulated_host(name))
+    machine = known_machine(simulated_host(name))
     found = machine_roofs(machine, "all", threads_of(machine, "all", None))
     peak = found.top_peak()
     assert peak is not None
@@ -222,7 +223,7 @@ def test_theory_of_simulated_machines(name: str, cores: int, flops_per_cycle: in
     ("vera-2s", 2 * 6 * 8, 192), ("neoverse-2s", 2 * 2 * 8, None), ("icelake-2s", None, None),
 ])
 def test_half_precision_and_matrices_of_theory(name: str, vectors: int | None, matrices: int | None) -> None:
-    machine = read_machine(simulated_host(name))
+    machine = known_machine(simulated_host(name))
     found = machine_roofs(machine, "one", threads_of(machine, "one", None))
     halves = {peak.isa: peak.flops / found.hertz for peak in found.peaks
               if peak.precision is Precision.HALF and peak.operation is Operation.FMA}
@@ -233,7 +234,7 @@ def test_half_precision_and_matrices_of_theory(name: str, vectors: int | None, m
 @pytest.mark.parametrize(("lacking", "left"), [("amx_bf16", {"scalar", "SSE", "AVX", "AVX-512"}),
                                                ("avx512_fp16", {"AMX"})])
 def test_half_precision_that_is_turned_off_is_no_theory(lacking: str, left: set[str]) -> None:
-    machine = read_machine(simulated_host("sapphire-2s"))
+    machine = known_machine(simulated_host("sapphire-2s"))
     without = replace(machine, model=replace(machine.model, flags=machine.model.flags - {lacking}))
     found = machine_roofs(without, "one", threads_of(machine, "one", None))
     assert {peak.isa for peak in found.peaks if peak.precision is Precision.HALF} == left
@@ -246,7 +247,7 @@ def test_half_precision_that_is_turned_off_is_no_theory(lacking: str, left: set[
 ])
 def test_roofs_of_int8_are_kept_apart_from_those_of_floating_point(name: str, each_cycle: dict[str, int],
                                                                    lacking: str) -> None:
-    machine = read_machine(simulated_host(name))
+    machine = known_machine(simulated_host(name))
     found = machine_roofs(machine, "all", threads_of(machine, "all", None))
     cycles = found.hertz * len(found.cpus)
     assert {peak.isa: peak.flops / cycles for peak in found.integer_peaks} == pytest.approx(each_cycle)
@@ -261,7 +262,7 @@ def test_roofs_of_int8_are_kept_apart_from_those_of_floating_point(name: str, ea
 
 
 def test_a_hybrids_kinds_of_core_add_their_int8_up() -> None:
-    machine = read_machine(simulated_host("laptop"))
+    machine = known_machine(simulated_host("laptop"))
     found = machine_roofs(machine, "all", threads_of(machine, "all", None))
     each = {"Golden Cove": 128, "Crestmont": 64}
     (vnni,) = found.integer_peaks
@@ -279,7 +280,7 @@ def _cpus_of(machine: Machine, kind: str) -> tuple[int, ...]:
 ])
 def test_each_kind_of_a_hybrids_cores_has_its_own_sheet(name: str, kind: str, core: str, cores: int,
                                                         each_cycle: tuple[int, int]) -> None:
-    machine = read_machine(simulated_host(name))
+    machine = known_machine(simulated_host(name))
     found = machine_roofs(machine, kind, _cpus_of(machine, kind))
     cycles = sum(group.cores * group.hertz for group in found.groups)
     assert {group.name for group in found.groups} == {core}
@@ -290,7 +291,7 @@ def test_each_kind_of_a_hybrids_cores_has_its_own_sheet(name: str, kind: str, co
 
 @pytest.mark.parametrize("name", ["laptop", "laptop-arrow"])
 def test_a_hybrids_cores_together_are_their_kinds_added_up(name: str) -> None:
-    machine = read_machine(simulated_host(name))
+    machine = known_machine(simulated_host(name))
     whole = machine_roofs(machine, "all", threads_of(machine, "all", None), highest=True)
     kinds = [machine_roofs(machine, kind, _cpus_of(machine, kind), highest=True)
              for kind in machine.topology.core_types]
@@ -304,7 +305,7 @@ def test_a_hybrids_cores_together_are_their_kinds_added_up(name: str) -> None:
 
 
 def test_an_l2_shared_by_four_cores_gives_them_no_more_than_it_has() -> None:
-    machine = read_machine(simulated_host("forest-1s"))
+    machine = known_machine(simulated_host("forest-1s"))
     one, four, all_ = (machine_roofs(machine, "set", cpus) for cpus in ((0,), (0, 1, 2, 3), tuple(range(144))))
     assert _rate(one, "L2") * 1e9 == pytest.approx(32 * one.hertz)
     assert _rate(four, "L2") * 1e9 == pytest.approx(64 * one.hertz)
@@ -312,11 +313,11 @@ def test_an_l2_shared_by_four_cores_gives_them_no_more_than_it_has() -> None:
 
 
 def test_what_no_table_has_is_said_not_guessed() -> None:
-    machine = read_machine(simulated_host("vera-2s"))
+    machine = known_machine(simulated_host("vera-2s"))
     unknown = replace(machine, model=CpuModel(architecture="aarch64", vendor="Arm", implementer=0x41, part=0xD0F))
     with pytest.raises(MachineError, match="no spec sheet"):
         machine_roofs(unknown, "one", (0,))
-    hybrid = read_machine(simulated_host("laptop"))
+    hybrid = known_machine(simulated_host("laptop"))
     later = replace(hybrid, model=replace(hybrid.model, model=0xCC))  # Panther Lake: no sheet of either core
     with pytest.raises(MachineError, match="kind P, E"):
         machine_roofs(later, "all", tuple(hybrid.topology.cpus))
@@ -324,7 +325,7 @@ def test_what_no_table_has_is_said_not_guessed() -> None:
 
 def test_a_simulated_machine_is_never_measured() -> None:
     with pytest.raises(MachineError, match="SIMULATED"):
-        Measuring(read_machine(simulated_host("guest")), "one", (0,))
+        Measuring(known_machine(simulated_host("guest")), "one", (0,))
 
 
 @pytest.mark.parametrize(("family", "model", "expected"), [
@@ -340,12 +341,12 @@ def test_a_model_whose_flags_are_another_ones_has_no_sheet() -> None:
     rocket = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0xA7, flags=frozenset({"avx512f"}))
     assert core_name(rocket) == "Sunny Cove"
     assert core_name(replace(rocket, flags=rocket.flags | {"amx_tile"})) == ""
-    sapphire = read_machine(simulated_host("sapphire-2s")).model
+    sapphire = known_machine(simulated_host("sapphire-2s")).model
     assert core_name(replace(sapphire, flags=sapphire.flags | {"amx_tile"})) == "Golden Cove server"
 
 
 def test_a_width_that_is_turned_off_has_no_roof() -> None:
-    machine = read_machine(simulated_host("turin-2s"))
+    machine = known_machine(simulated_host("turin-2s"))
     without = replace(machine, model=replace(machine.model, flags=machine.model.flags - {"avx512f"}))
     found = machine_roofs(without, "one", (0,))
     assert {peak.isa for peak in found.peaks} == {"scalar", "SSE", "AVX"}
@@ -354,7 +355,7 @@ def test_a_width_that_is_turned_off_has_no_roof() -> None:
 
 
 def test_a_virtual_machine_says_so() -> None:
-    assert "virtual machine" in machine_title(read_machine(simulated_host("guest")))
+    assert "virtual machine" in machine_title(known_machine(simulated_host("guest")))
 
 
 def _measured() -> RoofSet:
@@ -366,7 +367,7 @@ def _measured() -> RoofSet:
 
 
 def _hybrid() -> RoofSet:
-    machine = read_machine(simulated_host("laptop"))
+    machine = known_machine(simulated_host("laptop"))
     return machine_roofs(machine, "all", threads_of(machine, "all", None))
 
 
@@ -450,7 +451,7 @@ def test_a_damaged_store_counts_as_none(tmp_path: Path, text: str) -> None:
 
 
 def test_store_names_tell_machines_apart() -> None:
-    guest, turin = (read_machine(simulated_host(name)) for name in ("guest", "turin-2s"))
+    guest, turin = (known_machine(simulated_host(name)) for name in ("guest", "turin-2s"))
     assert storage.file_name(guest) != storage.file_name(turin)
     assert "virtual" in storage.file_name(guest)
     assert "/" not in storage.file_name(turin)

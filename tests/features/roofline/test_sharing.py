@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from knownmachines import known_machine
 from roofline_bed import Bed
 
 from turbotui.features.roofline.live import RooflinePoint, read_points, total_of
@@ -16,7 +17,7 @@ from turbotui.features.roofline.theory import chip_roofs
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, judge, part_of, roofs_for, sentence
 from turbotui.machine.delegating_host import DelegatingHost
-from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -51,7 +52,7 @@ def _rate(roofs: RoofSet, level: str) -> float:
 
 
 def _machine(name: str) -> Machine:
-    return read_machine(simulated_host(name, ManualClock(0), seed=7))
+    return known_machine(simulated_host(name, ManualClock(0), seed=7))
 
 
 def _speeds(machine: Machine, cpus: set[int], flops: float, moved: float) -> dict[RowId, Speed | None]:

@@ -25,7 +25,6 @@ from turbotui.features.tasks.live import TaskWatcher
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.watched_applications import WatchedApplications
-from turbotui.machine.machine import read_machine
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.simulated import ManualClock, simulated_host
@@ -317,7 +316,7 @@ async def test_that_sets_are_multiplexed_and_points_lie_outside_is_seen_at_any_s
 
 
 def test_a_verdict_without_a_width_says_what_it_was_compared_with() -> None:
-    machine = read_machine(simulated_host("turin-2s+calculix", ManualClock(0), seed=7))
+    machine = known_machine(simulated_host("turin-2s+calculix", ManualClock(0), seed=7))
     roofs = roofs_for(machine, cpu_row(0), {}, theory=True)
     _truth, report = threads("turin-2s+calculix")
     found = task_points(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)

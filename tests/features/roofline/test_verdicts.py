@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from knownmachines import known_machine
 
 from turbotui.features.roofline.live import RooflinePoint, total_of
 from turbotui.features.roofline.measuring import threads_of
@@ -12,7 +13,6 @@ from turbotui.features.roofline.plot import chosen_peaks
 from turbotui.features.roofline.roofs import Bound, RoofSet
 from turbotui.features.roofline.theory import chip_roofs, machine_roofs
 from turbotui.features.roofline.verdicts import flat_roof, judge, precision_of, sentence
-from turbotui.machine.machine import read_machine
 from turbotui.quantities import metric_table
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.roofline import Sizing, WidthModel, counted
@@ -73,7 +73,7 @@ def test_half_precision_is_compared_with_no_other_roof(roofs: RoofSet, gflops: f
 
 
 def test_half_precision_stands_under_roofs_of_theory_and_is_drawn_with_them() -> None:
-    machine = read_machine(simulated_host("sapphire-2s"))
+    machine = known_machine(simulated_host("sapphire-2s"))
     roofs = machine_roofs(machine, "one", threads_of(machine, "one", None))
     of_vectors, of_matrices = (replace(point_of(gflops, "AVX-512", 0.0), half=0.9) for gflops in (200.0, 900.0))
     assert "78 % of the AVX-512 FMA half roof" in sentence(of_vectors, roofs)  # of 256

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import jsontables
 import pytest
+from knownmachines import known_machine
 from made_frames import NOON, SECOND, frames, machine, topology_of_cpus
 from patience import PATIENCE
 
@@ -25,7 +26,7 @@ from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatc
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord, task_record
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
-from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser
 from turbotui.recording.journal import Journal
@@ -102,7 +103,7 @@ def test_made_records_are_the_same_again() -> None:
 @pytest.mark.parametrize("shape", ["laptop", "sapphire-2s+tonto", "turin-2s", "grace-2s", "guest"])
 def test_what_a_watcher_saw_is_the_same_again(shape: str) -> None:
     clock = ManualClock(50_000_000)
-    watched = read_machine(simulated_host(shape, clock, seed=7))
+    watched = known_machine(simulated_host(shape, clock, seed=7))
     found: list[TaskSnapshot] = []
     came = threading.Event()
 

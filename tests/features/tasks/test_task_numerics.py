@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from knownmachines import known_machine
 
 from turbotui.features.tasks.numerics import definition_counters, in_order, needed, numerics_of
 from turbotui.machine.host import PerfAttr
-from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.sets import TaskCounter
 from turbotui.quantities import metric_table
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -16,7 +17,7 @@ NEOVERSE = metric_table.definition("neoverse")
 
 @pytest.fixture(scope="module")
 def server() -> Machine:
-    return read_machine(simulated_host("sapphire-2s"))
+    return known_machine(simulated_host("sapphire-2s"))
 
 
 def counters(machine: Machine) -> tuple[TaskCounter, ...]:
@@ -72,14 +73,14 @@ def test_the_order_decides_what_a_small_pmu_counts(server: Machine) -> None:
     ("laptop", Reason.NO_HARDWARE, "several kinds of core"),
 ])
 def test_why_there_is_no_metric_definition(machine: str, reason: Reason, says: str) -> None:
-    found = definition_counters(read_machine(simulated_host(machine)))
+    found = definition_counters(known_machine(simulated_host(machine)))
     assert isinstance(found, Unavailable)
     assert found.reason is reason
     assert says in found.detail
 
 
 def test_bytes_need_every_width_that_the_core_counts() -> None:
-    arm = read_machine(simulated_host("grace-2s"))
+    arm = known_machine(simulated_host("grace-2s"))
     has = tuple(one for one in counters(arm) if one.name not in {"scale bytes", "fixed bytes"})
     flops = ("scale flops", "fixed flops")
     some = numerics_of(arm, has, names(*flops, "loads", "stores", "scalar instructions"))

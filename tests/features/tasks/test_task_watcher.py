@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from knownmachines import known_machine
 from patience import PATIENCE
 from watchedtasks import switches_allowed
 
@@ -62,7 +63,7 @@ def descriptors() -> int:
 
 
 def test_on_a_simulated_machine_a_snapshot_answers_its_request() -> None:
-    machine = read_machine(simulated_host("laptop-old"))
+    machine = known_machine(simulated_host("laptop-old"))
     with watcher(machine, Application("all", everything=True)) as (found, snapshot):
         found.start(SnapshotRequest(Grouping.COMMAND))
         first = snapshot()
@@ -77,7 +78,7 @@ def test_on_a_simulated_machine_a_snapshot_answers_its_request() -> None:
 
 def test_lanes_are_of_the_time_that_was_watched_until_the_window_has_passed() -> None:
     clock = ManualClock(7_000_000_000)
-    machine = read_machine(simulated_host("laptop-old", clock))
+    machine = known_machine(simulated_host("laptop-old", clock))
     with watcher(machine, Application("all", everything=True)) as (found, snapshot):
         found.start(SnapshotRequest())
         snapshot()

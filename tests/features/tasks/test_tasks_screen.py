@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from dashboard_driver import text_of
 from drawn_tasks import DrawnTasksScreen
+from knownmachines import known_machine
 from scripted_machine import FakeSession
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -115,7 +116,7 @@ def _column(name: str) -> TaskColumn:
 
 
 def laptop() -> Machine:
-    return read_machine(simulated_host("laptop-old", ManualClock()))
+    return known_machine(simulated_host("laptop-old", ManualClock()))
 
 
 async def test_the_busiest_thread_is_on_top_with_what_it_does() -> None:
@@ -170,7 +171,7 @@ async def test_what_is_watched_is_recorded_for_each_interval_while_a_recording_i
 
 
 async def test_a_row_is_explained_with_all_reasons_however_small_the_screen() -> None:
-    hybrid = read_machine(simulated_host("laptop", ManualClock()))
+    hybrid = known_machine(simulated_host("laptop", ManualClock()))
     async with tasks(hybrid, (80, 24)) as found:
         await found.next()
         assert "not here: " in text_of(found.app, "notes")

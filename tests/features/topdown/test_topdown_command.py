@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from knownmachines import known_machine
 
 from turbotui.cli import main
 from turbotui.commands.intervals import IntervalOutput
@@ -52,7 +53,7 @@ def test_bars_are_full() -> None:
 
 def made(**counts: float) -> TopdownRow:
     """A row of a machine with Zen 5 cores that counted this."""
-    machine = read_machine(simulated_host("turin-2s", ManualClock()))
+    machine = known_machine(simulated_host("turin-2s", ManualClock()))
     counters = TopdownCounters(machine)
     (place,) = places(machine.topology, RowLevel.MACHINE)
     return TopdownRow(place, counters.branches, counts)
@@ -76,8 +77,8 @@ def test_shares_that_do_not_add_up_are_marked_and_have_no_bar() -> None:
     assert row.total() == pytest.approx(87.5)
     assert "add up to 87.5 % and not to 100.0 %" in row.fault()
     assert bar_text(row, 8) == "????????"
-    column = next(one for one in columns_of(TopdownCounters(read_machine(simulated_host("turin-2s", ManualClock()))), 1)
-                  if one.id == "Retire%")
+    machine = known_machine(simulated_host("turin-2s", ManualClock()))
+    column = next(one for one in columns_of(TopdownCounters(machine), 1) if one.id == "Retire%")
     cell = judge(column, row, column.compute(row))
     assert cell.value == pytest.approx(37.5)
     assert "87.5" in cell.disputed[0]
@@ -98,8 +99,8 @@ def test_what_was_not_counted_is_unknown_with_its_reason() -> None:
 
 def test_a_share_is_explained_with_its_numbers() -> None:
     row = made(**WHOLE)
-    column = next(one for one in columns_of(TopdownCounters(read_machine(simulated_host("turin-2s", ManualClock()))), 1)
-                  if one.id == "Retire%")
+    machine = known_machine(simulated_host("turin-2s", ManualClock()))
+    column = next(one for one in columns_of(TopdownCounters(machine), 1) if one.id == "Retire%")
     found = basis(column, row)
     assert any("retired: 300" in line for lines in found.readings for line in lines)
     assert any("what to try" in remark for remark in found.remarks)
@@ -223,7 +224,7 @@ def test_a_recording_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_run_of_a_command_is_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    machine = read_machine(simulated_host("laptop-old"))
+    machine = known_machine(simulated_host("laptop-old"))
     counters = TopdownCounters(machine)
     session = Session(machine, (), 1e7, LinuxHost())
     session.read_also(counters.sources(), counters.signals())
@@ -233,9 +234,9 @@ def test_the_run_of_a_command_is_the_interval(capsys: pytest.CaptureFixture[str]
 
 
 def test_cores_that_count_for_two_cpus_have_nothing_to_say_of_a_command() -> None:
-    assert TopdownCounters(read_machine(simulated_host("laptop-old", ManualClock()))).only_cores
+    assert TopdownCounters(known_machine(simulated_host("laptop-old", ManualClock()))).only_cores
     for name in ("sapphire-2s", "laptop", "guest"):
-        assert not TopdownCounters(read_machine(simulated_host(name, ManualClock()))).only_cores
+        assert not TopdownCounters(known_machine(simulated_host(name, ManualClock()))).only_cores
 
 
 def test_a_recording_without_slots_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
