@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,6 +70,21 @@ def test_a_group_of_metrics_is_one_group_of_counters_and_shares_of_sums() -> Non
         assert rule is not None
         assert "tma_backend > 0.05" in columns["tma_backend"].help
         assert frame.cells(rule, [SYSTEM_ROW, cpu_row(5)]) == [1.0, 1.0]
+
+
+def test_a_metric_does_without_the_event_that_the_kernel_refuses_another() -> None:
+    with sapphire() as here:
+        host = here.session.machine.host
+        assert isinstance(host, SimulatedHost)
+        host.fail(("perf", 4, 0x8400), errno.ENOENT)  # topdown-heavy-ops
+        columns = named(here.add("metric:tma_retiring,tma_heavy"))
+        here.start()
+        frame, _before, _after = here.interval(1.0)
+        assert cell(frame, columns["tma_retiring"], SYSTEM_ROW) > 0
+        assert frame.cell(columns["tma_heavy"], SYSTEM_ROW) is None
+        why = frame.why(columns["tma_heavy"], SYSTEM_ROW)
+        assert why is not None
+        assert "topdown-heavy-ops" in why.detail
 
 
 def test_a_value_past_the_threshold_of_its_vendor_is_marked() -> None:

@@ -213,6 +213,38 @@ def test_what_this_machine_lacks_is_a_column_with_a_reason() -> None:
         assert here.why(column) is None
 
 
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EINVAL, errno.EACCES])
+def test_a_group_that_may_be_taken_apart_does_without_an_event_that_the_kernel_refuses(number: int) -> None:
+    with adding("sapphire-2s", frozenset({0, 112})) as here:
+        host = here.session.machine.host
+        assert isinstance(host, SimulatedHost)
+        host.fail(("perf", 4, 0x1D1), number)  # as r1d1
+        whole = here.add("{instructions,r1d1}")
+        cycles, missing, branches = here.add("{cycles,r1d1,branches}:W")
+        whys = [here.why(column) for column in (*whole, missing)]
+        assert all(why is not None and "perf r1d1: " in why.detail for why in whys)
+        here.start()
+        frame, before, after = here.interval(1.0)
+        for cpu in (0, 112):
+            a, b = before.cpus[cpu], after.cpus[cpu]
+            assert cell(frame, cycles, cpu_row(cpu)) == pytest.approx(b.cycles - a.cycles, rel=NEAR, abs=2)
+            assert cell(frame, branches, cpu_row(cpu)) > 0
+            assert frame.cell(missing, cpu_row(cpu)) is None
+
+
+def test_events_that_the_kernel_refuses_each_have_their_own_reason() -> None:
+    with adding("sapphire-2s", frozenset({0, 112})) as here:
+        host = here.session.machine.host
+        assert isinstance(host, SimulatedHost)
+        host.fail(("perf", 4, 0x1D1), errno.ENOENT)
+        host.fail(("perf", 4, 0x2D1), errno.EINVAL)
+        one, other = (here.why(column) for column in here.add("{r1d1,r2d1}:W"))
+        assert one is not None
+        assert "perf r1d1: this PMU has no such event" in one.detail
+        assert other is not None
+        assert "perf r2d1: the kernel does not offer it" in other.detail
+
+
 def test_a_formula_whose_events_do_not_fit_one_group_is_split() -> None:
     with adding("sapphire-2s", frozenset({0})) as here:
         events = "branches+r81d0+r82d0+r83d0+r01d1+r08d1+r02d1+r10d1+r04d1+r20d1"

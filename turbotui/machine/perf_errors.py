@@ -124,6 +124,10 @@ def _is_core_pmu(name: str) -> bool:
     return name == "cpu" or name.startswith(("cpu_", "cpum_", "armv", "apple_", "riscv"))
 
 
+OF_ONE_EVENT: Final = frozenset({errno.ENOENT, errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM})
+"""Errors of perf_event_open(2) that may be due to the event itself, so that other events can be opened all the same."""
+
+
 def explain_perf(error: HostError, what: str, facts: Circumstances, perf_type: int) -> Unavailable:
     """Why perf_event_open failed.
 

@@ -67,6 +67,7 @@ class Family:
         scope: one value for each instance of this level.
         rows: reading CPU -> the bundles that it opens, whose counts are summed.
         absent: reading CPU -> why its row has no such counter.
+        refused: event string -> reading CPU -> why the kernel refuses this event of the row alone.
     """
 
     events: tuple[str, ...]
@@ -74,6 +75,7 @@ class Family:
     scope: Scope
     rows: Mapping[int, tuple[Placed, ...]]
     absent: Mapping[int, Unavailable] = field(default_factory=dict)
+    refused: Mapping[str, Mapping[int, Unavailable]] = field(default_factory=dict)
 
 
 def families(topology: Topology, bundles: Iterable[Bundle], whole: Topology | None = None) -> tuple[Family, ...]:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import errno
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from turbotui.dataclass import dataclass
-from turbotui.events.encoded import FLAGS, EncodedEvent
+from turbotui.events.encoded import EncodedEvent
 from turbotui.events.errors import TracepointError, UnknownPmuError, UnknownTermError
 from turbotui.events.leaders import leader_first
 from turbotui.events.libpfm.errors import LibpfmAbsentError, PfmError
-from turbotui.events.names import SOFTWARE
 from turbotui.events.uncore.corrections import corrected
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
+from turbotui.machine.perf_errors import Circumstances, circumstances
 from turbotui.machine.pmus import EventError
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.added import AddError
@@ -32,17 +30,14 @@ from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.bases import PerCpuSource
-from turbotui.sources.event_bundles import RINGS, bundles_of, counting
+from turbotui.sources.event_bundles import bundles_of, counting
 from turbotui.sources.event_places import Bundle, Family, Filters, Placed, check_together, families, filters_of
 from turbotui.sources.event_reader import Count, Part, RowReader, open_part
+from turbotui.sources.event_trial import AcceptedEvents, accepted_events
 from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.source import Probe, Reader
 
 _ONLINE = "/sys/devices/system/cpu/online"
-_TOO_MANY = (errno.EINVAL, errno.ENOSPC)  # the error for a sibling that finds no counter
-_NO_KERNEL = 1 << FLAGS["exclude_kernel"]
-_KERNELS_OWN = (3, 4, 11)
-"""Context switches, migrations, cgroup switches (uapi linux/perf_event.h, enum perf_sw_ids)."""
 _NOT_HERE = (UnknownPmuError, UnknownTermError, TracepointError, LibpfmAbsentError, PfmError)
 """Faults of this machine and not of the text: another machine may know the event."""
 
@@ -146,12 +141,11 @@ class EventSource(PerCpuSource):
         groups: dict[int, tuple[tuple[GroupEvent, ...], ...]] = {}
         for family in found:
             tried = self._try(machine, family, facts, groups)
-            if isinstance(tried, Unavailable):
-                signals |= {self.request.signal(event): tried for event in family.events}
-                continue
             usable.append(tried)
             for event in family.events:
-                signals |= self._signals(tried, event)
+                whys = {**tried.absent, **tried.refused.get(event, {})}
+                signals |= (self._signals(tried, event, whys) if tried.rows.keys() - whys.keys() else
+                            {self.request.signal(event): _first(tried, event)})
         self._found = _Found(machine.host, machine.topology, tuple(usable), groups)
         for event in self.request.events:
             if event not in self.traits:
@@ -175,6 +169,8 @@ class EventSource(PerCpuSource):
         for family in () if self._found is None else self._found.families:
             if family.rows.get(cpu, ()):
                 for event in family.events:
+                    if cpu in family.refused.get(event, ()):
+                        continue
                     name = self.request.signal(event)
                     counts.append(Count(name, None if self.traits[event].level else Times.of(name)))
         return RowReader(machine.host, parts, counts)
@@ -196,73 +192,28 @@ class EventSource(PerCpuSource):
             for event in leader_first([members[text] for text in texts])
         )
 
-    def _try(
-        self, machine: Machine, family: Family, facts: Circumstances,
-        groups: dict[int, tuple[tuple[GroupEvent, ...], ...]],
-    ) -> Family | Unavailable:
-        """Open each bundle of a family once; returns the available rows, or why there are none."""
-        refused: dict[int, Unavailable] = {}
-        tried: set[int] = set()
+    def _try(self, machine: Machine, family: Family, facts: Circumstances,
+             groups: dict[int, tuple[tuple[GroupEvent, ...], ...]]) -> Family:
+        """Open each bundle of a family once; returns the family with the rows that have any of its events."""
+        tried: dict[int, AcceptedEvents] = {}
         for placed in (one for row in family.rows.values() for one in row):
             key = id(placed.bundle)
-            if key in tried:
-                continue
-            tried.add(key)
-            split = self._split(machine.host, placed, facts)
-            if isinstance(split, Unavailable):
-                refused[key] = split
-            else:
-                groups[key] = tuple(self._group(placed.bundle, texts) for texts in split)
+            if key not in tried:
+                tried[key] = found = accepted_events(placed.bundle, facts, partial(self._refusal, machine.host, placed))
+                groups[key] = tuple(self._group(placed.bundle, texts) for texts in found.groups)
         absent = dict(family.absent)
         rows: dict[int, tuple[Placed, ...]] = {}
+        refused: dict[str, dict[int, Unavailable]] = {}
         for cpu, row in family.rows.items():
-            why = next((refused[id(one.bundle)] for one in row if id(one.bundle) in refused), None)
-            if why is None:
+            # a sum without the count of one PMU would be too small
+            whys = {event: why for one in row for event, why in tried[id(one.bundle)].refused.items()}
+            for event, why in whys.items():
+                refused.setdefault(event, {})[cpu] = why
+            if len(whys) < len(family.events):
                 rows[cpu] = row
             else:
-                absent[cpu] = why
-        if not rows:
-            return next(iter((*refused.values(), *absent.values())))
-        return replace(family, rows=rows, absent=absent)
-
-    def _split(
-        self, host: Host, placed: Placed, facts: Circumstances
-    ) -> tuple[tuple[str, ...], ...] | Unavailable:
-        """The members of a bundle as groups that the kernel accepts."""
-        bundle = placed.bundle
-        groups: list[tuple[str, ...]] = []
-        for text, event in bundle.members:
-            if event.attr.type == SOFTWARE and event.attr.config in _KERNELS_OWN and event.attr.flags & _NO_KERNEL:
-                return Unavailable(
-                    Reason.OUT_OF_RANGE,
-                    f"perf {event.fstr}: the kernel itself does this, so without kernel mode the count stays 0",
-                    "write it without the modifier",
-                )
-            joined = (*groups[-1], text) if groups else (text,)
-            error = self._refusal(host, placed, joined)
-            if error is None:
-                groups[-1:] = [joined]
-                continue
-            alone = self._refusal(host, placed, (text,))
-            if alone is not None and event.uncore and event.attr.flags & RINGS and alone.errno == errno.EINVAL:
-                return Unavailable(
-                    Reason.NO_HARDWARE,
-                    f"perf {event.fstr}: {event.pmu} cannot tell user from kernel mode, nor guest from host",
-                    "write it without modifiers",
-                )
-            if alone is not None:
-                return explain_perf(alone, f"perf {event.fstr}", facts, event.attr.type)
-            if error.errno not in _TOO_MANY:
-                return explain_perf(error, f"perf {event.fstr}", facts, event.attr.type)
-            if not bundle.weak:
-                return Unavailable(
-                    Reason.IN_USE,
-                    f"{{{','.join(bundle.events)}}}: {text} finds no counter beside the {len(joined) - 1} before it on "
-                    f"{event.pmu or 'the core'}",
-                    "make the group smaller, or end it with :W to let it be taken apart",
-                )
-            groups.append((text,))
-        return tuple(groups)
+                absent[cpu] = whys[family.events[0]]
+        return replace(family, rows=rows, absent=absent, refused=refused)
 
     def _refusal(self, host: Host, placed: Placed, texts: Sequence[str]) -> HostError | None:
         try:
@@ -277,7 +228,8 @@ class EventSource(PerCpuSource):
             return EventTraits(family.scope, level=one.snapshot)
         return EventTraits(family.scope, one.unit, one.snapshot, one.scale != 1.0)
 
-    def _signals(self, family: Family, event: str) -> dict[SignalId, Signal | Unavailable]:
+    def _signals(self, family: Family, event: str,
+                 absent: Mapping[int, Unavailable]) -> dict[SignalId, Signal | Unavailable]:
         name = self.request.signal(event)
         kernels = [found for text, found in _members(family) if text == event]
         encoded = [corrected(found, self._model) for found in kernels]
@@ -307,11 +259,11 @@ class EventSource(PerCpuSource):
             readers=readers,
             enabled="" if one.snapshot else times.enabled,
             running="" if one.snapshot else times.running,
-            absent=family.absent,
+            absent=absent,
         )
         if one.snapshot:
             return {name: found}
-        clocks = times.signals(event, family.scope, readers=readers, absent=family.absent)
+        clocks = times.signals(event, family.scope, readers=readers, absent=absent)
         return {name: found, **clocks}
 
     def _whole_only(self, machine: Machine) -> Unavailable | None:
@@ -354,3 +306,8 @@ def _whole(machine: Machine, bundles: Sequence[Bundle]) -> Topology | None:
 
 def _members(family: Family) -> list[tuple[str, EncodedEvent]]:
     return [member for bundle in family.bundles for member in bundle.members]
+
+
+def _first(family: Family, event: str) -> Unavailable:
+    """Return why no row of a family has an event."""
+    return next(iter((*family.refused.get(event, {}).values(), *family.absent.values())))
