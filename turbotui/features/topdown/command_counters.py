@@ -26,12 +26,12 @@ from turbotui.features.topdown.counter_parts import (
     INHERIT_THREAD,
     Counts,
     GroupKey,
-    NamedEvents,
+    OpenedEvents,
     OpenPart,
     PartCount,
     close_parts,
     encoded_events,
-    open_parts,
+    open_accepted,
     read_parts,
 )
 from turbotui.features.topdown.engine import TopdownCounters
@@ -75,6 +75,7 @@ class FamilyCounters:
 
     def __init__(self, machine: Machine, counters: TopdownCounters, pid: int, *, runs: bool = False,
                  children: bool = False) -> None:
+        self._machine = machine
         self._host = machine.host
         self._first = DISABLED if runs else DISABLED | ENABLE_ON_EXEC
         self._heirs = INHERIT | INHERIT_THREAD if runs and not children else INHERIT
@@ -93,7 +94,7 @@ class FamilyCounters:
                     self.close()
                     raise
                 why = explain_perf(error, f"perf {group.request.text}, of a {'program' if runs else 'command'}",
-                                   circumstances(machine), events[0][1].attr.type)
+                                   circumstances(machine), events.events[0][1].attr.type)
                 if error.errno in (*_REFUSED, errno.EMFILE, errno.ENFILE):
                     self.close()
                     raise MachineError(("" if runs else "the command was not run: ") + why.sentence()) from error
@@ -103,11 +104,11 @@ class FamilyCounters:
                 for part in () if isinstance(parts, Unavailable) else parts:
                     control(part.descriptors[0], ENABLE, 0, "counters of a program that runs")
 
-    def _opened(self, events: NamedEvents, pid: int) -> list[OpenPart]:
+    def _opened(self, events: OpenedEvents, pid: int) -> list[OpenPart]:
         for attempt in (self.user_only, True):
             try:
-                found = open_parts(self._host, events, pid, self._first,
-                                   self._heirs | (EXCLUDE_KERNEL | EXCLUDE_HV if attempt else 0))
+                found, _events = open_accepted(self._machine, events, pid, self._first,
+                                               self._heirs | (EXCLUDE_KERNEL | EXCLUDE_HV if attempt else 0))
             except HostError as error:
                 if error.errno not in _REFUSED or attempt:
                     raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Final
 
@@ -164,12 +164,14 @@ class GroupCounts:
     Attributes:
         counts: event by its name in formulas -> increase on each CPU of the branch; None if unknown.
         ran: the part of the interval in which the counters ran, on each CPU.
-        why: the reason if the counts are unknown on all CPUs.
+        why: the reason if no event has counts.
+        missing: the reason for each event that has no counts on any CPU, although others have.
     """
 
     counts: Mapping[str, Sequence[float | None]]
     ran: Sequence[float | None] = ()
     why: Unavailable | None = None
+    missing: Mapping[str, Unavailable] = field(default_factory=dict)
 
 
 class TopdownCounters:
@@ -270,24 +272,31 @@ class TopdownCounters:
         if frame is None or frame.older is None:
             return GroupCounts({}, why=Unavailable(Reason.NOT_READ, "waiting for the first interval"))
         counts: dict[str, Sequence[float | None]] = {}
-        places, first = _places(frame, group.branch), group.signal(group.names[0])
+        missing: dict[str, Unavailable] = {}
+        places = _places(frame, group.branch)
         for name in group.names:
             signal = group.signal(name)
             known = frame.capabilities.signals.get(signal)
             if known is None:
-                return GroupCounts({}, why=frame.capabilities.missing.get(signal) or Unavailable(
-                    Reason.NOT_READ, f"{group.request.text} was not counted in this interval"))
+                missing[name] = frame.capabilities.missing.get(signal) or Unavailable(
+                    Reason.NOT_READ, f"{group.request.text} was not counted in this interval")
+                continue
             increases = frame.deltas(signal)
-            counts[name] = [None if at is None else increases[at] for at in places]
-            if all(value is None for value in counts[name]):
-                return GroupCounts({}, why=problem(frame, known, group.branch.cpus) or Unavailable(
+            found = [None if at is None else increases[at] for at in places]
+            if all(value is None for value in found):
+                missing[name] = problem(frame, known, group.branch.cpus) or Unavailable(
                     Reason.NEVER_RAN, f"{known.origin} never got a counter in this interval",
-                    "end other perf sessions, or turn the NMI watchdog off (sysctl kernel.nmi_watchdog=0)"))
+                    "end other perf sessions, or turn the NMI watchdog off (sysctl kernel.nmi_watchdog=0)")
+                continue
+            counts[name] = found
+        if not counts:
+            return GroupCounts({}, why=next(iter(missing.values())), missing=missing)
+        first = group.signal(next(iter(counts)))
         enabled, running = (frame.deltas(f"{first}.{clock}") if f"{first}.{clock}" in frame.capabilities.signals else ()
                             for clock in ("enabled", "running"))
         ran = [running[at] / enabled[at] if at is not None and running and enabled and enabled[at] and  # type: ignore[operator]
                running[at] is not None else None for at in places]
-        return GroupCounts(counts, ran)
+        return GroupCounts(counts, ran, None, missing)
 
 
 def _of_slots(event: str) -> bool:

@@ -7,12 +7,11 @@ from dataclasses import field
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.topdown.engine import Branch, EventGroup, GroupCounts, TopdownCounters
+from turbotui.features.topdown.engine import Branch
 from turbotui.features.topdown.places import MOVING, CpuSet, RowLevel
 from turbotui.features.topdown.trees import TSC, Node
 from turbotui.quantities.expressions import Expression
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.frame import Frame
 
 TOLERANCE: Final = 2.0
 """Percentage points by which shares may miss their whole: PERF_METRICS have 8 bits each (Intel SDM vol. 3, 20.3.9.3),
@@ -62,6 +61,7 @@ class TopdownRow:
         extent: the extent of a region of a command.
         unsplit: whether the row ran on several core types with multiplexed counters. Then its time and slots on each
             type are unknown, but shares are known, because their divisors were counted equally long.
+        missing: why single events are unknown, by `count_key`, although others of their group are known.
     """
 
     place: CpuSet
@@ -73,6 +73,7 @@ class TopdownRow:
     busy: float | None = None
     extent: RegionPart | None = None
     unsplit: bool = False
+    missing: Mapping[str, Unavailable] = field(default_factory=dict)
     _known: dict[str, float | None] = field(default_factory=dict, init=False, compare=False, repr=False)
     _shares: dict[str, tuple[tuple[Node, float], ...]] = field(
         default_factory=dict, init=False, compare=False, repr=False)
@@ -148,8 +149,9 @@ class TopdownRow:
         """Return an event's count in the group of a node's children, or of the next node above that counted it."""
         within: str | None = parent
         while within is not None:
-            found = self.counts.get(count_key(self, branch, within, name))
-            if found is not None:
+            key = count_key(self, branch, within, name)
+            found = self.counts.get(key)
+            if found is not None or (self.missing and key in self.missing):
                 return found
             within = branch.tree.by_id[within].parent if within else None
         return None
@@ -190,7 +192,27 @@ class TopdownRow:
             for parent in dict.fromkeys((*(node.parent for node in nodes), "")):
                 if (branch.pmu, parent) in self.whys:
                     return self.whys[branch.pmu, parent]
-        return self._why_not_computed(nodes)
+        lacks = (self._lacks(branch, one) for branch in self.branches for one in nodes) if self.missing else ()
+        return next((why for why in lacks if why is not None), None) or self._why_not_computed(nodes)
+
+    def _lacks(self, branch: Branch, node: Node) -> Unavailable | None:
+        """Return why an event that a node's share needs is unknown; None if no such event is missing by itself."""
+        whole = (branch.tree.slots,) if self.several else ()
+        for name in dict.fromkeys(name for formula in (*node.formulas, *whole) for name in formula.names):
+            found = (self._lacks(branch, branch.tree.by_id[name]) if name in branch.tree.by_id
+                     else self._why_missing(branch, node.parent, name))
+            if found is not None:
+                return found
+        return None
+
+    def _why_missing(self, branch: Branch, parent: str, name: str) -> Unavailable | None:
+        within: str | None = parent
+        while within is not None:
+            key = count_key(self, branch, within, name)
+            if key in self.missing or key in self.counts:
+                return self.missing.get(key)
+            within = branch.tree.by_id[within].parent if within else None
+        return None
 
     def _why_not_computed(self, nodes: Sequence[Node]) -> Unavailable:
         """Return why formulas have no value although their group was counted."""
@@ -247,9 +269,34 @@ class TopdownRow:
         return self._shares[parent]
 
     def hottest(self, parent: str = "") -> Node | None:
-        """Return the largest node below a node, except useful work."""
+        """Return the largest node below a node, except useful work; None if an unknown one may be larger."""
+        found = self.largest(parent)
+        if found is None or not self.missing:
+            return found
+        shares = self.shares(parent)
+        known = {node.id for node, _value in shares}
+        if not any(self._may_count(node) for node in self.nodes(parent) if node.id not in (*known, *_USEFUL)):
+            return found
+        whole = _WHOLE if not parent else self.percent(parent)
+        if whole is None or not all(branch.tree.adds_up(parent) for branch in self.branches):
+            return None
+        rest = whole - sum(value for _node, value in shares)
+        return found if (self.percent(found.id) or 0.0) > rest else None
+
+    def _may_count(self, node: Node) -> bool:
+        """Tell whether a node's share is unknown because of an event that is missing."""
+        return any(self._lacks(branch, branch.tree.by_id[node.id]) is not None for branch in self.branches
+                   if node.id in branch.tree.by_id)
+
+    def largest(self, parent: str = "") -> Node | None:
+        """Return the largest known node below a node, except useful work."""
         found = [(value, node) for node, value in self.shares(parent) if node.id not in _USEFUL]
         return max(found, key=lambda one: one[0])[1] if found else None
+
+    def first_unknown(self, parent: str = "") -> Node | None:
+        """Return the first node below a node whose share is unknown; without any, the first node."""
+        nodes = self.nodes(parent)
+        return next((node for node in nodes if self.fraction(node.id) is None), next(iter(nodes), None))
 
     def hottest_path(self) -> tuple[Node, ...]:
         """Return the hottest node of level 1, the hottest below it, and so on while shares are known and not 0."""
@@ -296,64 +343,3 @@ def count_name(branch: Branch, parent: str, name: str, *, several: bool) -> str:
     """Return the name of a count, with its PMU if a row has several."""
     within = f"{parent}.{name}" if parent else name
     return f"{branch.pmu} {within}" if several else within
-
-
-class _Counted:
-    """A group's counts in an interval, prepared for rows.
-
-    Args:
-        group: the group.
-        counts: the group's counts in a frame.
-    """
-
-    def __init__(self, group: EventGroup, counts: GroupCounts) -> None:
-        self.branch, self.key, self.why = group.branch, (group.branch.pmu, group.parent), counts.why
-        self.title = group.request.text
-        self.columns = tuple(counts.counts.values())
-        self.names = [count_name(group.branch, group.parent, name, several=False) for name in counts.counts]
-        self.long_names = [count_name(group.branch, group.parent, name, several=True) for name in counts.counts]
-        self.ran = counts.ran
-        self._known = [None not in each for each in zip(*self.columns, strict=True)]
-        self._all = all(self._known)
-
-    def known(self, at: Sequence[int]) -> Sequence[int]:
-        """Return those positions whose counts are known."""
-        return at if self._all else [position for position in at if self._known[position]]
-
-
-def rows_of(counters: TopdownCounters, frame: Frame | None, wanted: Sequence[CpuSet]) -> tuple[TopdownRow, ...]:
-    """Return the rows of an interval."""
-    found = [_Counted(group, counters.counted(frame, group)) for group in counters.groups()]
-    return tuple([_row(counters, found, place) for place in wanted])
-
-
-def _row(counters: TopdownCounters, found: Sequence[_Counted], place: CpuSet) -> TopdownRow:
-    positions = counters.positions(place.cpus)
-    counts: dict[str, float] = {}
-    ran: dict[tuple[str, str], float] = {}
-    whys: dict[tuple[str, str], Unavailable] = {}
-    partial: set[tuple[str, str]] = set()
-    for one in found:
-        at = positions.get(one.branch.pmu)
-        if not at:
-            continue
-        if one.why is not None:
-            whys[one.key] = one.why
-            continue
-        known = one.known(at)
-        if not known:
-            whys[one.key] = Unavailable(Reason.NOT_READ, f"{one.title} is not counted on these CPUs")
-            continue
-        if len(known) < len(at):
-            if one.branch.tree.core and len(at) <= one.branch.threads:
-                whys[one.key] = Unavailable(Reason.NOT_READ, f"{one.title}: a CPU of the core gave no counts, and "
-                                            "its slots are those of all its CPUs")
-                continue
-            partial.add(one.key)
-        for name, column in zip(one.names if len(positions) == 1 else one.long_names, one.columns, strict=True):
-            counts[name] = sum([column[position] or 0.0 for position in known])  # known: none is None
-        times = [one.ran[position] for position in known]
-        if times and None not in times:
-            ran[one.key] = sum([part or 0.0 for part in times]) / len(times)
-    branches = tuple([branch for branch in counters.branches if branch.pmu in positions])
-    return TopdownRow(place, branches, counts, ran, whys, frozenset(partial))

@@ -18,6 +18,7 @@ from turbotui.features.topdown.tables import (
     TOPDOWN,
     TOTAL,
     TopdownColumn,
+    node_of,
     region_table,
     table_of,
     topdown_table,
@@ -126,9 +127,14 @@ def _measured(table: RowTable[TopdownRow]) -> Sequence[TopdownColumn]:
 
 
 def _shown(table: RowTable[TopdownRow]) -> Sequence[TopdownColumn]:
-    """Return the columns of numbers that some row has; all of them if no row has any."""
+    """Return the columns of numbers that some row has; all of them if no row has any.
+
+    A category of level 1 that lacks an event is shown as unknown, so that the others do not look like the whole.
+    """
     measured = _measured(table)
-    return [one for one in measured if any(table.cell(one, row).value is not None for row in table.rows)] or measured
+    parts = {node.id for row in table.rows if row.missing for node in row.nodes()}
+    return [one for one in measured if node_of(one) in parts
+            or any(table.cell(one, row).value is not None for row in table.rows)] or measured
 
 
 def _table(envelope: Envelope, table: RowTable[TopdownRow]) -> Iterator[str]:

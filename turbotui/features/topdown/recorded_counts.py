@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
 from turbotui.quantities.unavailable import Unavailable
@@ -18,14 +18,19 @@ def group_facts(counts: Sequence[Counts]) -> list[dict[str, object]]:
 
 def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavailable]) -> dict[str, object]:
     """Convert a group over all rows: its parts by column, null for rows without the part."""
-    whys = dict.fromkeys(one for one in groups if isinstance(one, Unavailable))
+    whys = dict.fromkeys(why for one in groups for why in (
+        (one,) if isinstance(one, Unavailable) else [why for part in one for why in part.refused.values()]))
     number = {why: at for at, why in enumerate(whys)}
     parts = [() if isinstance(one, Unavailable) else one for one in groups]
     columns = []
     for at in range(max(map(len, parts), default=0)):
         mine = [one[at] if at < len(one) else None for one in parts]
         names = dict.fromkeys(name for one in mine if one is not None for name in one.values)
+        lacks = dict.fromkeys(name for one in mine if one is not None for name in one.refused)
+        refused = {name: [None if one is None or name not in one.refused else number[one.refused[name]]
+                          for one in mine] for name in lacks}
         columns.append({
+            **({"refused": refused} if refused else {}),
             "enabled": [None if one is None else one.enabled for one in mine],
             "running": [None if one is None else one.running for one in mine],
             "values": {name: [None if one is None else one.values.get(name) for one in mine] for name in names},
@@ -54,13 +59,24 @@ def _group(said: JsonValue, many: int) -> Iterator[tuple[PartCount, ...] | Unava
     reasons = [reason_from(one) for one in said["reasons"].items()]
     whys = said["why"].values_or_none(int)
     parts = [(_numbers(part["enabled"], many), _numbers(part["running"], many),
-              part["values"].rows(many, JsonValue.number)) for part in said["parts"].items()]
+              part["values"].rows(many, JsonValue.number), _refused(part.get("refused"), reasons, many))
+             for part in said["parts"].items()]
     if len(whys) != many or any(why is not None and not 0 <= why < len(reasons) for why in whys):
         raise DamagedError(f"{said.where} of the recording has reasons that are none, or not for each row")
     for at, why in enumerate(whys):
         yield reasons[why] if why is not None else tuple(
-            PartCount(values[at], enabled[at] or 0.0, running[at] or 0.0)
-            for enabled, running, values in parts if enabled[at] is not None)
+            PartCount(values[at], enabled[at] or 0.0, running[at] or 0.0, refused[at])
+            for enabled, running, values, refused in parts if enabled[at] is not None)
+
+
+def _refused(said: JsonValue | None, reasons: Sequence[Unavailable], many: int) -> Sequence[Mapping[str, Unavailable]]:
+    """Restore the reasons for single events of a part, for each row."""
+    if said is None:
+        return ({},) * many
+    rows = said.rows(many, JsonValue.integer)
+    if any(not 0 <= number < len(reasons) for row in rows for number in row.values()):
+        raise DamagedError(f"{said.where} of the recording has reasons that are none")
+    return [{name: reasons[number] for name, number in row.items()} for row in rows]
 
 
 def _numbers(said: JsonValue, many: int) -> list[float | None]:

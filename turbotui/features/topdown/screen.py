@@ -250,7 +250,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         chosen = self._table.selected
         wanted = node_of(chosen[0]) if chosen is not None and self._table.is_column_chosen and not self._path else ""
         node = next((one for one in row.nodes() if one.id == wanted), None)
-        node = node or row.hottest(self._path[-1].id if self._path else "")
+        node = node or row.largest(self._path[-1].id if self._path else "")
         if row.several:
             self.notice("This row has several kinds of core, whose deeper levels differ: t shows kinds, cores and CPUs")
         elif node is None:

@@ -82,7 +82,7 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
         if fault:
             return wrapped(f"{row.place.label}: {fault}", width, StyleRole.AMBER)
         if hottest is None:
-            first = next(iter(row.nodes()), None)
+            first = row.first_unknown()
             why = row.refused if first is None else row.why(first.id)
             return wrapped(f"{row.place.label}: {'' if why is None else why.sentence()}", width, StyleRole.DIM)
         return [

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from turbotui.features.topdown.bars import bar_text
+from turbotui.features.topdown.cpu_rows import rows_of
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.model import UNSPLIT, TopdownRow, rows_of
+from turbotui.features.topdown.model import UNSPLIT, TopdownRow
 from turbotui.features.topdown.places import MOVING, CpuSet, RowLevel
 from turbotui.features.topdown.trees import Node
 from turbotui.quantities.columns import PERCENT, Column, Value
@@ -226,7 +227,7 @@ def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
             return Cell(None, _NOTHING)
         if row.unsplit and column.id in (SLOTS.id, BUSY.id, SLOTS_PERCENT):
             return Cell(None, UNSPLIT)
-        first = next(iter(row.nodes()), None)
+        first = row.first_unknown()
         return Cell(None, _NOTHING if first is None else row.why(first.id))
     parent = _parent(row, node) if node else ""
     keys = [(branch.pmu, parent) for branch in row.branches]

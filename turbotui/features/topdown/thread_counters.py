@@ -20,11 +20,11 @@ from turbotui.features.topdown.counter_parts import (
     EXCLUDE_HV,
     EXCLUDE_KERNEL,
     Counts,
-    NamedEvents,
+    OpenedEvents,
     OpenPart,
     close_parts,
     encoded_events,
-    open_parts,
+    open_accepted,
     read_parts,
 )
 from turbotui.features.topdown.engine import EventGroup, TopdownCounters
@@ -96,7 +96,7 @@ class ThreadCounters:
         self._finder = finder
         self._open: dict[CountedThread, dict[_GroupId, list[OpenPart] | Unavailable]] = {}
         self._ended: list[ThreadCounts] = []
-        self._encoded: dict[_GroupId, NamedEvents | Unavailable] = {}
+        self._encoded: dict[_GroupId, OpenedEvents | Unavailable] = {}
         self._found: Mapping[int, CountedThread] = {}
         self.refused: dict[Unavailable, int] = {}
         self._began = machine.host.now_ns()
@@ -159,7 +159,7 @@ class ThreadCounters:
         for parts in self._open.pop(thread).values():
             close_parts(self._host, parts)
 
-    def _events(self, group: EventGroup) -> NamedEvents | Unavailable:
+    def _events(self, group: EventGroup) -> OpenedEvents | Unavailable:
         key = _id(group)
         if key not in self._encoded:
             self._encoded[key] = encoded_events(self._machine, group)
@@ -175,8 +175,9 @@ class ThreadCounters:
         if isinstance(events, Unavailable):
             return events
         try:
-            return open_parts(self._host, events, thread.tid, DISABLED | ENABLE_ON_EXEC if on_exec else 0,
-                              EXCLUDE_KERNEL | EXCLUDE_HV if self.user_only else 0)
+            parts, self._encoded[_id(group)] = open_accepted(
+                self._machine, events, thread.tid, DISABLED | ENABLE_ON_EXEC if on_exec else 0,
+                EXCLUDE_KERNEL | EXCLUDE_HV if self.user_only else 0)
         except HostError as error:
             if error.errno in _REFUSED and not self.user_only:
                 self.user_only = True  # users may count their own threads without the kernel's part
@@ -188,7 +189,8 @@ class ThreadCounters:
             if error.errno in (*_REFUSED, *_NO_ROOM, errno.ESRCH):
                 raise
             return explain_perf(error, f"perf {group.request.text}, of a thread", circumstances(self._machine),
-                                events[0][1].attr.type)
+                                events.events[0][1].attr.type)
+        return parts
 
     def _why(self, error: HostError, thread: CountedThread) -> Unavailable:
         if error.errno in _REFUSED:

@@ -114,6 +114,7 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
     found: dict[str, float] = {}
     ran: dict[GroupKey, float] = {}
     whys: dict[GroupKey, Unavailable] = {}
+    missing: dict[str, Unavailable] = {}
     for branch in here:
         # if core types together cover the whole time, counters paused only for the other type
         expected = 1.0 if len(branches) == 1 else at_first[branch.pmu] / (total if total < _ALL else 1.0)
@@ -130,9 +131,11 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
             for part, share in zip(group, shares, strict=True):
                 for name, value in part.values.items():
                     found[count_key(row, branch, key[1], name)] = value / share
+                for name, why in part.refused.items():
+                    missing[count_key(row, branch, key[1], name)] = why
             ran[key] = min(shares, default=1.0)
     return TopdownRow(place, here, found, ran, whys, frozenset(ran) if left_out else frozenset(), busy,
-                      unsplit=unsplit)
+                      unsplit=unsplit, missing=missing)
 
 
 def _share_of(parts: Sequence[PartCount]) -> float:
