@@ -208,4 +208,4 @@ async def test_the_screen_shows_the_other_nodes_and_names_the_event() -> None:
         row = screen.row_at_cursor
         assert row is not None
         assert unknown(row, 1) == {"backend"}
-        assert "event=0x1a0,umask=0x1e" in below(screen)
+        assert "back-end bound is unknown: no hardware: perf cpu/event=0x1a0,umask=0x1e/" in below(screen)

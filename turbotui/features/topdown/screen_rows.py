@@ -84,7 +84,8 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
         if hottest is None:
             first = row.first_unknown()
             why = row.refused if first is None else row.why(first.id)
-            return wrapped(f"{row.place.label}: {'' if why is None else why.sentence()}", width, StyleRole.DIM)
+            what = f"{first.words.title} is unknown: " if first is not None and row.missing else ""
+            return wrapped(f"{row.place.label}: {what}{'' if why is None else why.sentence()}", width, StyleRole.DIM)
         return [
             [(f" {row.place.label} · ", StyleRole.PLAIN), (f"{hottest.words.title} {_in_words(row, hottest)}",
                                                           StyleRole.SUMMARY), (f"  {key(hottest)}", StyleRole.KEY)],
