@@ -20,8 +20,13 @@ COST = OwnCost(None, 40 << 20, 1.0, 0, 0)
 Series = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
 
-@functools.cache
 def watched(shape: str, intervals: int = 2, *, small: bool = False) -> tuple[Machine, list[Frame]]:
+    """A machine and its frames, made once however a test writes the arguments."""
+    return _watched(shape, intervals, small)
+
+
+@functools.cache
+def _watched(shape: str, intervals: int, small: bool) -> tuple[Machine, list[Frame]]:
     return frames_of_machine(shape, intervals, small=small)
 
 
@@ -29,11 +34,18 @@ def scrapes(shape: str, request: ExportRequest | None = None, *, intervals: int 
             between: Callable[[SimulatedHost, int], None] | None = None) -> list[RenderedScrape]:
     """A scrape after each frame, of a machine of few cores where only names are looked at."""
     if between is None:
-        machine, frames = watched(shape, intervals, small=small)
-    else:
-        machine, frames = frames_of_machine(shape, intervals, between=between, small=small)
+        return list(_scraped(shape, request or ExportRequest(), intervals, small))
+    return _scrapes_of(*frames_of_machine(shape, intervals, between=between, small=small), request or ExportRequest())
+
+
+@functools.cache
+def _scraped(shape: str, request: ExportRequest, intervals: int, small: bool) -> list[RenderedScrape]:
+    return _scrapes_of(*watched(shape, intervals, small=small), request)
+
+
+def _scrapes_of(machine: Machine, frames: list[Frame], request: ExportRequest) -> list[RenderedScrape]:
     capabilities = frames[0].capabilities
-    metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), request or ExportRequest())
+    metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), request)
     found = []
     for frame in frames:
         metrics.feed(frame)
@@ -45,6 +57,7 @@ def text_of(scrape: RenderedScrape) -> str:
     return scrape.body(PLAIN, packed=False).decode()
 
 
+@functools.lru_cache(maxsize=8)
 def series_of(text: str) -> Series:
     """Every series of a scrape."""
     return {(sample.name, frozenset(sample.labels.items())): sample.value

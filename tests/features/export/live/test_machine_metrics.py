@@ -30,8 +30,8 @@ def cell(frame: Frame, name: str) -> float:
 
 @pytest.mark.parametrize("shape", ["laptop-old", "turin-2s", "laptop"])
 def test_the_quotient_of_two_counters_is_the_column(shape: str) -> None:
-    _machine, frames = watched(shape, 2)
-    before, after = (text_of(one) for one in scrapes(shape)[1:])
+    _machine, frames = watched(shape, small=True)
+    before, after = (text_of(one) for one in scrapes(shape, small=True)[1:])
 
     def rise(name: str) -> float:
         return values(after, name)[""] - values(before, name)[""]
@@ -44,8 +44,8 @@ def test_the_quotient_of_two_counters_is_the_column(shape: str) -> None:
 
 
 def test_joules_are_those_of_the_intervals() -> None:
-    _machine, frames = watched("sapphire-2s", 2)
-    text = text_of(scrapes("sapphire-2s")[-1])
+    _machine, frames = watched("sapphire-2s", small=True)
+    text = text_of(scrapes("sapphire-2s", small=True)[-1])
     joules = [sum(parts) for parts in zip(*(frame.deltas("energy.pkg") for frame in frames[1:]), strict=True)]
     assert values(text, "turbotui_package_energy_joules_total", "package") == pytest.approx(
         dict(zip("01", joules, strict=True)))
@@ -53,7 +53,7 @@ def test_joules_are_those_of_the_intervals() -> None:
 
 
 def test_levels_add_up_and_have_one_label_each() -> None:
-    text = text_of(scrapes("turin-2s")[-1])
+    text = text_of(scrapes("turin-2s", intervals=1)[-1])
     whole = values(text, TSC.format("machine"))[""]
     for level, instances in (("package", 2), ("l3", 24)):
         parts = values(text, TSC.format(level), level)
@@ -70,7 +70,8 @@ def test_no_counter_goes_down_when_cpus_go_offline_and_come_back() -> None:
         for cpu in (1, 3):
             host.set_online(cpu, number not in {2, 3})
 
-    found = [text_of(one) for one in scrapes("laptop-old", ExportRequest(per="cpu"), intervals=6, between=between)]
+    found = [text_of(one) for one in scrapes("laptop-old", ExportRequest(per="cpu"), intervals=6, between=between,
+                                                   small=True)]
     cpus = [values(one, "turbotui_machine_cpus")[""] for one in found]
     assert (min(cpus), cpus[-1]) == (6, 8), cpus
     highest: dict[object, float] = {}
@@ -83,7 +84,7 @@ def test_no_counter_goes_down_when_cpus_go_offline_and_come_back() -> None:
 
 
 def test_a_cpu_whose_counter_is_unknown_takes_its_part_out_of_both_sides_of_a_quotient() -> None:
-    machine, frames = watched("laptop-old", 2)
+    machine, frames = watched("laptop-old", small=True)
     older, newer = frames[0].newer, frames[1].newer
     holed = [None if at == 3 else value for at, value in enumerate(newer.values["mperf"])]
     changed = replace(newer, values={**newer.values, "mperf": holed})
@@ -98,7 +99,8 @@ def test_a_cpu_whose_counter_is_unknown_takes_its_part_out_of_both_sides_of_a_qu
 
 @pytest.mark.parametrize("shape", sorted(SHAPES))
 def test_an_unasked_scrape_is_small_on_every_machine(shape: str) -> None:
-    scrape = scrapes(shape)[-1]
+    """Whole machines, after one interval: a scrape has its every series then."""
+    scrape = scrapes(shape, intervals=1)[-1]
     text = text_of(scrape)
     assert len(series_of(text)) <= MOST_SERIES
     for form in (PLAIN, OPENMETRICS):
@@ -107,7 +109,7 @@ def test_an_unasked_scrape_is_small_on_every_machine(shape: str) -> None:
 
 
 def test_what_was_left_out_is_reported_in_its_order() -> None:
-    scrape = scrapes("turin-2s", ExportRequest(series=75))[-1]
+    scrape = scrapes("turin-2s", ExportRequest(series=75), intervals=1)[-1]
     text = text_of(scrape)
     assert list(values(text, "turbotui_export_left_out", "part")) == ["l3", "package spreads"]
     assert values(text, "turbotui_export_left_out", "part")["l3"] > 0
@@ -116,7 +118,7 @@ def test_what_was_left_out_is_reported_in_its_order() -> None:
 
 
 def test_what_a_user_asks_for_is_not_limited() -> None:
-    scrape = scrapes("turin-2s", ExportRequest(per="cpu"))[-1]
+    scrape = scrapes("turin-2s", ExportRequest(per="cpu"), intervals=1)[-1]
     text = text_of(scrape)
     assert len(values(text, "turbotui_cpu_info", "cpu")) == 384
     assert len(values(text, TSC.format("cpu"), "cpu")) == 384
@@ -126,36 +128,36 @@ def test_what_a_user_asks_for_is_not_limited() -> None:
 
 
 def test_spreads_are_those_of_the_column() -> None:
-    _machine, frames = watched("turin-2s", 2)
+    _machine, frames = watched("turin-2s", 1)
     frame = frames[-1]
     column = catalog_for(frame.capabilities.signals).by_id["Busy%"]
     shares = sorted(float(value) / 100 for value in frame.cells(column, frame.rows(Scope.CPU))
                     if isinstance(value, int | float))
-    text = text_of(scrapes("turin-2s")[-1])
+    text = text_of(scrapes("turin-2s", intervals=1)[-1])
     assert values(text, "turbotui_machine_busy_ratio", "stat") == pytest.approx(
         {"min": shares[0], "p95": shares[364], "max": shares[-1]})
 
 
 def test_a_guest_without_counters_says_how_busy_it_is_by_proc_stat() -> None:
-    text = text_of(scrapes("guest")[-1])
+    text = text_of(scrapes("guest", intervals=1)[-1])
     shares = values(text, "turbotui_machine_busy_ratio", "stat")
     assert 0.0 <= shares["min"] <= shares["p95"] <= shares["max"] <= 1.0
     assert "turbotui_machine_mperf_cycles_total" not in names(text), "unknown is not zero"
 
 
 def test_a_source_that_lacks_what_the_hardware_has_is_not_up_and_says_why() -> None:
-    text = text_of(scrapes("guest")[-1])
+    text = text_of(scrapes("guest", intervals=1)[-1])
     down = {dict(labels)["source"]: dict(labels)["reason"] for name, labels in series_of(text)
             if name == "turbotui_source_reason_info"}
     assert "perf-msr" in down or "msr" in down
     assert all(down.values())
     assert down.keys() == {source for source, up in values(text, "turbotui_source_up", "source").items() if up == 0.0}
     assert values(text, "turbotui_source_up", "source")["proc-stat"] == 1.0
-    assert 0.0 not in values(text_of(scrapes("sapphire-2s")[-1]), "turbotui_source_up", "source").values()
+    assert 0.0 not in values(text_of(scrapes("sapphire-2s", small=True)[-1]), "turbotui_source_up", "source").values()
 
 
 def test_a_counter_of_32_bits_that_passed_zero_continues() -> None:
-    machine, frames = watched("sapphire-2s", 2)
+    machine, frames = watched("sapphire-2s", small=True)
     signal = frames[0].capabilities.signals["throttled.pkg"]
     assert signal.width_bits == 32
     older, newer = (replace(frame.newer, values={**frame.newer.values, signal.id: raw}, wraps={}) for frame, raw in (
@@ -168,8 +170,8 @@ def test_a_counter_of_32_bits_that_passed_zero_continues() -> None:
 
 
 def test_an_arm_server_without_rapl_has_the_watts_of_its_meters() -> None:
-    _machine, frames = watched("grace-2s", 2)
-    text = text_of(scrapes("grace-2s")[-1])
+    _machine, frames = watched("grace-2s", 1)
+    text = text_of(scrapes("grace-2s", intervals=1)[-1])
     watts = values(text, "turbotui_meter_watts", "meter")
     assert watts["Socket0"] == frames[-1].whole_level("meter.socket.0.power")
     assert watts["Meter0"] > watts["Socket0"] > watts["CPUrail0"] > 0.0
@@ -180,7 +182,7 @@ def test_an_arm_server_without_rapl_has_the_watts_of_its_meters() -> None:
 
 
 def test_counters_that_were_dropped_for_lack_of_descriptors_are_reported() -> None:
-    machine, frames = watched("sapphire-2s", 2)
+    machine, frames = watched("sapphire-2s", small=True)
     capabilities = frames[0].capabilities
     lost = capabilities.without({"instructions": Unavailable(Reason.NO_DESCRIPTORS, "1,024 descriptors are too few")})
     wanted = frozenset({"instructions", "cycles", "stat.user"})
@@ -190,7 +192,7 @@ def test_counters_that_were_dropped_for_lack_of_descriptors_are_reported() -> No
 
 
 def test_a_reader_that_fails_now_takes_its_source_down_and_one_of_an_offline_cpu_does_not() -> None:
-    _machine, frames = watched("laptop-old", 2)
+    _machine, frames = watched("laptop-old", small=True)
     newer = frames[-1].newer
 
     def up(cpu: int) -> dict[str, float]:
@@ -205,7 +207,7 @@ def test_a_reader_that_fails_now_takes_its_source_down_and_one_of_an_offline_cpu
 
 
 def test_a_counter_that_is_read_no_more_is_unknown_not_still() -> None:
-    machine, frames = watched("laptop-old", 2)
+    machine, frames = watched("laptop-old", small=True)
     capabilities = frames[0].capabilities
     metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), ExportRequest())
     lost = capabilities.without({name: Unavailable(Reason.NO_DESCRIPTORS, "too few") for name in (
