@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from host_readers import machine
+from smallmachines import small_host
 
-from turbotui.simulated import SHAPES, SimulatedHost
+from turbotui.simulated import SHAPES, ManualClock, SimulatedHost
 from turbotui.simulated.threads import process_of
 from turbotui.simulated.workloads import WORKLOADS
 
@@ -17,7 +18,11 @@ ROUNDED = len(PROCESSES) + 8
 
 def busy(host: SimulatedHost) -> dict[int, int]:
     """Ticks for which each CPU was busy."""
-    rows = (line.split() for line in host.read_text("/proc/stat").splitlines() if line[3:4].isdigit())
+    return busy_of(host.read_text("/proc/stat"))
+
+
+def busy_of(text: str) -> dict[int, int]:
+    rows = (line.split() for line in text.splitlines() if line[3:4].isdigit())
     return {int(row[0][3:]): sum(int(word) for at, word in enumerate(row[1:9]) if at not in IDLE) for row in rows}
 
 
@@ -65,15 +70,18 @@ def test_processes_together_ran_for_as_long_as_all_cpus_were_busy(name: str) -> 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_load_averages_damp_what_ran_and_the_run_queue_is_of_the_instant(name: str) -> None:
-    host, clock = machine(name)
+    """What runs is damped alike on few cores, and this looks at forty instants."""
+    clock = ManualClock(5_000_000_000)
+    host = small_host(name, clock)
     loads, ticks = [], sum(busy(host).values())
     for _ in range(40):
         clock.advance(3.0)
-        now = sum(busy(host).values())
+        text = host.read_text("/proc/stat")
+        now = sum(busy_of(text).values())
         averages = host.read_text("/proc/loadavg").split()
         loads.append(((now - ticks) / 300, *map(float, averages[:3])))
         ticks = now
-        queue = next(line for line in host.read_text("/proc/stat").splitlines() if line.startswith("procs_running"))
+        queue = next(line for line in text.splitlines() if line.startswith("procs_running"))
         assert averages[3].partition("/")[0] == queue.split()[1]
     spread = [max(column) - min(column) for column in zip(*loads, strict=True)]
     # a phase of ten seconds on all cores is a step of a sixth in a minute's average, and of less in the others
