@@ -12,7 +12,9 @@ from dashboard_driver import dashboard, terminal_text, text_of
 from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
+from turbotui.app.cell_cursor import CellCursorScreen
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.one_cell import FrameCell
 from turbotui.app.screen_table import SCREENS
 from turbotui.app.settings import parse_settings
 from turbotui.app.why_window import WhyWindow
@@ -20,6 +22,7 @@ from turbotui.quantities.presentation import Presentation
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.widgets.explanation import explanation
 from turbotui.widgets.frame_rows import FrameContent
+from turbotui.widgets.panel import Target
 
 MACHINE: Final = "laptop+heat"
 """Its sensors read what is told in sentences, on bars, in charts and by alerts."""
@@ -48,15 +51,24 @@ async def shown_after(app: TurbotuiApp, pilot: Pilot[int], session: SimulatedSes
     return terminal_text(app)
 
 
+async def opened_by(app: TurbotuiApp, pilot: Pilot[int], key: str) -> str:
+    """Return everything that the terminal shows while the window of a key is open."""
+    before = app.screen
+    await pilot.press(key)
+    await pilot.pause()
+    assert app.screen is not before, "a window is open"
+    text = terminal_text(app)
+    await pilot.press("escape")
+    return text
+
+
 @pytest.mark.parametrize(("letter", "other"), [(letter, other) for letter, _wanted, other in UNITS])
 async def test_no_screen_and_no_help_of_it_has_the_other_unit(letter: str, other: str) -> None:
     async with hot_machine(letter) as (app, pilot, session):
         for screen in SCREENS:
             assert other not in await shown_after(app, pilot, session, screen.number), screen.id
             assert type(app.screen).__name__ == screen.name
-            assert other not in await shown_after(app, pilot, session, "question_mark"), f"help of {screen.id}"
-            assert type(app.screen).__name__ != screen.name, "help is open"
-            await pilot.press("escape")
+            assert other not in await opened_by(app, pilot, "question_mark"), f"help of {screen.id}"
 
 
 @pytest.mark.parametrize(("letter", "wanted", "other"), UNITS)
@@ -81,11 +93,15 @@ async def test_every_number_of_charts_and_panels_is_explained_in_it(
         number: str, letter: str, wanted: str, other: str) -> None:
     async with hot_machine(letter) as (app, pilot, session):
         found = [await shown_after(app, pilot, session, number, "home")]
-        for at in range(12):  # on the power screen the package's panel is the second
-            found.append(await shown_after(app, pilot, session, "down" if at == 4 and number == "4" else "right", "e"))
-            await pilot.press("escape")
-            found.append(await shown_after(app, pilot, session, "g"))
-            await pilot.press("escape")
+        screen, cells = app.screen, list[Target]()
+        assert isinstance(screen, CellCursorScreen)
+        while screen.pointed is not None and screen.pointed not in cells[-1:]:  # the cursor stays on the last one
+            column, row = screen.pointed
+            found.append("\n".join(FrameCell(app.watched, column, row).lines(120)))
+            if column.unit == "°C" and screen.pointed not in cells:
+                found += [await opened_by(app, pilot, key) for key in "eg"]
+            cells.append(screen.pointed)
+            await pilot.press("right")
         assert all(other not in text for text in found)
         assert any(re.search(rf"─ \w+Tmp\S* · .* · [\d,]+ {wanted} ─", text) for text in found)
 
