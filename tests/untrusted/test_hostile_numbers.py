@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from turbotui.cli import main
+from turbotui.features.gather.engine import gather
 from turbotui.machine.gathered.archive import pack, unpack
+from turbotui.simulated import SHAPES, RealClock, SimulatedHost
 
-MACHINE = Path(__file__).parents[1] / "machines" / "laptop-simulated.tar.gz"
 NUMBERS = {"endless": "9" * 400, "beyond 64 bits": "9" * 20, "infinite": "inf", "none": "nan", "underscores": "1_000",
            "another script": "\u0663", "a plus": "+5"}
 FILES = {
@@ -30,7 +32,10 @@ WORDS = (["info"], ["doctor"], ["stat", "-q", "-n", "1", "-i", "0.1"], ["power",
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    return unpack(MACHINE.read_bytes())
+    """A gathered laptop with one module of each kind of core: further ones only have more of the same files."""
+    shape = SHAPES["laptop"]
+    few = replace(shape, blocks=tuple(replace(block, cores=block.module) for block in shape.blocks))
+    return unpack(gather(SimulatedHost(few, RealClock(), 1), {}, 0.1).packed)
 
 
 def edited(files: dict[str, bytes], pattern: str, number: str) -> Iterator[tuple[str, bytes]]:
