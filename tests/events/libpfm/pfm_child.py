@@ -1,8 +1,13 @@
-"""One process for one forced model: encodes every event, unit mask and modifier; prints one JSON object."""
+"""One process for each forced model: encodes every event, unit mask and modifier; prints one JSON object.
+
+The processes are forked from one that has imported what they need, and has not begun to use the library. Below each
+object it prints the status with which its process ended.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 from turbotui.events.libpfm import Libpfm, PfmError
@@ -12,7 +17,7 @@ MODIFIERS = (
 )  # fmt: skip
 
 
-def main(model: str, asked: list[str]) -> None:
+def report(model: str, asked: list[str]) -> None:
     library = Libpfm(force=model)
     events = tried = encoded = 0
     faults: set[str] = set()
@@ -45,11 +50,21 @@ def main(model: str, asked: list[str]) -> None:
             answers.append(["ok", *library.raw_encoding(string).codes])
         except PfmError as error:
             answers.append([type(error).__name__, error.text])
-    report = {
+    found = {
         "present": [pmu.name for pmu in library.pmus()], "events": events, "tried": tried, "encoded": encoded,
         "faults": sorted(faults), "words": words, "asked": answers,
     }  # fmt: skip
-    json.dump(report, sys.stdout)
+    json.dump(found, sys.stdout)
 
 
-main(sys.argv[1], sys.argv[2:])
+def main(models: list[str], asked: list[str]) -> None:
+    for model in models:
+        child = os.fork()
+        if child == 0:
+            report(model, asked)
+            sys.exit()
+        _child, status = os.waitpid(child, 0)
+        print(f"\n{os.waitstatus_to_exitcode(status)}", flush=True)
+
+
+main(sys.argv[1].split(","), sys.argv[2:])
