@@ -126,7 +126,9 @@ def test_the_verb_draws_the_map_of_a_recording(tmp_path: Path, capsys: pytest.Ca
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     path = str(tmp_path / "u.ttj")
-    assert main(["record", path, "--machine", "granite-2s", "--tables", "uncore", "-i", "0.5", "-n", "3"]) == 0
+    # units of all packages are counted beside one CPU
+    words = ["--machine", "granite-2s", "--cpu", "0", "-s", "Busy%", "-i", "0.5", "-n", "3", "--tables", "uncore"]
+    assert main(["record", path, *words]) == 0
     capsys.readouterr()
     assert main(["uncore", "--replay", path, "--map"]) == 0, "a worker may be late for one of them"
     out = capsys.readouterr().out
@@ -218,7 +220,8 @@ def test_a_recording_without_uncore_counters_says_how_to_have_them(
 
 def test_the_verb_records_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "u.ttj")
-    words = ["--machine", "sapphire-2s", "-i", "0.2", "-n", "2", "-s", "Busy%", "--tables", "cpus,uncore"]
+    words = ["--machine", "sapphire-2s", "--cpu", "0,1", "-i", "0.2", "-n", "2", "-s", "Busy%",
+             "--tables", "cpus,uncore"]
     assert main(["record", path, *words]) == 0
     assert main(["uncore", "--replay", path, "--format", "json"]) == 0
     assert {one["table"] for one in jsontables.tables(capsys.readouterr().out)} == {
