@@ -54,9 +54,14 @@ async def uncore(shape: str = "vera-2s", size: tuple[int, int] = (120, 36),
 
 async def press(pilot: Pilot[int], *keys: str) -> None:
     names = {":": "colon", "=": "equals_sign", ",": "comma"}
-    for key in keys:
-        await pilot.press(names.get(key, key))
-        await pilot.pause()
+    await pilot.press(*(names.get(key, key) for key in keys))
+    await pilot.pause()
+
+
+async def enter_text(pilot: Pilot[int], text: str) -> None:
+    """Enter a text in a window's field, all at once: where characters go, other tests see."""
+    pilot.app.screen.query_one(Input).value = text
+    await press(pilot, "enter")
 
 
 def table_of(screen: UncoreScreen, kind: str) -> KindWidget:
@@ -322,7 +327,8 @@ async def test_a_text_is_found_in_all_tables() -> None:
 async def test_a_filter_leaves_the_units_that_pass_below_their_sums() -> None:
     async with uncore(whole=True) as (_session, screen, pilot):
         at(screen, "nvidia_pcie_pmu", "pkg 0 rc 4", "rd bandwidth GB/s")
-        await press(pilot, "backslash", *"'rd bandwidth GB/s'>0.1", "enter")
+        await press(pilot, "backslash", *"'rd")
+        await enter_text(pilot, "'rd bandwidth GB/s'>0.1")
         assert labels(screen, "nvidia_pcie_pmu") == ["pkg 0 Σ", "pkg 0 rc 0", "pkg 1 Σ", "pkg 1 rc 0", "pkg 1 rc 1"]
         assert len(labels(screen, "nvidia_pcie_tgt_pmu")) == 15
         assert "3 rows" in screen.flags()[-1]
@@ -427,7 +433,7 @@ async def test_exclusions_are_named_and_not_taken() -> None:
         form.query_one(Listing).select("src_rp_mask")
         await press(pilot, *"0x3", "enter")
         assert screen.counters.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 3}
-        await press(pilot, *"27:01.1", "enter")
+        await enter_text(pilot, "27:01.1")
         assert "exclude each other" in sentence(form)
         assert screen.counters.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 3}
         form.query_one(Listing).select("src_rp_mask")
@@ -446,9 +452,8 @@ async def test_a_wrong_value_has_a_hint() -> None:
             ("src_bdf", "0002:81:00.0", "is below nvidia_pcie_pmu_0_rc_1"),
         ):
             form.query_one(Listing).select(field)
-            await press(pilot, *typed, "enter")
+            await enter_text(pilot, typed)
             assert part in sentence(form), typed
-            form.query_one(Input).value = ""
 
 
 async def test_filters_for_all_units_of_a_kind() -> None:
@@ -464,7 +469,9 @@ async def test_an_address_range() -> None:
     async with uncore() as (_session, screen, pilot):
         form = await filters(screen, pilot, "nvidia_pcie_tgt_pmu", "pkg 0 rc 1")
         form.query_one(Listing).select("dst_addr_base")
-        await press(pilot, *"0x10000", "enter", "down", *"0xfff00", "enter")
+        await enter_text(pilot, "0x10000")
+        await press(pilot, "down")
+        await enter_text(pilot, "0xfff00")
         assert screen.counters.settings("nvidia_pcie_tgt_pmu_0_rc_1") == {
             "dst_addr_base": 0x10000, "dst_addr_mask": 0xFFF00, "dst_addr_en": 1,
         }  # fmt: skip
