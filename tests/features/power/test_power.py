@@ -50,28 +50,28 @@ def amd() -> Recording:
 
 @pytest.fixture(scope="module")
 def big() -> Recording:
-    return recording("big-8s", 10.0, 3, few=True)
+    return recording("big-8s", 10.0, 3, few=True, small=True)
 
 
 @pytest.fixture(scope="module")
 def on_battery() -> Recording:
-    return recording("laptop-gpu", 10.0, 6)
+    return recording("laptop-gpu", 10.0, 6, few=True)
 
 
 @pytest.fixture(scope="module")
 def card_asleep() -> Recording:
     """The graphics card sleeps from the 25th second on."""
-    return recording("laptop-gpu", 22.0, 8)
+    return recording("laptop-gpu", 22.0, 8, few=True)
 
 
 @pytest.fixture(scope="module")
 def supplied() -> Recording:
-    return recording("server-psu", 10.0, 6)
+    return recording("server-psu", 10.0, 6, few=True, small=True)
 
 
 @pytest.fixture(scope="module")
 def grace() -> Recording:
-    return recording("grace-2s", 10.0, 6, few=True)
+    return recording("grace-2s", 10.0, 6, few=True, small=True)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +86,8 @@ def grid(app: TurbotuiApp) -> PanelGrid:
 
 
 async def go(pilot: Pilot[int], session: FakeSession, *keys: str, ticks: int = 0) -> None:
-    for key in keys:
-        await pilot.press(key)
+    if keys:
+        await pilot.press(*keys)
         await pilot.pause()
     for _ in range(ticks):
         session.tick()
