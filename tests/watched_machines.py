@@ -23,6 +23,7 @@ def frames_of_machine(
     shape: str, intervals: int = 3, *, seconds: float = 1.0, columns: Sequence[str] | None = None,
     cpus: frozenset[int] | None = None, small: bool = False,
     between: Callable[[SimulatedHost, int], None] | None = None,
+    facts: Callable[[SimulatedHost, frozenset[int] | None], Machine] = known_machine,
 ) -> tuple[Machine, list[Frame]]:
     """A simulated machine, and its frames; the first one has no interval.
 
@@ -34,11 +35,12 @@ def frames_of_machine(
         cpus: that are measured; None: all.
         small: the machine has few cores.
         between: called before each tick but the first with its number.
+        facts: reads the machine.
     """
     clock = ManualClock(0)
     host = (small_host if small else simulated_host)(shape, clock, seed=7)
     clock.advance(20.0)
-    machine = known_machine(host, cpus)
+    machine = facts(host, cpus)
     capabilities = probe_sources(machine, SOURCES)
     catalog = catalog_for(capabilities.signals)
     wanted = available_columns(catalog, capabilities, machine.topology)

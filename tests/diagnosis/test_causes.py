@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
+from knownmachines import known_machine
+from smallmachines import small_host
 from watched_machines import frames_of_machine
 
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.errors import UsageError
+from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
-from turbotui.simulated import SHAPES, simulated_host
+from turbotui.simulated import SHAPES, ManualClock, SimulatedHost, simulated_host
 from turbotui.simulated.causes import CALM, CAUSES
 
 COLUMNS = tuple(dict.fromkeys(name for rule in RULES for name in rule.columns))
@@ -23,8 +29,20 @@ PAIRS = tuple((one, other) for one, other in combinations(CAUSES.values(), 2)
               if not one.at_odds(other) and not BESIDE & {one.name, other.name})
 
 
-def diagnosed(machine: str) -> MachineDiagnosis:
-    _, frames = frames_of_machine(machine, 2, columns=COLUMNS, small=True)
+@functools.cache
+def _without_causes(machine: str) -> Machine:
+    return known_machine(small_host(machine, ManualClock()))
+
+
+def facts_without_causes(host: SimulatedHost, _cpus: frozenset[int] | None = None) -> Machine:
+    """What a machine's files say of it when it is calm; reading them anew for each pair of causes takes long."""
+    calm = _without_causes(host.shape.name.partition("+")[0])
+    return replace(calm, host=host, privileges=host.privileges())
+
+
+def diagnosed(machine: str, facts: Callable[[SimulatedHost, frozenset[int] | None], Machine] = known_machine,
+              ) -> MachineDiagnosis:
+    _, frames = frames_of_machine(machine, 2, columns=COLUMNS, small=True, facts=facts)
     found = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
     for frame in frames:
         found.push(frame)
@@ -46,11 +64,18 @@ def test_a_cause_alone_is_the_only_finding(name: str) -> None:
     assert [one.rule.id for one in found] == [name]
 
 
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_changes_nothing_that_is_read_but_the_clock_of_the_moment(name: str) -> None:
+    host = small_host(f"{machine_for(name)}+{name}", ManualClock())
+    found, calm = known_machine(host), facts_without_causes(host)
+    assert replace(found, model=replace(found.model, mhz=calm.model.mhz)) == calm
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "+".join(one.name for one in pair))
 def test_two_causes_are_the_two_worst_findings(pair: tuple[object, object]) -> None:
     one, other = (cause for cause in CAUSES.values() if cause in pair)
     names = {one.name, other.name}
-    found = diagnosed(f"{machine_for(*names)}+{one.name}+{other.name}").findings()
+    found = diagnosed(f"{machine_for(*names)}+{one.name}+{other.name}", facts_without_causes).findings()
     assert {finding.rule.id for finding in found[:2]} == names
     assert found[0].score >= found[1].score
 
