@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import gzip
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +29,7 @@ FILES = {
     "times": "proc/(stat|uptime|loadavg|meminfo|schedstat|interrupts|softirqs|pressure/.*)$",
     "events": "event_source/devices/.*(scale|type|format/.*|events/.*)$",
 }
+_BLOCK = 512
 WORDS = (["info"], ["doctor"], ["stat", "-q", "-n", "1", "-i", "0.1"], ["power", "-n", "1", "-i", "0.1"])
 
 
@@ -45,12 +48,28 @@ def edited(files: dict[str, bytes], pattern: str, number: str) -> Iterator[tuple
         yield path, re.sub(rb"(?<![\w.])\d+(\.\d+)?", number.encode(), data) if is_wanted else data
 
 
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """Return what `pack` does, of files that are mostly those of the archive before."""
+    tar = b"".join(_entry(path, data) for path, data in sorted(files.items())) + bytes(2 * _BLOCK)
+    return gzip.compress(tar, compresslevel=1)
+
+
+@functools.cache
+def _entry(path: str, data: bytes) -> bytes:
+    """One file's header and blocks, without those that end an archive."""
+    return gzip.decompress(pack({path: data})[0])[: _BLOCK + len(data) + -len(data) % _BLOCK]
+
+
+def test_an_archive_of_entries_is_the_archive(files: dict[str, bytes]) -> None:
+    assert unpack(packed(files)) == files
+
+
 def test_what_cannot_be_negative_is_unknown_with_the_file_that_says_so(
     files: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kinds = "cpufreq/.*freq$|cache/index.*/(size|level)$|intel_uncore_frequency/.*khz$|constraint.*_u[ws]$|rps_.*mhz$"
     path = tmp_path / "edited.tar.gz"
-    path.write_bytes(pack(dict(edited(files, kinds, "-7000001")))[0])
+    path.write_bytes(packed(dict(edited(files, kinds, "-7000001"))))
     assert main(["info", "--machine", str(path)]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert [line for line in lines if re.search(r"(?<![\w-])-\d", line) and not line.startswith("unknown: ")] == []
@@ -71,7 +90,7 @@ def test_an_edited_machine_is_read_to_its_end(
     made = dict(edited(files, FILES[kind], NUMBERS[number]))
     assert made != files
     path = tmp_path / "edited.tar.gz"
-    path.write_bytes(pack(made)[0])
+    path.write_bytes(packed(made))
     for words in WORDS:
         status = main([*words, "--machine", str(path)])
         out, err = capsys.readouterr()
