@@ -68,6 +68,6 @@ def shown(session: SimulatedSession, app: TurbotuiApp, keys: Sequence[str]) -> C
 )
 def test_pictures(snap_compare: SnapCompare, name: str, size: tuple[int, int]) -> None:
     shape, keys, _sizes = PICTURES[name]
-    session = SimulatedSession(shape)
+    session = SimulatedSession(shape, small=name == "explained")
     app = TurbotuiApp(session)
     assert snap_compare(app, terminal_size=size, run_before=shown(session, app, keys))
