@@ -27,8 +27,8 @@ def work(name):
     ctypes.CDLL(None).prctl(15, name, 0, 0, 0)  # PR_SET_NAME
     end = time.monotonic() + 0.6
     while time.monotonic() < end:
-        sum(range(10000))
-        time.sleep(0.001)
+        sum(range(1000))
+        time.sleep(0.002)
 names = [b"\\x1b[2Jx", b"\\x1b]0;t\\x07", b"a\\nb\\tc", b"\\xff\\x9b", "\\u202eev\\u200b".encode(), "\\u009b2".encode()]
 threads = [threading.Thread(target=work, args=(name,)) for name in names]
 for thread in threads:
