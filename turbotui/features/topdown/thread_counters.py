@@ -190,6 +190,9 @@ class ThreadCounters:
                 raise
             return explain_perf(error, f"perf {group.request.text}, of a thread", circumstances(self._machine),
                                 events.events[0][1].attr.type)
+        if not on_exec:
+            # a group counts while its members are still being opened: intervals begin once all of them are
+            read_parts(self._host, parts, thread.name)
         return parts
 
     def _why(self, error: HostError, thread: CountedThread) -> Unavailable:
