@@ -96,3 +96,19 @@ async def test_a_key_does_not_wait_for_one_whose_widget_has_gone() -> None:
         await app.both.wait()
         assert app.passed == ["a", "b"]
         assert not app.query(_Slow)
+
+
+async def test_keys_behind_one_whose_widget_has_failed_are_released() -> None:
+    app = _Gated()
+    async with app.run_test() as pilot:
+        slow = app.query_one(_Slow)
+        slow.focus()
+        await pilot.pause()
+        await app.gate.take(events.Key("a", "a"))
+        await app.gate.take(events.Key("b", "b"))
+        assert app.passed == ["a"]
+        await app.gate.release()
+        passed = list(app.passed)
+        slow.done.set()
+        await pilot.pause()
+        assert passed == ["a", "b"]

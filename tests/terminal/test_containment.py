@@ -13,6 +13,8 @@ from barepty import BarePty
 LEFT = rb"\x1b\[\?1049l.*"
 _START = """
 import sys
+import turbotui.app.key_gate
+turbotui.app.key_gate._LONGEST = 1_000_000  # a key that waits for what has failed is never delivered
 {breaking}
 from turbotui.cli import main
 sys.exit(main(["--machine", "guest", "-i", "0.2", "--screen", "cpus"]))

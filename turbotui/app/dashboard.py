@@ -267,6 +267,8 @@ class TurbotuiApp(SavingApp, TourApp):
         elif not self.containment.contain(error, alive=alive):
             self.failure = error
             self.exit(InternalError.exit_status)
+        elif not alive:
+            self.call_later(self.key_gate.release)  # after what has failed is removed
 
     async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
         """Run the action of a key, contain its failure, and say why if it had nothing to act on."""

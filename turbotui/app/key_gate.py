@@ -54,6 +54,10 @@ class KeyGate:
         elif self._watchdog is None:
             self._watch()
 
+    async def release(self) -> None:
+        """Deliver the keys behind one whose widget has failed: without a message loop, it reports nothing."""
+        await self._done(self._turn)
+
     async def _next(self) -> None:
         app = self._app
         if not self._waiting or not app.screen_stack:
