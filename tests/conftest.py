@@ -206,7 +206,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @functools.cache
 def _place(file: str) -> tuple[int, str]:
-    """Where the tests of a file stand among those of all files; most files have many."""
+    """Return the sort key of a test file, computed once for the many tests of the file."""
     folder = Path(file).relative_to(_HERE).parts[0]
     return _LONG.index(folder) if folder in _LONG else len(_LONG), file
 

@@ -13,7 +13,7 @@ from turbotui.simulated.named import named_shape
 from turbotui.simulated.shapes import Block, MachineShape
 
 _CORES = 4
-"""Of a package that has one L3: every kind of work runs on them."""
+"""Number of cores kept of a package with one L3: every kind of work runs on them."""
 _SLICES = 2
 """L3 slices of a package that has several."""
 

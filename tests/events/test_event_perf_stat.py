@@ -1,4 +1,4 @@
-"""The same strings, given to `perf stat -vv`, which prints the attribute that it opens."""
+"""Event strings encoded as `perf stat -vv` encodes them, which prints the attribute that it opens."""
 
 from __future__ import annotations
 

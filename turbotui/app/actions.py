@@ -63,7 +63,7 @@ _MEASURED = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.UNCORE, Where.ROOFLIN
 _ROW_TABLES = (*_MEASURED, Where.INFO, Where.DOCTOR)
 """Screens whose table has the keys of `TableKeys`; those of `_MEASURED` have numbers with a past, too."""
 _ARROWS = tuple(where for where in _ROW_TABLES if where not in (Where.UNCORE, Where.ROOFLINE))
-"""Those where arrows move the cursor of the one table; on the roofline they go from point to point."""
+"""Screens where arrows move the cursor of a single table; on the roofline, from point to point."""
 _TASKS = (Where.TASKS,)
 _MAP = (Where.MAP,)
 _UNCORE = (Where.UNCORE,)

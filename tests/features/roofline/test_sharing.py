@@ -211,7 +211,7 @@ def test_the_memory_traffic_of_simulated_machines_is_read_beside(name: str) -> N
 
 
 class _NoControllers(DelegatingHost):
-    """The same machine without its uncore PMUs."""
+    """A host without the uncore PMUs of its machine."""
 
     def list_dir(self, path: str) -> tuple[str, ...]:
         return tuple(name for name in super().list_dir(path) if not name.startswith("uncore_"))

@@ -99,7 +99,7 @@ def test_a_cpu_whose_counter_is_unknown_takes_its_part_out_of_both_sides_of_a_qu
 
 @pytest.mark.parametrize("shape", sorted(SHAPES))
 def test_an_unasked_scrape_is_small_on_every_machine(shape: str) -> None:
-    """Whole machines, after one interval: a scrape has its every series then."""
+    """Exporters of whole machines after one interval, when a scrape already has every series."""
     scrape = scrapes(shape, intervals=1)[-1]
     text = text_of(scrape)
     assert len(series_of(text)) <= MOST_SERIES
