@@ -8,7 +8,8 @@ valid UTF-8 as ⟪xNN⟫. Marks that a text already contains are marked as well,
     visible, decoded    where text comes in: the host's files and names, perf's records, the command line, own files
     one_line            where a text is one name or value: line breaks and TABs are marked too
     original            where it goes back to the kernel: the path of a file, the words of a command
-    json_text           where a program reads it: JSON with the original text, every unsafe character escaped
+    json_text           where a program reads it: JSON with the original text, every unsafe character escaped, and the
+                        marks of what is no text
     guarded             where it goes out: a second lock that passes what is marked and marks what was forgotten
 """
 
@@ -43,6 +44,10 @@ _UNSAFE_OR_BREAK: Final = f"[\t\n{_CONTROLS}{_UNSEEN}]"
 _UNSAFE_OR_MARK: Final = f"[{_CONTROLS}{_UNSEEN}{_MARKS}]"
 _UNSAFE_OR_COLOUR: Final = f"\x1b\\[[0-9;:]*m|[{_CONTROLS}{_UNSEEN}]"
 _MARK: Final = re.compile("[\u2400-\u241f\u2421]|\u27ea(x?)([0-9a-f]{2,6})\u27eb")
+_BYTE_OR_MARK: Final = "\u27eax[0-9a-f]{2}\u27eb|[\udc80-\udcff]"
+_MARK_OF_DOCUMENT: Final = "\u27ea(?:x[0-9a-f]{2}|d[89a-f][0-9a-f]{2}|27ea)\u27eb"
+"""Marks that documents keep: of bytes that are not UTF-8 and of half a surrogate pair, which no program could read, and
+of the character that begins a mark."""
 
 
 def visible(text: str) -> str:
@@ -86,7 +91,8 @@ def json_text(value: object, *, indent: int | None = None, compact: bool = False
               default: Callable[[object], object] | None = None) -> str:
     r"""A value as JSON whose strings are the original ones; what is unsafe on a terminal is there as \uNNNN.
 
-    A number that is not finite becomes null, because JSON has no word for it.
+    JSON is Unicode: a byte that is not UTF-8 keeps its mark, and so does the character that begins marks, so that
+    `visible_in` restores every text. A number that is not finite becomes null, because JSON has no word for it.
     """
     import json  # noqa: PLC0415 - what prints text does without it
 
@@ -104,11 +110,23 @@ def json_text(value: object, *, indent: int | None = None, compact: bool = False
     return _compiled(r"[^\x00-\x7f]").sub(_json_escape, text) if getattr(sys.stdout, "narrow", False) else text
 
 
+def bytes_in_base64(text: str) -> str | None:
+    """The bytes of a text that is not all UTF-8, in base64; None for any other text, which JSON holds."""
+    if ("\u27eax" not in text and text.isprintable()) or not _compiled(_BYTE_OR_MARK).search(text):
+        return None
+    import base64  # noqa: PLC0415 - hardly any text
+
+    return base64.b64encode(original(text).encode("utf-8", "surrogateescape")).decode()
+
+
 def visible_in(value: T) -> T:
-    """A JSON or TOML value with every text made visible, because parsers decode escapes to unsafe characters."""
+    """A JSON or TOML value with every text made visible, because parsers decode escapes to unsafe characters.
+
+    The marks that `json_text` and `toml_text` leave are what they were.
+    """
     made: Any = value
     if isinstance(value, str):
-        made = visible(value)
+        made = _visible_of_document(value)
     elif isinstance(value, list):
         made = [visible_in(item) for item in value]
     elif isinstance(value, dict):
@@ -130,7 +148,7 @@ def is_plain_json(text: str | bytes) -> bool:
 
 def toml_text(text: str) -> str:
     """A TOML 1.0 basic string that parses to this visible text and contains no unsafe byte."""
-    escaped = original(text).replace("\\", "\\\\").replace('"', '\\"')
+    escaped = _MARK.sub(_unmark_text, text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{_compiled(_UNSAFE_OR_BREAK).sub(_toml_escape, escaped)}"'
 
 
@@ -182,16 +200,28 @@ def _unmark(found: re.Match[str]) -> str:
     return chr(number) if number < 0x110000 else found[0]
 
 
+def _unmark_text(found: re.Match[str]) -> str:
+    """What a mark stands for, or the mark itself where a document keeps it."""
+    return found[0] if _compiled(_MARK_OF_DOCUMENT).fullmatch(found[0]) else _unmark(found)
+
+
+def _visible_of_document(text: str) -> str:
+    if "\u27ea" not in text:
+        return visible(text)
+    parts = _compiled(f"({_MARK_OF_DOCUMENT})").split(text)  # every second part is a mark
+    return "".join(part if at % 2 else visible(part) for at, part in enumerate(parts))
+
+
 def _json_original(found: re.Match[str]) -> str:
     import json  # noqa: PLC0415 - loaded by json_text
 
-    return json.dumps(_unmark(found), ensure_ascii=False)[1:-1]
+    return json.dumps(_unmark_text(found), ensure_ascii=False)[1:-1]
 
 
 def _json_escape(found: re.Match[str]) -> str:
     import json  # noqa: PLC0415 - loaded by json_text
 
-    return json.dumps(found[0])[1:-1]
+    return _mark(found) if "\ud800" <= found[0] <= "\udfff" else json.dumps(found[0])[1:-1]
 
 
 def _toml_escape(found: re.Match[str]) -> str:

@@ -58,7 +58,7 @@ _ELSEWHERE = {
     "fleet": "tests/features/fleet/test_fleet_readings.py",
 }
 """Verbs of recordings and of servers that write JSON, and the tests that check theirs against the schema."""
-_MARKS = {"why", "disputed", "estimated", "partial", "outstanding"}
+_MARKS = {"bytes", "why", "disputed", "estimated", "partial", "outstanding"}
 _RESERVED = {"row", "values", "time", "seconds", "machine", "kind"} | _MARKS
 
 

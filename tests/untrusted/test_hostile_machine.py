@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -12,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from hostile import HOSTILE, SHOWN, UNSAFE, record
+from jsontables import tables
 
 from turbotui import cli
 from turbotui.errors import TurbotuiError
@@ -56,12 +58,16 @@ def test_no_output_holds_a_byte_that_a_terminal_obeys(
     text = said(words, tree, capsys)
     assert text
     assert [text[max(0, found.start() - 30) : found.end() + 10] for found in UNSAFE.finditer(text)] == []
+    for line in text.splitlines() if "json" in " ".join(words) else ():
+        if line.startswith("{"):
+            json.dumps(json.loads(line), ensure_ascii=False).encode()  # no lone surrogate behind an escape
 
 
 def test_what_programs_read_holds_the_original(tree: str, capsys: pytest.CaptureFixture[str]) -> None:
     line = said((*STAT, "--format", "json"), tree, capsys).splitlines()[0]
-    name = json.loads(line)["machine"]
-    assert name.encode("utf-8", "surrogateescape") == b"host" + HOSTILE.encode() + b"\xff\xfe"
+    table = tables(line)[0]
+    assert table["machine"] == f"host{HOSTILE}⟪xff⟫⟪xfe⟫"
+    assert base64.b64decode(table["bytes"]["machine"]) == b"host" + HOSTILE.encode() + b"\xff\xfe"
 
 
 def test_rows_and_cells_stay_in_their_places(tree: str, capsys: pytest.CaptureFixture[str]) -> None:

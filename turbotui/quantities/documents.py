@@ -136,7 +136,7 @@ def _check(value: object) -> None:
         raise DocumentError(f"it holds an integer of {value.bit_length()} bits, which is more than {_BITS}")
     elif isinstance(value, str) and not value.isascii():
         try:
-            value.encode("utf-8", "surrogateescape")  # a byte that was not valid UTF-8, as `json_text` writes it
+            value.encode("utf-8", "surrogateescape")  # a byte that was not valid UTF-8, as 0.4.0 wrote it
         except UnicodeEncodeError as error:
             raise DocumentError(f"it holds half of a surrogate pair, {value[error.start]!a}") from error
 
