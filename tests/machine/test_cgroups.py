@@ -223,3 +223,29 @@ def test_a_group_that_is_gone_has_no_numbers(tall: LinuxHost, tmp_path: Path) ->
 def test_a_file_that_refuses_is_none() -> None:
     host, tree = tree_of({**V2, f"{SLICE}/cpu.stat": errno.EACCES})
     assert cpu_use(host, tree, SLICE) == CpuUse(quota=1.5)
+
+
+@pytest.mark.parametrize(("own", "folder"), [("/", "job.slice/c1"), ("/run", "job.slice/c1/run"),
+                                             ("/../c2", "job.slice/c2"), ("/../..", "")])
+def test_a_namespace_of_groups_with_the_mounts_of_the_machine(own: str, folder: str) -> None:
+    """cgroup_namespaces(7): the mount's root is above the namespace's, and the names between them are not told."""
+    top = "/sys/fs/cgroup"
+    where = f"{top}/{folder}".rstrip("/")
+    groups = ("", "job.slice", "job.slice/c0", "job.slice/c1", "job.slice/c1/run", "job.slice/c2", "init.scope")
+    files: dict[str, Content] = {f"{top}/{group}/cgroup.procs".replace("//", "/"): "1\n777\n" for group in groups}
+    files |= {
+        "/proc/self/mountinfo": f"31 30 0:27 /../.. {top} rw - cgroup2 cgroup rw\n",
+        "/proc/self/cgroup": f"0::{own}\n", "/proc/self/stat": "4711 (turbotui) R 1\n",
+        f"{where}/cgroup.procs": "12\n4711\n", f"{where}/cpu.max": "50000 100000\n",
+    }
+    host, tree = tree_of(files)
+    assert own_group(host, tree) == where
+    assert cpu_use(host, tree, where).quota == 0.5
+
+
+def test_a_group_outside_of_the_namespace_and_its_mounts_is_unknown() -> None:
+    for root, own in (("/", "/../other"), ("/../x", "/"), ("/..", "/../..")):
+        host, tree = tree_of({"/proc/self/mountinfo": f"31 30 0:27 {root} /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
+                              "/proc/self/cgroup": f"0::{own}\n", "/proc/self/stat": "4711 (turbotui) R 1\n",
+                              "/sys/fs/cgroup/cgroup.procs": "4711\n"})
+        assert own_group(host, tree) is None, (root, own)

@@ -16,14 +16,13 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.small_files import text_of
+from turbotui.machine.small_files import names_in, text_of
+from turbotui.machine.view import read_view
 from turbotui.quantities.plain_numbers import integer, numbers_by_name
 
-MOUNTS: Final = "/proc/self/mountinfo"
 OWN: Final = "/proc/self/cgroup"
 MOST_GROUPS: Final = 4_096
 """Maximum number of groups that one walk visits; a machine with more is reported as having more."""
-_ESCAPED: Final = re.compile(r"\\([0-7]{3})")
 _PRESSURES: Final = ("cpu", "memory", "io")
 _TOTAL: Final = re.compile(r"^(some|full) .*\btotal=(\d+)", re.MULTILINE)
 
@@ -113,16 +112,11 @@ class Groups:
 
 def hierarchies(host: Host) -> tuple[Hierarchy, ...]:
     """The mounted trees of groups (proc_pid_mountinfo(5)); none if they cannot be read."""
-    found = []
-    for line in text_of(host, MOUNTS).splitlines():
-        place, separator, kind = line.partition(" - ")
-        before, behind = place.split(" "), kind.split(" ")
-        if not separator or len(before) < 5 or len(behind) < 3 or behind[0] not in ("cgroup", "cgroup2"):
-            continue
-        version = 2 if behind[0] == "cgroup2" else 1
-        names = frozenset(behind[2].split(",")) - {"rw", "ro"} if version == 1 else frozenset()
-        found.append(Hierarchy(version, _unescaped(before[4]), _unescaped(before[3]), names))
-    return tuple(found)
+    return tuple(
+        Hierarchy(2, mount.point, mount.root) if mount.kind == "cgroup2"
+        else Hierarchy(1, mount.point, mount.root, frozenset(mount.settings) - {"rw", "ro"})
+        for mount in read_view(host).mounts if mount.kind in ("cgroup", "cgroup2")
+    )
 
 
 def for_cpu_time(trees: Iterable[Hierarchy]) -> Hierarchy | None:
@@ -145,16 +139,49 @@ def for_accounting(trees: Iterable[Hierarchy]) -> Hierarchy | None:
 def own_group(host: Host, tree: Hierarchy) -> str | None:
     """The directory of this process's group; None if it is unknown or not visible here.
 
-    cgroups(7): lines "number:controllers:path", with number 0 and no controllers for version 2.
+    cgroups(7): lines "number:controllers:path", with number 0 and no controllers for version 2. In a cgroup namespace
+    they and the roots of mounts are relative to the namespace's root, with "/.." for each level above it
+    (cgroup_namespaces(7)).
     """
     for line in text_of(host, OWN).splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         mine = number == "0" and not controllers if tree.version == 2 else bool(
             frozenset(controllers.split(",")) & tree.controllers)
-        if mine and "/.." not in path:  # outside of the cgroup namespace
+        if mine:
+            above, group = _levels_above(path)
+            mounted_above, inside = _levels_above(tree.root)
+            if mounted_above and not inside:
+                return _below_unnamed(host, tree.top, mounted_above - above, group)
             directory = tree.directory(path)
-            return directory if host.exists(directory) else None
+            inner = path == tree.root or path.startswith(f"{tree.root}/")
+            return directory if (inner or not (above or mounted_above)) and host.exists(directory) else None
+    return None
+
+
+def _levels_above(path: str) -> tuple[int, str]:
+    """The levels by which a path leads out of the cgroup namespace, and the path from there on."""
+    levels = 0
+    while path == "/.." or path.startswith("/../"):
+        levels, path = levels + 1, path[len("/.."):]
+    return levels, path.strip("/")
+
+
+def _below_unnamed(host: Host, top: str, levels: int, group: str) -> str | None:
+    """The directory of this process's group some levels below a mount, where the namespace hides their names.
+
+    It is the group whose processes include this one.
+    """
+    pid = text_of(host, "/proc/self/stat").partition(" ")[0]
+    folders, left = [top], MOST_GROUPS
+    for _ in range(levels):
+        folders = [f"{folder}/{name}" for folder in folders for name in names_in(host, folder)
+                   if not _FILE.match(name)][:left]
+        left -= len(folders)
+    for folder in folders if pid and levels >= 0 else ():
+        directory = f"{folder}/{group}".rstrip("/")
+        if pid in text_of(host, f"{directory}/cgroup.procs").split():
+            return directory
     return None
 
 
@@ -273,8 +300,3 @@ def _quota(host: Host, path: str) -> float | None:
 
 def _times(value: int | None, factor: int) -> int | None:
     return None if value is None else value * factor
-
-
-def _unescaped(path: str) -> str:
-    r"""A path of mountinfo, in which blanks stand as "\040"."""
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), path)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import errno as errno_names
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from turbotui.dataclass import dataclass
 
@@ -74,6 +75,11 @@ class PerfAttr:
     clockid: int = 0
 
 
+NAMESPACES: Final[Mapping[str, int]] = {"cgroup": 0xEFFF_FFFB, "pid": 0xEFFF_FFFC, "user": 0xEFFF_FFFD}
+"""Kinds of namespaces, and the inode number of the machine's first (kernel include/linux/proc_ns.h)."""
+_USUAL_DESCRIPTORS: Final = 1024  # INR_OPEN_CUR, uapi linux/fs.h
+
+
 @dataclass(frozen=True, slots=True)
 class Privileges:
     """Rights of this process.
@@ -82,17 +88,37 @@ class Privileges:
         uid: effective user id.
         capabilities: the effective set as a bit mask (/proc/self/status CapEff).
         perf_paranoid: kernel.perf_event_paranoid; None if it cannot be read.
-        descriptors: (soft, hard) RLIMIT_NOFILE.
+        descriptors: (soft, hard) RLIMIT_NOFILE; None if a sandbox forbids to ask.
+        namespaces: the inode numbers of its namespaces by kind; without those that cannot be read.
+        outer_uid: the user that user 0 of its user namespace is outside of it; None if unknown.
+        seccomp: whether a seccomp filter restricts its system calls.
+        no_new_privs: whether programs that it runs gain no rights (PR_SET_NO_NEW_PRIVS).
     """
 
     uid: int
     capabilities: int
     perf_paranoid: int | None
-    descriptors: tuple[int, int]
+    descriptors: tuple[int, int] | None
+    namespaces: Mapping[str, int] = field(default_factory=dict, hash=False)
+    outer_uid: int | None = None
+    seccomp: bool = False
+    no_new_privs: bool = False
 
     def has(self, capability: int) -> bool:
-        """Tell whether a capability number (linux/capability.h) is effective."""
-        return bool(self.capabilities >> capability & 1)
+        """Tell whether a capability number (linux/capability.h) is effective on the machine.
+
+        In a user namespace of its own a process has capabilities over that namespace only (user_namespaces(7)).
+        """
+        return bool(self.capabilities >> capability & 1) and not self.contained("user")
+
+    def contained(self, kind: str) -> bool:
+        """Tell whether the process is in another namespace than the machine's first; False if unknown."""
+        return self.namespaces.get(kind, NAMESPACES[kind]) != NAMESPACES[kind]
+
+    @property
+    def most_descriptors(self) -> int:
+        """The soft limit on descriptors; the kernel's usual one if it is unknown."""
+        return _USUAL_DESCRIPTORS if self.descriptors is None else self.descriptors[0]
 
 
 NOT_GATHERED = errno_names.ENODATA

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from turbotui.errors import TurbotuiError
-from turbotui.machine.linux import DESCRIPTORS_AT_START
+from turbotui.machine.linux import LIMITS_AT_START
+from turbotui.machine.rights import resource_limit
 from turbotui.untrusted import one_line, original
 
 _NOT_RUN: Final = 127  # a shell's exit statuses for commands that it cannot run
@@ -163,6 +164,7 @@ def _undo_python() -> None:
     """Restore the signals and limits that the interpreter or turbotui changed."""
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
-    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):  # the hard limit was lowered since the start
-        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS_AT_START, hard))
+    limits = resource_limit(resource.RLIMIT_NOFILE)
+    if limits is not None and LIMITS_AT_START is not None:
+        with contextlib.suppress(ValueError, OSError):  # the hard limit was lowered since the start
+            resource.setrlimit(resource.RLIMIT_NOFILE, (LIMITS_AT_START[0], limits[1]))

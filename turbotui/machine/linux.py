@@ -20,9 +20,10 @@ from turbotui.machine import perf_abi
 from turbotui.machine.given_files import REFUSED, unsuitable
 from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
+from turbotui.machine.rights import own_rights, resource_limit
 from turbotui.machine.suspend_clock import suspended_ns
-from turbotui.machine.usable_cpus import UsableCpus, read_or_empty
-from turbotui.quantities.plain_numbers import hexadecimal, integer
+from turbotui.machine.usable_cpus import UsableCpus
+from turbotui.quantities.plain_numbers import integer
 from turbotui.untrusted import decoded, in_cell, one_line, original, visible
 
 _CHUNK = 1 << 16
@@ -37,8 +38,8 @@ _DISABLED = 1  # first bit of the flag word of perf_event_attr (uapi linux/perf_
 _SOFTWARE = 1  # PERF_TYPE_SOFTWARE
 _CORE_TYPES = (0, 3, 4)  # PERF_TYPE_HARDWARE, HW_CACHE, RAW
 _CLOCKS = (0, 1)  # PERF_COUNT_SW_CPU_CLOCK, TASK_CLOCK: PMUs of their own, unlike the other software events
-DESCRIPTORS_AT_START = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-"""The soft RLIMIT_NOFILE of this process at its start, before `LinuxHost.raise_descriptors`."""
+LIMITS_AT_START = resource_limit(resource.RLIMIT_NOFILE)
+"""RLIMIT_NOFILE of this process at its start, before `LinuxHost.raise_descriptors`; None if unknown."""
 
 
 class LinuxHost:
@@ -262,29 +263,20 @@ class LinuxHost:
 
     def raise_descriptors(self) -> None:
         """Raise the soft RLIMIT_NOFILE to the hard one, which needs no privilege; a refusal is ignored."""
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        soft, hard = resource_limit(resource.RLIMIT_NOFILE) or (0, 0)
         if soft != hard:
             with contextlib.suppress(ValueError, OSError):  # a policy forbids it; the plan then drops columns
                 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     def privileges(self) -> Privileges:
-        """Return the rights of this process, by /proc/self/status, kernel.perf_event_paranoid and RLIMIT_NOFILE.
-
-        For a tree of files: the recorded sysctl, and no capability.
-        """
-        capabilities = 0
-        if self._live:
-            capabilities = _effective_capabilities(read_or_empty("/proc/self/status"))
+        """Return the rights of this process; for a tree of files the recorded sysctl, and no capability."""
         try:
             paranoid = integer(self.read_text(_PARANOID))
         except (HostError, ValueError):
             paranoid = None
-        return Privileges(
-            uid=os.geteuid(),
-            capabilities=capabilities,
-            perf_paranoid=paranoid,
-            descriptors=resource.getrlimit(resource.RLIMIT_NOFILE),
-        )
+        if self._live:
+            return own_rights(paranoid)
+        return Privileges(os.geteuid(), 0, paranoid, resource_limit(resource.RLIMIT_NOFILE))
 
     def now_ns(self) -> int:
         """Return CLOCK_MONOTONIC_RAW in ns, which NTP does not slew, so that rates agree with the TSC's."""
@@ -301,14 +293,6 @@ class LinuxHost:
     def _path(self, path: str) -> str:
         """Return the real path of a path of the machine, undoing the marks of `list_dir`."""
         return self._prefix + original(path)
-
-
-def _effective_capabilities(status: str) -> int:
-    """Parse the CapEff line of /proc/PID/status, hexadecimal (proc(5))."""
-    for line in status.splitlines():
-        if line.startswith("CapEff:"):
-            return hexadecimal(line.split()[1])
-    return 0
 
 
 def _pmu_of(attr: PerfAttr) -> tuple[int, int]:

@@ -112,7 +112,7 @@ class OpenFiles:
 
     def _most(self) -> int:
         if self._room is None:
-            self._room = self._host.privileges().descriptors[0] // _SHARE
+            self._room = self._host.privileges().most_descriptors // _SHARE
         return self._room
 
     def _reading(self, path: str, kept: _Kept, parse: Callable[[bytes], Values]) -> FileReading | Unavailable:

@@ -257,10 +257,10 @@ def _offline(what: str, _facts: Circumstances, _type: int) -> Unavailable:
 
 
 def _descriptors(what: str, facts: Circumstances, _type: int) -> Unavailable:
-    soft, hard = facts.privileges.descriptors
+    soft, hard = facts.privileges.descriptors or (0, 0)
     return Unavailable(
         Reason.NO_DESCRIPTORS,
-        f"{what}: no file descriptor left (limit {soft}, at most {hard})",
+        f"{what}: no file descriptor left" + (f" (limit {soft}, at most {hard})" if hard else ""),
         f"ulimit -n {hard}, or show fewer columns" if soft < hard else "show fewer columns, or fewer CPUs with --cpu",
     )
 

@@ -12,9 +12,9 @@ from dataclasses import field
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.cgroups import MOUNTS
 from turbotui.machine.host import Host
 from turbotui.machine.small_files import names_in, text_of
+from turbotui.machine.view import read_view
 from turbotui.quantities.plain_numbers import numbers_among
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -75,12 +75,7 @@ class ResctrlInfo:
 
 def resctrl_mount(host: Host) -> str:
     """Return the mount point of resctrl (proc_pid_mountinfo(5)); "" if it is not mounted."""
-    for line in text_of(host, MOUNTS).splitlines():
-        place, separator, kind = line.partition(" - ")
-        words = place.split(" ")
-        if separator and len(words) > 4 and kind.split(" ")[0] == "resctrl":
-            return words[4]
-    return ""
+    return next((mount.point for mount in read_view(host).mounts if mount.kind == "resctrl"), "")
 
 
 def why_no_resctrl(host: Host) -> Unavailable:

@@ -11,7 +11,7 @@ from typing import Final
 from turbotui import __version__
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.host import Host, HostError, HostKind, Privileges
+from turbotui.machine.host import NAMESPACES, Host, HostError, HostKind, Privileges
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.topology import Topology
@@ -101,20 +101,30 @@ def header_from(said: JsonValue) -> Header:
             f"the recording was made by turbotui {said['version'].text()} in version {said['format'].integer()} of the "
             f"format; this turbotui, {__version__}, reads version {FORMAT}"
         )
-    rights = said["privileges"]
-    paranoid, tcc, command = rights.get("perf_paranoid"), said.get("tcc"), said.get("command")
-    descriptors = rights["descriptors"].integers()
+    tcc, command = said.get("tcc"), said.get("command")
     return Header(
         version=said["version"].text(), name=said["name"].text(), was=said["was"].one_of(HostKind),
         model=_model_from(said["model"]),
-        privileges=Privileges(rights["uid"].integer(), rights["capabilities"].integer(),
-                              None if paranoid is None else paranoid.integer(),
-                              (descriptors[0], descriptors[-1]) if descriptors else (0, 0)),
+        privileges=_privileges_from(said["privileges"]),
         tcc=None if tcc is None else tcc.integer(),
         boot_id=said["boot_id"].text(), wall_ns=said["wall_ns"].integer(), now_ns=said["now_ns"].integer(),
         session=said["session"].text(),
         tier=_tier_from(said["tier"]),
         command=() if command is None else command.texts(),
+    )
+
+
+def _privileges_from(said: JsonValue) -> Privileges:
+    """Restore the rights, the later ones of which recordings of earlier versions lack."""
+    paranoid, descriptors, outer = said.get("perf_paranoid"), said.get("descriptors"), said.get("outer_uid")
+    spaces, seccomp, stays = said.get("namespaces"), said.get("seccomp"), said.get("no_new_privs")
+    limits = () if descriptors is None else descriptors.integers()
+    return Privileges(
+        said["uid"].integer(), said["capabilities"].integer(), None if paranoid is None else paranoid.integer(),
+        (limits[0], limits[-1]) if limits else None,
+        {} if spaces is None else {kind: one.integer() for kind in NAMESPACES if (one := spaces.get(kind)) is not None},
+        None if outer is None else outer.integer(), seccomp is not None and seccomp.flag(),
+        stays is not None and stays.flag(),
     )
 
 

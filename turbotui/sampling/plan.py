@@ -67,7 +67,7 @@ def make_plan(machine: Machine, capabilities: Capabilities, wanted: frozenset[Si
     user can raise the hard RLIMIT_NOFILE, so the limit is respected as it is.
     """
     topology = machine.topology
-    budget = max(0, machine.privileges.descriptors[0] - _SPARE_DESCRIPTORS)
+    budget = max(0, machine.privileges.most_descriptors - _SPARE_DESCRIPTORS)
     tasks: dict[int, list[Task]] = {cpu: [] for cpu in topology.cpus}
     shared: list[tuple[Source, frozenset[SignalId]]] = []
     dropped: dict[SignalId, Unavailable] = {}

@@ -53,7 +53,7 @@ class SimulatedHost:
         self._perf = PerfEvents(self.model, machine_pmus(self.model), self._threads)
         self._registers = register_map(shape)
         self._root, self._cpu_root = machine_tree(self.model, self._perf.pmus, self._rights.paranoid)
-        self._open = Descriptors(lambda: self._rights.privileges.descriptors[0])
+        self._open = Descriptors(lambda: self._rights.privileges.most_descriptors)
         self._failures: dict[str | tuple[str, int, int], int] = {}
         self._start_ns = clock.now_ns()
 

@@ -182,7 +182,8 @@ def _facts(machine: Machine, capabilities: Capabilities) -> tuple[tuple[str, str
                  + (f", offline {format_cpulist(topology.offline)}" if topology.offline else "")),
         ("rights", f"uid {rights.uid}, {', '.join(granted) if granted else 'no capability that counts here'}"),
         ("perf_event_paranoid", paranoid),
-        ("file descriptors", f"{rights.descriptors[0]} (hard limit {rights.descriptors[1]})"),
+        ("file descriptors", "unknown: a sandbox forbids to ask (prlimit64)" if rights.descriptors is None else
+         f"{rights.descriptors[0]} (hard limit {rights.descriptors[1]})"),
         ("signals", f"{usable} usable, {len(capabilities.missing)} not"),
     )
 

@@ -94,14 +94,14 @@ class GroupEvents:
         reads, counters = sum(len(plan.bundles) for plan in self._plans), self.counters
         if not reads:
             return 0
-        return min(max(1, MOST_READS // reads), self._host.privileges().descriptors[0] // _SHARE // counters)
+        return min(max(1, MOST_READS // reads), self._host.privileges().most_descriptors // _SHARE // counters)
 
     @property
     def said(self) -> str:
         """Say for how many groups events are counted, and why not for more; "" if for all followed groups."""
         if not self.counters or self._asked <= self.room:
             return ""
-        limit = self._host.privileges().descriptors[0]
+        limit = self._host.privileges().most_descriptors
         return (f"events are counted for {len(self._followed):,} of {self._asked:,} groups, each of which takes "
                 f"{self.counters:,} counters: the most are {MOST_READS:,} reads, and {limit // _SHARE:,} counters (a "
                 f"quarter of RLIMIT_NOFILE)")
@@ -197,7 +197,7 @@ class GroupEvents:
 
     def _not_followed(self) -> Unavailable:
         if not self.room:
-            limit = self._host.privileges().descriptors[0]
+            limit = self._host.privileges().most_descriptors
             return Unavailable(Reason.NO_DESCRIPTORS, f"the events take {self.counters:,} counters for one group, and "
                                f"a quarter of RLIMIT_NOFILE is {limit // _SHARE:,}", "ulimit -n 65536, or fewer events")
         return Unavailable(

@@ -201,7 +201,7 @@ class ThreadCounters:
             said = "unknown" if level is None else level
             return Unavailable(Reason.NOT_PERMITTED, f"{thread.name or thread.pid} belongs to another user, or "
                                f"kernel.perf_event_paranoid ({said}) forbids it", "run as root, or with CAP_PERFMON")
-        soft, hard = self._machine.privileges.descriptors
+        soft, hard = self._machine.privileges.descriptors or ("unknown", "65536")
         return Unavailable(Reason.NO_DESCRIPTORS, f"no file descriptor left for counters of threads (limit {soft})",
                            f"ulimit -n {hard}, or name fewer processes with --pid")
 

@@ -15,7 +15,7 @@ from turbotui.machine.cpulist import format_cpulist, parse_cpulist
 from turbotui.machine.gathered.archive import LARGEST, GatheredError, unpack
 from turbotui.machine.gathered.model import Answer, Gathered, OpenAttempt
 from turbotui.machine.given_files import GivenFileError, read_given
-from turbotui.machine.host import HostKind, PerfAttr, Privileges
+from turbotui.machine.host import NAMESPACES, HostKind, PerfAttr, Privileges
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.untrusted import in_cell, json_text
@@ -46,7 +46,9 @@ def documents_of(machine: Gathered) -> dict[str, bytes]:
     about = {
         "format": FORMAT, "turbotui": machine.version, "time": machine.time, "kind": machine.origin.value,
         "rights": {"uid": rights.uid, "capabilities": hex(rights.capabilities), "perf_paranoid": rights.perf_paranoid,
-                   "descriptors": list(rights.descriptors)},
+                   "descriptors": None if rights.descriptors is None else list(rights.descriptors),
+                   "namespaces": dict(rights.namespaces), "outer_uid": rights.outer_uid,
+                   "seccomp": rights.seccomp, "no_new_privs": rights.no_new_privs},
         "usable_cpus": None if machine.usable is None else format_cpulist(machine.usable),
         "left_out": left_out,
     }  # fmt: skip
@@ -128,8 +130,7 @@ def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
             origin=HostKind(about.text("kind")),
             time=about.text("time"),
             version=about.text("turbotui"),
-            rights=Privileges(rights.number("uid"), hexadecimal(rights.text("capabilities")),
-                              rights.optional_number("perf_paranoid"), rights.pair("descriptors")),
+            rights=_rights(rights),
             usable=None if about.value("usable_cpus") is None else parse_cpulist(about.text("usable_cpus")),
             files={name.removeprefix(ROOT): data for name, data in files.items()
                    if name.startswith(f"{ROOT}/")},
@@ -216,6 +217,19 @@ def _names(value: object) -> tuple[str, ...]:
     return tuple(in_cell(_word(one)) for one in value)
 
 
+def _rights(rights: _Json) -> Privileges:
+    """Parse the rights, the later ones of which files of earlier versions lack."""
+    spaces = rights.inner("namespaces") if rights.has("namespaces") else None
+    return Privileges(
+        rights.number("uid"), hexadecimal(rights.text("capabilities")), rights.optional_number("perf_paranoid"),
+        rights.pair("descriptors") if rights.value("descriptors") is not None else None,
+        {} if spaces is None else {kind: spaces.number(kind) for kind in NAMESPACES if spaces.has(kind)},
+        rights.optional_number("outer_uid") if rights.has("outer_uid") else None,
+        rights.has("seccomp") and bool(rights.value("seccomp")),
+        rights.has("no_new_privs") and bool(rights.value("no_new_privs")),
+    )
+
+
 class _Json:
     """A value of a JSON file, whose parts are read by name and type; another type is a `GatheredError`."""
 
@@ -238,6 +252,9 @@ class _Json:
 
     def rows(self) -> Iterator[_Json]:
         return self.all_of(self._value, self._name)
+
+    def has(self, key: str) -> bool:
+        return isinstance(self._value, dict) and self._value.get(key) is not None
 
     def value(self, key: str) -> object:
         table = self._value

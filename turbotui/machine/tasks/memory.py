@@ -7,6 +7,7 @@ import resource
 from typing import Final
 
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.rights import resource_limit
 from turbotui.quantities.plain_numbers import integer
 
 _PAGES_CPU: Final = 4_096  # 16 MiB: 700 ms of 200,000 switches a second at about 112 bytes each
@@ -32,7 +33,7 @@ def pages_of_ends(pages: int, rings: int) -> int:
 
 def locks_freely(host: Host) -> bool:
     """Tell whether this user may lock unlimited memory."""
-    return host.privileges().has(_IPC_LOCK) or resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
+    return host.privileges().has(_IPC_LOCK) or _lockable() == resource.RLIM_INFINITY
 
 
 def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
@@ -49,7 +50,7 @@ def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
     """
     if locks_freely(host):
         return pages
-    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    limit = _lockable()
     try:
         each = integer(host.read_text(_MLOCK)) * 1024
     except (HostError, ValueError):
@@ -58,3 +59,9 @@ def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
     while pages > 1 and (pages + 1) + (pages // SHARE_OF_ENDS + 1) * ends > room:
         pages //= 2
     return pages
+
+
+def _lockable() -> int:
+    """Return the soft RLIMIT_MEMLOCK in bytes; 0 if it is unknown, so that only perf's own share counts."""
+    limit = resource_limit(resource.RLIMIT_MEMLOCK)
+    return 0 if limit is None else limit[0]

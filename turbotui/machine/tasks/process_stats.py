@@ -185,7 +185,7 @@ class ProcessStats:
     @property
     def _room(self) -> int:
         if self._most is None:
-            self._most = min(_KEPT, self._host.privileges().descriptors[0] // _SHARE)
+            self._most = min(_KEPT, self._host.privileges().most_descriptors // _SHARE)
         return self._most
 
     def _forget(self, pid: int) -> None:

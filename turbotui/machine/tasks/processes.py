@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 
 from turbotui.errors import MachineError
+from turbotui.machine.cgroups import hierarchies
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import line_of, text_of
 from turbotui.quantities.plain_numbers import integer, numbers_among
@@ -74,11 +75,7 @@ def cgroup_folder(host: Host, path: str) -> str:
     Raises:
         MachineError: no cgroup2 or perf_event hierarchy has the group.
     """
-    mounts = []
-    for line in host.read_text("/proc/self/mounts").splitlines():
-        words = line.split(" ")
-        if words[2] == "cgroup2" or (words[2] == "cgroup" and "perf_event" in words[3].split(",")):
-            mounts.append(words[1].replace("\\040", " "))
+    mounts = [tree.top for tree in hierarchies(host) if tree.version == 2 or "perf_event" in tree.controllers]
     if any(path == mount or path.startswith(mount + "/") for mount in mounts):
         if host.exists(path):
             return path

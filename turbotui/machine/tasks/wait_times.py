@@ -11,7 +11,6 @@ first one could have continued.
 
 from __future__ import annotations
 
-import os
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -225,8 +224,6 @@ class WaitRecords:
 
 _ROOTS: Final = ("/sys/kernel/tracing/events/sched", "/sys/kernel/debug/tracing/events/sched")
 _REMEDY: Final = "mount -t tracefs tracefs /sys/kernel/tracing, and run as root"
-_NAMESPACE: Final = "/proc/self/ns/pid"
-_FIRST_NAMESPACE: Final = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h
 _SHARE: Final = 4  # by this factor, the rings of samples are larger
 _SOFTWARE, _TRACEPOINT, _DUMMY = 1, 2, 9  # PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT, PERF_COUNT_SW_DUMMY
 _DISABLED, _SAMPLE_ID_ALL, _CONTEXT_SWITCH = 1 << 0, 1 << 18, 1 << 26
@@ -336,17 +333,9 @@ def find_tracepoints(host: Host) -> tuple[PointLayout, ...] | Unavailable:
         except ValueError as error:
             return Unavailable(Reason.NO_DRIVER, f"{root}: {error}")
         else:
-            return _unless_contained(tuple(found))
+            if not host.privileges().contained("pid"):
+                return tuple(found)
+            return Unavailable(
+                Reason.VIRTUALISED, "tracepoints name threads by numbers that are others in this container",
+                "run turbotui on the machine itself")
     return Unavailable(Reason.NO_DRIVER, f"the scheduler's tracepoints cannot be read: {refused}", _REMEDY)
-
-
-def _unless_contained(found: tuple[PointLayout, ...]) -> tuple[PointLayout, ...] | Unavailable:
-    """Return the tracepoints, unless turbotui runs in a PID namespace, where their ids mean other threads."""
-    try:
-        here = os.readlink(_NAMESPACE)
-    except OSError:
-        return found
-    if here == _FIRST_NAMESPACE:
-        return found
-    return Unavailable(Reason.VIRTUALISED, "tracepoints name threads by numbers that are others in this container",
-                       "run turbotui on the machine itself")

@@ -1,0 +1,182 @@
+"""The view of its machine that a process has: its mounts, and what they hide of /proc and /sys.
+
+Documents: proc_pid_mountinfo(5); kernel Documentation/filesystems/proc.rst, "Configuring procfs"; systemd.exec(5).
+The rights and namespaces of the process are in `Privileges`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import text_of
+from turbotui.quantities.plain_numbers import whole_number
+
+MOUNTS: Final = "/proc/self/mountinfo"
+_ESCAPES: Final = {r"\040": " ", r"\011": "\t", r"\012": "\n", r"\134": "\\", r"\043": "#"}
+"""The characters that paths of mountinfo have in octal (kernel fs/proc_namespace.c, show_mountinfo)."""
+_ESCAPED: Final = re.compile("|".join(map(re.escape, _ESCAPES)))
+_NO_MOUNT: Final = -1  # the parent of the first mount, which is outside of what the process sees
+_PROCESSES: Final = re.compile(r"/proc/(?:\d+|self|thread-self)(?:/|\Z)")
+_INACCESSIBLE: Final = re.compile(r"/(?:.+/)?systemd/inaccessible/\w+\Z")
+"""Roots of the mounts by which systemd makes paths inaccessible (systemd.exec(5), InaccessiblePaths=)."""
+_LXCFS: Final = "fuse.lxcfs"
+_HIDING: Final = frozenset({"1", "2", "4", "noaccess", "invisible", "ptraceable"})
+"""Values of the option hidepid with which a process sees little or nothing of other users' processes (proc.rst)."""
+_SHOW_FILE: Final = (
+    "run turbotui on the machine itself, or let the container see it: --security-opt systempaths=unconfined (Docker), "
+    "--security-opt unmask=ALL (Podman), procMount: Unmasked (Kubernetes), --privileged, or the path as a volume"
+)
+_SHOW_SERVICE: Final = "leave the path out of InaccessiblePaths= of the service, or run turbotui outside of it"
+_SHOW_PROC: Final = "set ProcSubset=all for the service, or run turbotui outside of it"
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One line of mountinfo.
+
+    Attributes:
+        number, parent: its id, and the id of the mount in which it lies.
+        root: the part of the file system that is mounted: "/" for all of it.
+        point: where it is mounted.
+        options: of this mount.
+        kind: the type of the file system: "cgroup2", "fuse.lxcfs".
+        settings: the options of the file system: "hidepid=invisible".
+    """
+
+    number: int
+    parent: int
+    root: str
+    point: str
+    options: frozenset[str]
+    kind: str
+    settings: tuple[str, ...] = ()
+
+    def setting(self, name: str) -> str:
+        """The value of an option of the file system; "" without it."""
+        return next((value for key, _, value in (word.partition("=") for word in self.settings) if key == name), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """Something that hides a part of /proc or /sys from this process.
+
+    Attributes:
+        point: the path from which on it hides everything; "" for all files of /proc that belong to no process.
+        detail: what hides it, as a sentence.
+        remedy: what would show it.
+    """
+
+    point: str
+    detail: str
+    remedy: str = _SHOW_FILE
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The mounts that a process sees, in the order of mountinfo; none if it cannot be read.
+
+    Attributes:
+        masks: what hides parts of /proc and /sys, by the path from which on it does; almost always nothing.
+    """
+
+    mounts: tuple[Mount, ...] = ()
+    masks: Mapping[str, Mask] = field(init=False, compare=False, repr=False)
+    _inside: Mapping[tuple[int, str], Mount] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Index the mounts, and find the masks among them."""
+        known = {mount.number for mount in self.mounts}
+        inside = {(mount.parent if mount.parent in known else _NO_MOUNT, mount.point): mount for mount in self.mounts}
+        object.__setattr__(self, "_inside", inside)
+        object.__setattr__(self, "masks", {mask.point: mask for mask in self._found_masks()})
+
+    def holding(self, path: str) -> Mount | None:
+        """The mount in which a path lies: a later mount may hide earlier ones; None if unknown."""
+        here: Mount | None = None
+        folders = ("/", *(path[:end] for end, letter in enumerate(path) if letter == "/" and end), path)
+        for _ in self.mounts:  # a path enters one mount after the other
+            number = _NO_MOUNT if here is None else here.number
+            inner = next((mount for folder in folders if (mount := self._inside.get((number, folder)))), None)
+            if inner is None or inner is here:
+                break
+            here = inner
+        return here
+
+    def mask(self, path: str) -> Mask | None:
+        """What hides a path of /proc or /sys from this process; None if nothing does."""
+        if not self.masks:
+            return None
+        folder = path
+        while folder:
+            if folder in self.masks:
+                return self.masks[folder]
+            folder = folder.rpartition("/")[0]
+        return self.masks.get("") if path.startswith("/proc/") and _PROCESSES.match(path) is None else None
+
+    @property
+    def is_lxc(self) -> bool:
+        """Whether lxcfs shows a container's own CPUs and times in /proc."""
+        return any(mount.kind == _LXCFS for mount in self.mounts)
+
+    @property
+    def hides_processes(self) -> bool:
+        """Whether /proc shows users no, or next to nothing of, the processes of others (proc.rst, hidepid).
+
+        It shows them to CAP_SYS_PTRACE, and to the group of its option gid.
+        """
+        proc = self.holding("/proc/self")
+        return proc is not None and proc.setting("hidepid") in _HIDING
+
+    def _found_masks(self) -> Iterator[Mask]:
+        for mount in self.mounts:
+            if mount.point.startswith(("/proc/", "/sys/")) and mount.point not in _ORDINARY:
+                mask = _mask_of(mount)
+                if mask is not None and self.holding(mount.point) is mount:
+                    yield mask
+        proc = self.holding("/proc/stat")
+        if proc is not None and proc.kind == "proc" and proc.setting("subset") == "pid":
+            yield Mask("", "/proc is mounted with subset=pid (ProcSubset=pid of a systemd service): it shows processes "
+                           "and no file of the machine", _SHOW_PROC)
+
+
+_ORDINARY: Final = frozenset({"/sys/fs/cgroup", "/sys/kernel/config", "/sys/kernel/debug", "/sys/kernel/tracing"})
+"""Folders of /sys in which a machine itself mounts file systems."""
+
+
+def _mask_of(mount: Mount) -> Mask | None:
+    """What a mount hides, by its form; None if it is none of the known masks."""
+    if _INACCESSIBLE.match(mount.root):
+        return Mask(mount.point, f"{mount.point} is inaccessible to this service", _SHOW_SERVICE)
+    if mount.root == "/null" and mount.kind in ("devtmpfs", "tmpfs"):
+        return Mask(mount.point, f"the container hides {mount.point}: /dev/null is mounted over it")
+    if mount.kind == "tmpfs" and "ro" in mount.options:
+        return Mask(mount.point, f"the container hides {mount.point}: an empty read-only tmpfs is mounted over it")
+    return None
+
+
+def read_view(host: Host) -> View:
+    """Read the mounts that the process sees."""
+    return View(tuple(_mounts(text_of(host, MOUNTS))))
+
+
+def _mounts(text: str) -> Iterator[Mount]:
+    """Parse lines "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue"."""
+    for line in text.splitlines():
+        place, separator, kind = line.partition(" - ")
+        before, behind = place.split(" "), kind.split(" ")
+        if not separator or len(before) < 6 or len(behind) < 3:
+            continue
+        number, parent = whole_number(before[0]), whole_number(before[1])
+        if number is not None and parent is not None:
+            yield Mount(number, parent, _unescaped(before[3]), _unescaped(before[4]), frozenset(before[5].split(",")),
+                        behind[0], tuple(behind[2].split(",")))
+
+
+def _unescaped(path: str) -> str:
+    """The path of a line of mountinfo."""
+    return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], path)
