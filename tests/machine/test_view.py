@@ -61,12 +61,14 @@ def test_only_the_uppermost_mount_counts() -> None:
 
 
 def test_a_service_without_the_files_of_proc() -> None:
-    seen = view("1 0 0:1 / / rw - ext4 /dev/vda rw\n2 1 0:2 / /proc rw - proc proc rw,hidepid=invisible,subset=pid\n")
+    seen = view("1 0 0:1 / / rw - ext4 /dev/vda rw\n2 1 0:2 / /proc rw - proc proc rw,hidepid=invisible,subset=pid\n"
+                "3 1 0:3 / /sys rw - sysfs sysfs rw\n")
     assert seen.hides_processes
     mask = seen.mask("/proc/interrupts")
     assert mask is not None
     assert "ProcSubset" in mask.remedy
     assert all(seen.mask(path) is None for path in ("/proc/self/stat", "/proc/12/status", "/sys/class/hwmon"))
+    assert view("1 0 0:1 / / rw - ext4 /dev/vda rw\n2 1 0:2 / /proc rw - proc proc rw\n").mask("/sys/class") is not None
     plain = view("1 0 0:1 / / rw - ext4 /dev/vda rw\n2 1 0:2 / /proc rw - proc proc rw,hidepid=off\n")
     assert not plain.hides_processes
     assert plain.mask("/proc/stat") is None

@@ -14,7 +14,7 @@ from turbotui.app.player import Player
 from turbotui.app.pointing import Pointing
 from turbotui.app.sessions import SpiedSession, WatchedSession
 from turbotui.app.starting_columns import starting_columns
-from turbotui.machine.small_files import line_of
+from turbotui.machine.view import kernel_release
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import SignalId
@@ -108,7 +108,7 @@ class Watch:
         self.watts = self._first(_WATTS)
         self.heat = self._first(_HEAT)
         self.interrupts = self._first(_INTERRUPTS)
-        self.kernel = line_of(session.machine.host, "/proc/sys/kernel/osrelease")
+        self.kernel = kernel_release(session.machine.host)
         self.kept: tuple[tuple[CounterColumn, RowId], ...] = ()
         self._recent: dict[tuple[ColumnId, RowId], CounterColumn] = {}  # what charts were drawn of
         self.pointing = Pointing()

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.processors import arm_core, arm_implementer
 from turbotui.machine.small_files import line_of, text_of
+from turbotui.machine.view import architecture
 from turbotui.quantities.plain_numbers import decimal, integer_of_c
 from turbotui.untrusted import one_line
 
+_ARCHITECTURES: Final = {"i486": "i386", "i586": "i386", "i686": "i386", "ppc64le": "ppc64", "armv7l": "arm",
+                         "armv8l": "arm"}
+"""Machine names of uname(2) that a `CpuModel` calls otherwise."""
 AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
 """Vendors of AMD's processors, and of processors made under AMD's licence."""
 
@@ -88,11 +93,14 @@ def short_name(name: str) -> str:
 
 
 def read_cpu_model(host: Host) -> CpuModel:
-    """Read the first CPU of /proc/cpuinfo, without failing: missing facts are empty or None."""
+    """Read the first CPU of /proc/cpuinfo, without failing: missing facts are empty or None.
+
+    A service may be kept from the file; then the kernel still tells its architecture.
+    """
     try:
         text = host.read_text("/proc/cpuinfo")
     except HostError:
-        return CpuModel()
+        return CpuModel(architecture=_ARCHITECTURES.get(architecture(host), architecture(host)))
     model = parse_cpu_model(text)
     if model.architecture in ("x86_64", "i386"):
         return model  # the flag "hypervisor" is from CPUID

@@ -125,6 +125,7 @@ NOT_GATHERED = errno_names.ENODATA
 """The errno of a recorded machine for a file, register or counter without a record."""
 RECORDED_COUNTER = "counter of a recorded machine"
 """The subject of the error of reading a counter that opened but does not count."""
+PERF_PARANOID: Final = "/proc/sys/kernel/perf_event_paranoid"
 CAP_SYS_RAWIO = 17
 CAP_SYS_ADMIN = 21
 CAP_PERFMON = 38

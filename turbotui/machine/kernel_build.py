@@ -11,6 +11,7 @@ import zlib
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import closing
 from turbotui.machine.small_files import text_of
+from turbotui.machine.view import kernel_release
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
 
@@ -68,9 +69,8 @@ def build_option(host: Host, option: str, module: str = "") -> str:
         option: the option without "CONFIG_".
         module: the module that it builds; "" for none.
     """
-    try:
-        release = one_line(host.read_text("/proc/sys/kernel/osrelease"))
-    except HostError:
+    release = kernel_release(host)
+    if not release:
         return ""
     for read in (_running_config, _boot_config):
         text = read(host, release)

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from turbotui.errors import MachineError
 from turbotui.machine import perf_abi
 from turbotui.machine.given_files import REFUSED, unsuitable
-from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.host import NOT_GATHERED, PERF_PARANOID, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.rights import own_rights, resource_limit
 from turbotui.machine.suspend_clock import suspended_ns
@@ -32,7 +32,6 @@ _KERNELS = re.compile(r"/(?:proc|sys)/(?!.*(?:\.\.|/fd/|/root/|/cwd/|/map_files/
 """The kernel's own files, whose opening has no effect, except the links of proc(5) that lead elsewhere."""
 _DEVICES = re.compile(r"/dev/(?:cpu/\d+/(?:msr|cpuid)|msr\d+|cpu_dma_latency)\Z", re.ASCII)
 """The devices that may be opened; opening others may have effects, or wait for ever."""
-_PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 
 _DISABLED = 1  # first bit of the flag word of perf_event_attr (uapi linux/perf_event.h)
 _SOFTWARE = 1  # PERF_TYPE_SOFTWARE
@@ -271,7 +270,7 @@ class LinuxHost:
     def privileges(self) -> Privileges:
         """Return the rights of this process; for a tree of files the recorded sysctl, and no capability."""
         try:
-            paranoid = integer(self.read_text(_PARANOID))
+            paranoid = integer(self.read_text(PERF_PARANOID))
         except (HostError, ValueError):
             paranoid = None
         if self._live:

@@ -9,6 +9,7 @@ from turbotui.machine.cpumodel import CpuModel, read_cpu_model
 from turbotui.machine.host import Host, Privileges
 from turbotui.machine.platforms import Platform, platform_of
 from turbotui.machine.topology import Topology, read_topology
+from turbotui.machine.view import NOTHING_HIDDEN, View, read_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class Machine:
     """The facts that sources may use before they read a counter.
 
     Attributes:
+        view: the mounts that this process sees, and what they hide.
         tcc: the temperature in °C from which thermal readouts count down, if the user gave it; None for the machine's.
     """
 
@@ -25,6 +27,7 @@ class Machine:
     platform: Platform
     privileges: Privileges
     tcc: int | None = None
+    view: View = NOTHING_HIDDEN
 
     def with_topology(self, topology: Topology) -> Machine:
         """Return this machine with another topology, after CPUs came or went."""
@@ -49,4 +52,5 @@ def read_machine(host: Host, cpus: frozenset[int] | None = None) -> Machine:
         model=model,
         platform=platform_of(model),
         privileges=host.privileges(),
+        view=read_view(host),
     )

@@ -88,6 +88,7 @@ class Circumstances:
         cpuid_config: CONFIG_X86_CPUID, likewise.
         host: the host to ask.
         recorded: whether the machine is a bare copy of its files, in which only files can be opened.
+        own_devices: whether /dev is a container's own.
     """
 
     privileges: Privileges
@@ -98,6 +99,7 @@ class Circumstances:
     cpuid_config: str | None = None
     host: Host | None = None
     recorded: bool = False
+    own_devices: bool = False
 
     def config(self, driver: str) -> str:
         """CONFIG_X86_<driver>: "y", "m", "n"; "" if unknown."""
@@ -116,6 +118,7 @@ def circumstances(machine: Machine) -> Circumstances:
         core_pmu=any(_is_core_pmu(name) for name in list_pmus(machine.host)),
         host=machine.host,
         recorded=is_bare_copy(machine.host),
+        own_devices=machine.view.own_devices,
     )
 
 
@@ -170,7 +173,7 @@ def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unav
     if facts.recorded and error.errno == errno.ENOENT:
         return Unavailable(Reason.RECORDED, f"{device}: not among the files that were copied")
     if error.errno == errno.ENOENT:
-        return _no_driver(device, "cpuid", facts.config("CPUID"))
+        return _no_driver(device, "cpuid", facts)
     if error.errno in (errno.EACCES, errno.EPERM):
         return Unavailable(Reason.NOT_PERMITTED, f"{device}: its file mode refuses this user", "run as root")
     return Unavailable(Reason.FAILED, f"{device}: {os.strerror(error.errno or 0)} ({error.name})")
@@ -309,10 +312,17 @@ _PERF: dict[int, Callable[[str, Circumstances, int], Unavailable]] = {
 
 
 def _no_device(device: str, facts: Circumstances) -> Unavailable:
-    return _no_driver(device, "msr", facts.config("MSR"))
+    return _no_driver(device, "msr", facts)
 
 
-def _no_driver(device: str, driver: str, config: str) -> Unavailable:
+def _no_driver(device: str, driver: str, facts: Circumstances) -> Unavailable:
+    if facts.own_devices:
+        return Unavailable(
+            Reason.HIDDEN, f"{device}: the container or service has a /dev of its own, and not this device in it",
+            f"run turbotui on the machine itself, or give the container the device (--device {device}, --privileged); "
+            f"the machine needs the driver {driver}",
+        )
+    config = facts.config(driver.upper())
     if config == "n":
         option = f"CONFIG_X86_{driver.upper()}"
         return Unavailable(

@@ -6,15 +6,17 @@ The rights and namespaces of the process are in `Privileges`.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import Host
-from turbotui.machine.small_files import text_of
+from turbotui.machine.host import Host, HostKind
+from turbotui.machine.small_files import line_of, text_of
 from turbotui.quantities.plain_numbers import whole_number
+from turbotui.quantities.unavailable import Reason, Unavailable
 
 MOUNTS: Final = "/proc/self/mountinfo"
 _ESCAPES: Final = {r"\040": " ", r"\011": "\t", r"\012": "\n", r"\134": "\\", r"\043": "#"}
@@ -27,7 +29,7 @@ _INACCESSIBLE: Final = re.compile(r"/(?:.+/)?systemd/inaccessible/\w+\Z")
 _LXCFS: Final = "fuse.lxcfs"
 _HIDING: Final = frozenset({"1", "2", "4", "noaccess", "invisible", "ptraceable"})
 """Values of the option hidepid with which a process sees little or nothing of other users' processes (proc.rst)."""
-_SHOW_FILE: Final = (
+SHOW_FILE: Final = (
     "run turbotui on the machine itself, or let the container see it: --security-opt systempaths=unconfined (Docker), "
     "--security-opt unmask=ALL (Podman), procMount: Unmasked (Kubernetes), --privileged, or the path as a volume"
 )
@@ -73,7 +75,7 @@ class Mask:
 
     point: str
     detail: str
-    remedy: str = _SHOW_FILE
+    remedy: str = SHOW_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,11 @@ class View:
             here = inner
         return here
 
+    def hidden(self, *paths: str) -> Unavailable | None:
+        """Why a path cannot be seen although it may exist: what hides the first of several; None if nothing does."""
+        mask = next((mask for path in paths if (mask := self.mask(path)) is not None), None)
+        return None if mask is None else Unavailable(Reason.HIDDEN, mask.detail, mask.remedy)
+
     def mask(self, path: str) -> Mask | None:
         """What hides a path of /proc or /sys from this process; None if nothing does."""
         if not self.masks:
@@ -117,6 +124,12 @@ class View:
                 return self.masks[folder]
             folder = folder.rpartition("/")[0]
         return self.masks.get("") if path.startswith("/proc/") and _PROCESSES.match(path) is None else None
+
+    @property
+    def own_devices(self) -> bool:
+        """Whether /dev is a container's or service's own, in which a device of the machine may be missing."""
+        mount = self.holding("/dev/cpu")
+        return mount is not None and mount.point != "/" and mount.kind == "tmpfs"
 
     @property
     def is_lxc(self) -> bool:
@@ -138,6 +151,9 @@ class View:
                 mask = _mask_of(mount)
                 if mask is not None and self.holding(mount.point) is mount:
                     yield mask
+        root = self.holding("/sys/devices")
+        if root is not None and root.point == "/":
+            yield Mask("/sys", "nothing is mounted on /sys here", "mount -t sysfs sysfs /sys")
         proc = self.holding("/proc/stat")
         if proc is not None and proc.kind == "proc" and proc.setting("subset") == "pid":
             yield Mask("", "/proc is mounted with subset=pid (ProcSubset=pid of a systemd service): it shows processes "
@@ -157,6 +173,27 @@ def _mask_of(mount: Mount) -> Mask | None:
     if mount.kind == "tmpfs" and "ro" in mount.options:
         return Mask(mount.point, f"the container hides {mount.point}: an empty read-only tmpfs is mounted over it")
     return None
+
+
+NOTHING_HIDDEN: Final = View()
+_RELEASE: Final = "/proc/sys/kernel/osrelease"
+
+
+def kernel_release(host: Host) -> str:
+    """The release of the machine's kernel, by its file or else by uname(2); "" if unknown."""
+    return line_of(host, _RELEASE) or (_uname().release if host.kind is HostKind.REAL else "")
+
+
+def architecture(host: Host) -> str:
+    """The architecture of the machine's kernel as uname(2) tells it, "x86_64"; "" of another machine."""
+    return _uname().machine if host.kind is HostKind.REAL else ""
+
+
+def _uname() -> os.uname_result:
+    try:
+        return os.uname()
+    except OSError:  # a sandbox forbids it
+        return os.uname_result(("", "", "", "", ""))
 
 
 def read_view(host: Host) -> View:

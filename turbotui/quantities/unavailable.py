@@ -14,6 +14,7 @@ class Reason(Enum):
     UNKNOWN_MODEL = "unknown model"
     NO_DRIVER = "no driver"
     NOT_PERMITTED = "not permitted"
+    HIDDEN = "hidden"
     VIRTUALISED = "virtual machine"
     RECORDED = "recorded machine"
     IN_USE = "in use"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import format_cpulist
-from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostKind
+from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, NAMESPACES, PERF_PARANOID, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal
@@ -16,6 +17,8 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.second_source import SecondSource, second_id
 from turbotui.sources.source import Probe, Source
+
+_SHOWN_MASKS: Final = 5
 
 
 class State(Enum):
@@ -169,7 +172,8 @@ def _facts(machine: Machine, capabilities: Capabilities) -> tuple[tuple[str, str
                              ("CAP_SYS_ADMIN", CAP_SYS_ADMIN))
         if rights.has(number)
     ]
-    paranoid = "unknown (no perf in this kernel?)" if rights.perf_paranoid is None else str(rights.perf_paranoid)
+    unknown = "unknown: hidden" if machine.view.mask(PERF_PARANOID) else "unknown (no perf in this kernel?)"
+    paranoid = unknown if rights.perf_paranoid is None else str(rights.perf_paranoid)
     usable = len(capabilities.signals) - sum(map(len, capabilities.beside.values()))
     platform = machine.platform
     known = f"{platform.symbol or model.vendor} ({platform.features.name})" if platform.known else "not in the table"
@@ -177,15 +181,35 @@ def _facts(machine: Machine, capabilities: Capabilities) -> tuple[tuple[str, str
         ("machine", machine.host.name),
         ("processor", f"{model.name or model.architecture}, {_identity(machine)}"),
         ("platform", known),
-        ("virtual machine", "yes: what the hypervisor hides cannot be had here" if model.hypervisor else "no"),
+        ("virtual machine", "yes: what the hypervisor hides cannot be had here" if model.hypervisor else
+         "unknown: /proc/cpuinfo is hidden" if machine.view.mask("/proc/cpuinfo") is not None else "no"),
         ("CPUs", f"{len(topology.cpus)} measured, {cores} cores, {packages} packages"
                  + (f", offline {format_cpulist(topology.offline)}" if topology.offline else "")),
         ("rights", f"uid {rights.uid}, {', '.join(granted) if granted else 'no capability that counts here'}"),
+        *_confinement(machine),
         ("perf_event_paranoid", paranoid),
         ("file descriptors", "unknown: a sandbox forbids to ask (prlimit64)" if rights.descriptors is None else
          f"{rights.descriptors[0]} (hard limit {rights.descriptors[1]})"),
         ("signals", f"{usable} usable, {len(capabilities.missing)} not"),
     )
+
+
+def _confinement(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Name what a container, a service or a sandbox takes from this process; nothing for a plain process."""
+    rights, view = machine.privileges, machine.view
+    spaces = [kind for kind in NAMESPACES if rights.contained(kind)]
+    if spaces:
+        outside = "" if rights.outer_uid is None or "user" not in spaces else f"; user 0 is {rights.outer_uid} outside"
+        yield "namespaces", f"its own for {', '.join(spaces)}: numbers and rights there are not the machine's{outside}"
+    if rights.seccomp:
+        privileges = ", and no programs that gain rights (no_new_privs)" if rights.no_new_privs else ""
+        yield "sandbox", f"a seccomp filter decides which system calls are allowed{privileges}"
+    if view.masks:
+        hidden = [point or "files of /proc" for point in view.masks]
+        more = f" and {len(hidden) - _SHOWN_MASKS} more" if len(hidden) > _SHOWN_MASKS else ""
+        yield "hidden", ", ".join(hidden[:_SHOWN_MASKS]) + more
+    if view.hides_processes:
+        yield "processes", "those of other users are hidden (/proc is mounted with hidepid)"
 
 
 def _identity(machine: Machine) -> str:

@@ -11,17 +11,15 @@ from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import CPU, LevelPlaces, cpu_places
 from turbotui.features.score import baselines
 from turbotui.features.score.model import Baseline, differences
-from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
+from turbotui.machine.view import kernel_release
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
-from turbotui.untrusted import one_line
-
-_RELEASE = "/proc/sys/kernel/osrelease"
 
 
 def marks_of(kind: HostKind) -> Mapping[str, str]:
@@ -33,15 +31,8 @@ def machine_info(machine: Machine) -> ExposedMetric:
     """Make the info metric of the machine."""
     host, model = machine.host, machine.model
     return ExposedMetric("turbotui_machine", "info", "The machine, and the version of turbotui that reads it", [({
-        "model": model.name, "vendor": model.vendor, "kernel": _kernel(host), "arch": model.architecture,
+        "model": model.name, "vendor": model.vendor, "kernel": kernel_release(host), "arch": model.architecture,
         "host": host.name, "kind": host.kind.value, "version": __version__}, 1.0)])
-
-
-def _kernel(host: Host) -> str:
-    try:
-        return one_line(host.read_text(_RELEASE))
-    except HostError:
-        return ""
 
 
 def counts(places: LevelPlaces) -> Iterator[ExposedMetric]:

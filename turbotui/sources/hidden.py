@@ -1,0 +1,101 @@
+"""Which sources are hidden from this process, by masks over their files and links that lead nowhere.
+
+Container runtimes and services hide files of /proc and /sys (`turbotui.machine.view`). A source finds nothing then, as
+on a machine without the driver or the hardware, and its advice would be to load what is loaded.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Final
+
+from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import names_in
+from turbotui.machine.view import SHOW_FILE
+from turbotui.quantities.signals import Signal
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.source import Probe
+
+_CPU: Final = "/sys/devices/system/cpu/cpu{cpu}"
+_CPUINFO: Final = "/proc/cpuinfo"  # without it nothing is known of the processor, and so of what it cannot have
+_HWMON: Final = "/sys/class/hwmon/hwmon*"
+_PMUS: Final = "/sys/bus/event_source/devices/*"
+PLACES: Final[Mapping[str, tuple[str, ...]]] = {
+    # Source -> its files: of each CPU where {cpu} stands, and links where the last part is a pattern
+    "accel": ("/sys/class/accel/accel*", _CPUINFO),
+    "amd-energy": (_HWMON, _CPUINFO),
+    "apic": (_CPUINFO,),
+    "clock-end": (),
+    "clock-start": (),
+    "cpufreq": (f"{_CPU}/cpufreq", "/sys/devices/system/cpu/cpufreq", _CPUINFO),
+    "cpuidle": (f"{_CPU}/cpuidle", "/sys/devices/system/cpu/cpuidle", _CPUINFO),
+    "energy-bias": (f"{_CPU}/power", _CPUINFO),
+    "graphics": ("/sys/class/drm/card*", _CPUINFO),
+    "hsmp": (_HWMON, "/sys/devices/platform", _CPUINFO),
+    "hsmp-metrics": ("/sys/devices/platform", _CPUINFO),
+    "hwmon": (_HWMON, "/sys/devices/platform", _CPUINFO),
+    "hwmon-fans": (_HWMON, _CPUINFO),
+    "hwmon-graphics": (_HWMON, _CPUINFO),
+    "hwmon-power": (_HWMON, _CPUINFO),
+    "low-power-idle": ("/sys/devices/system/cpu/cpuidle", _CPUINFO),
+    "msr": (_CPUINFO,),
+    "msr-settings": (_CPUINFO,),
+    "nvml": ("/proc/driver", "/sys/bus/pci/devices"),
+    "own-cgroup": ("/sys/fs/cgroup",),
+    "perf-cstate": (_PMUS, _CPUINFO),
+    "perf-hardware": (_PMUS, _CPUINFO),
+    "perf-l2": (_PMUS, _CPUINFO),
+    "perf-licence": (_PMUS, _CPUINFO),
+    "perf-msr": (_PMUS, _CPUINFO),
+    "perf-power": (_PMUS, _CPUINFO),
+    "perf-roofline": (_PMUS, _CPUINFO),
+    "perf-software": (),
+    "platform-constants": (_CPUINFO,),
+    "pmt": ("/sys/class/intel_pmt/telem*", _CPUINFO),
+    "power-supply": ("/sys/class/power_supply/*", _CPUINFO),
+    "powercap": ("/sys/class/powercap/intel-rapl*", "/sys/devices/virtual/powercap", _CPUINFO),
+    "proc-interrupts": ("/proc/interrupts",),
+    "proc-loadavg": ("/proc/loadavg",),
+    "proc-meminfo": ("/proc/meminfo",),
+    "proc-pressure": ("/proc/pressure",),
+    "proc-schedstat": ("/proc/schedstat",),
+    "proc-softirqs": ("/proc/softirqs",),
+    "proc-stat": ("/proc/stat",),
+    "proc-vmstat": ("/proc/vmstat",),
+    "rdtsc": (_CPUINFO,),
+    "thermal-throttle": (f"{_CPU}/thermal_throttle", _CPUINFO),
+    "uncore-frequency": ("/sys/devices/system/cpu/intel_uncore_frequency", _CPUINFO),
+}
+_NOT_FOUND: Final = frozenset({Reason.NO_DRIVER, Reason.NO_HARDWARE, Reason.VIRTUALISED, Reason.UNKNOWN_MODEL,
+                               Reason.NOT_SET, Reason.FAILED, Reason.RECORDED})
+"""What a source takes a hidden file for."""
+
+
+def unhidden(machine: Machine, source: str, found: Probe) -> Probe:
+    """The findings of a source, in which what is hidden is not called missing."""
+    missing = [name for name, answer in found.signals.items()
+               if isinstance(answer, Unavailable) and answer.reason in _NOT_FOUND]
+    why = next(_hidden(machine, source), None) if missing else None
+    if why is None:
+        return found
+    note = found.note if any(isinstance(answer, Signal) for answer in found.signals.values()) else ""
+    return replace(found, signals={**found.signals, **dict.fromkeys(missing, why)}, note=note)
+
+
+def _hidden(machine: Machine, source: str) -> Iterator[Unavailable]:
+    for place in PLACES.get(source, ()):
+        if machine.view.masks:
+            cpus = machine.topology.cpus if "{cpu}" in place else (0,)
+            paths = (place.removesuffix("*").rstrip("/").format(cpu=cpu) for cpu in cpus)
+            if (why := machine.view.hidden(*paths)) is not None:
+                yield why
+        if place.endswith("*"):
+            folder, pattern = posixpath.split(place)
+            links = [name for name in names_in(machine.host, folder) if fnmatchcase(name, pattern)
+                     and not machine.host.exists(f"{folder}/{name}")]
+            if links:
+                detail = f"the container hides what {folder}/{links[0]} points to: the link leads nowhere"
+                yield Unavailable(Reason.HIDDEN, detail, SHOW_FILE)
