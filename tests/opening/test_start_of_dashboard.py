@@ -120,7 +120,8 @@ def test_the_first_paint_imports_this_and_nothing_else() -> None:
         "turbotui.machine.signal_guard", "turbotui.opening", "turbotui.opening.keys", "turbotui.opening.picture",
         "turbotui.opening.readings", "turbotui.opening.terminal", "turbotui.opening.waiting", "turbotui.region_marks",
         "turbotui.sampling",
-        "turbotui.sampling.limits", "turbotui.terminal", "turbotui.terminal.handover", "turbotui.terminal.writer",
+        "turbotui.sampling.limits", "turbotui.terminal", "turbotui.terminal.handover",
+        "turbotui.terminal.sequences", "turbotui.terminal.writer",
     }
     assert modules.isdisjoint({"asyncio", "textual", "rich", "ctypes", "logging", "ssl", "subprocess", "json"})
 

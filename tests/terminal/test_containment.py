@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from barepty import BarePty
 
-LEFT = rb"\x1b\[\?1049l.*"
+LEFT = rb"\x1b\[9999;1H\x1b\[J\x1b\[\?1049l.*"
 _START = """
 import sys
 import turbotui.app.key_gate
@@ -86,18 +87,63 @@ def test_a_window_that_fails_is_closed_with_a_sentence(start: Start, tmp_path: P
 
 @pytest.mark.parametrize("breaking", [SCREEN_DRAWS, WIDGET_RENDERS, WIDGET_RESIZES, SCREEN_IS_MADE],
                          ids=["draw", "render", "resize", "init"])
-def test_a_screen_that_fails_is_replaced_and_a_second_time_ends_it(start: Start, tmp_path: Path, breaking: str) -> None:
+def test_a_screen_that_fails_is_replaced_and_a_second_time_stays_closed(start: Start, tmp_path: Path,
+                                                                        breaking: str) -> None:
     running = start(breaking)
     running.press(b"3")
     running.until(rb"failed: KeyError: 'lost'")
-    running.press(b"2")
-    running.until(rb"machine.*#\d")
-    running.press(b"3")
-    assert running.ended() == 70
+    for _ in range(2):  # one that cannot be made is reported below the screen before it
+        running.press(b"2")
+        running.until(rb"machine.*#\d")
+        running.press(b"3")
+        running.until(rb"failed: KeyError: 'lost'" if breaking == SCREEN_IS_MADE else
+                      rb"failed for the second time and stays closed")
+    running.press(b"q")
+    assert running.ended() == 0
     assert running.restored
     assert b"KeyError: 'lost'" in running.output
     assert b"Traceback" not in running.output
-    assert len(reports(tmp_path)) == 2
+    assert len(reports(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("breaking", [WINDOW_MOUNTS, WINDOW_IS_MADE, WINDOW_COMPOSES], ids=["mount", "init", "compose"])
+def test_a_window_that_fails_twice_stays_closed(start: Start, tmp_path: Path, breaking: str) -> None:
+    running = start(breaking)
+    for said in (rb"(?i)the window Graph failed: KeyError: 'lost'", rb"(?i)the window Graph failed: KeyError: 'lost'",
+                 rb"(?i)the window Graph failed" if breaking == WINDOW_IS_MADE else rb"Graph stays closed"):
+        running.press(b"g")
+        running.until(said)
+        running.press(b"3")
+        running.until(rb"package 0")
+        running.press(b"1")
+        running.until(rb"Load%.*#\d")
+    running.press(b"?")
+    running.until(rb"keys and columns")
+    running.press(b"q")
+    running.press(b"q")
+    assert running.ended() == 0
+    assert len(reports(tmp_path)) == 1
+
+
+def test_a_key_that_fails_again_and_again_leaves_its_screen(start: Start, tmp_path: Path) -> None:
+    running = start(KEY)
+    for _ in range(3):
+        running.press(b"J")
+        running.until(rb"failed: KeyError: 'lost'")
+        running.press(b"3")
+        running.until(rb"package 0")
+        running.press(b"1")
+        running.until(rb"Load%.*#\d")
+    running.press(b"q")
+    assert running.ended() == 0
+    assert len(reports(tmp_path)) == 1
+
+
+def test_what_is_shown_for_a_failed_screen_ends_the_program_if_it_fails(start: Start) -> None:
+    running = start(SCREEN_DRAWS + "\nimport turbotui.app.failed_screen as at; at.FailedScreen.body = broken")
+    running.press(b"3")
+    assert running.ended() == 70
+    assert re.search(LEFT, running.output, re.DOTALL)
 
 
 def test_tracebacks_are_shown_on_request(start: Start) -> None:
@@ -116,7 +162,10 @@ def test_no_more_than_ten_reports_are_kept(tmp_path: Path) -> None:
     failures = Failures({"XDG_STATE_HOME": str(tmp_path)})
     for number in range(14):
         failure, again = failures.take(ValueError("x" * 5000), f"try {number}")
-        assert again == bool(number)
+        assert not again
+        same, again = failures.take(ValueError("y"), f"try {number}")
+        assert again
+        assert same is failure
     assert len(reports(tmp_path)) == 10
     assert failure.report == str(reports(tmp_path)[-1])
     assert len(failure.sentence) < 700

@@ -14,7 +14,7 @@ import pytest
 from barepty import DASHBOARD, BarePty
 
 ENTERS = b"\x1b[?1049h"
-LEFT, ENTERED = rb"\x1b\[\?1049l.*\x1b\[\?25h", rb"\x1b\[\?1049h.*#\d"
+LEFT, ENTERED = rb"\x1b\[9999;1H\x1b\[J\x1b\[\?1049l.*\x1b\[\?25h", rb"\x1b\[\?1049h.*#\d"
 PROMPT = b"@@ "
 TGKILL = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine, 0)
 

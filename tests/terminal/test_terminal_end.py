@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import termios
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from barepty import BarePty
 
-LEFT = rb"\x1b\[\?1049l.*\x1b\[\?25h"
+LEFT = rb"\x1b\[9999;1H\x1b\[J\x1b\[\?1049l.*\x1b\[\?25h"
 SHOWN = rb"#[1-9]"
 
 
@@ -70,7 +71,8 @@ def test_a_terminal_that_takes_bytes_again_is_drawn_again(bare: BarePty) -> None
     assert bare.restored
 
 
-@pytest.mark.parametrize("pasted", [b"\x1b[1114112u", b"\x1b[97;5:3u", b"\x1b[48;30;100;0;0t\x1b[<0;1;1M"])
+@pytest.mark.parametrize("pasted", [b"\x1b[1114112u", b"\x1b[97;5:3u", b"\x1b[48;30;100;0;0t\x1b[<0;1;1M",
+                                    b"\x1bP1$r2 q\x1b\\", b"\x1b[" + b"1" * 20_000 + b"q"])
 def test_what_looks_like_a_key_and_is_none_neither_ends_it_nor_its_keys(bare: BarePty, pasted: bytes) -> None:
     bare.until(SHOWN)
     bare.press(pasted)
@@ -80,6 +82,19 @@ def test_what_looks_like_a_key_and_is_none_neither_ends_it_nor_its_keys(bare: Ba
     bare.press(b"q")
     assert bare.ended() == 0
     assert b"Traceback" not in bare.output
+
+
+@pytest.mark.parametrize("way", [b"q", b"\x03", signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT])
+def test_every_way_out_ends_on_an_empty_last_row(bare: BarePty, way: bytes | signal.Signals) -> None:
+    bare.until(SHOWN)
+    if isinstance(way, bytes):
+        bare.press(way)
+    else:
+        bare.process.send_signal(way)
+    assert bare.ended() == 0
+    after = bare.output.rpartition(b"\x1b[9999;1H\x1b[J\x1b[?1049l")[2]
+    assert after != bare.output
+    assert re.fullmatch(rb"(\x1b\[\?\d+[hl])*", after)  # modes move no cursor
 
 
 def test_no_size_takes_all_memory() -> None:

@@ -1,4 +1,4 @@
-"""Close a failing window or screen and nothing else; a second failure at the same place ends the program."""
+"""Close a failing window or screen and nothing else; what has failed twice stays closed."""
 
 from __future__ import annotations
 
@@ -25,24 +25,33 @@ class Containment:
 
     Args:
         app: whose screens.
-        replace: makes Textual forget a screen, and shows a sentence in its place if it is the one that is shown.
+        replace: makes Textual forget a screen (for good if the last argument says so), and shows a sentence in the
+            place of the one that is shown.
 
     Attributes:
         failures: of this run, each with its report.
     """
 
-    def __init__(self, app: App[int], replace: Callable[[WatchScreen, str], None]) -> None:
+    def __init__(self, app: App[int], replace: Callable[[WatchScreen, str, bool], None]) -> None:
         self.failures = Failures(os.environ)
         self._app = app
         self._replace = replace
         self._condemned: WeakSet[Screen[object]] = WeakSet()
+        self._closed: dict[type[Screen[object]], Failure] = {}
+
+    def refuses(self, window: object) -> bool:
+        """Whether a window has failed twice and stays closed, which is said."""
+        failure = self._closed.get(type(window))  # type: ignore[arg-type]
+        if failure is not None:
+            self._tell(f"{failure.where} stays closed because it failed twice")
+        return failure is not None
 
     def is_condemned(self, screen: Screen[object]) -> bool:
         """Whether a screen has failed and is about to go."""
         return screen in self._condemned
 
     def contain(self, error: BaseException, *, alive: bool = False) -> bool:
-        """Take the failing screen away; false if that cannot be done or did not help: the program has to end.
+        """Take the failing screen away; false if there is none to take away, and the program has to end.
 
         Args:
             error: what was raised.
@@ -55,32 +64,32 @@ class Containment:
         if screen is not None and self.is_condemned(screen):
             return True  # what it did before it was gone
         failure, again = self.failures.take(error, "the dashboard" if screen is None else _name(screen))
-        if screen is None or not stack:
+        if screen is None or not stack or isinstance(screen, FailedScreen):
             return False
-        if alive and screen is stack[0] and not again:
-            return self._app.call_later(self._tell, failure)
+        if alive and screen is stack[0]:
+            return self._app.call_later(self._tell, failure.sentence)
         self._condemned.add(screen)
-        if again or isinstance(screen, FailedScreen):
-            return False
-        return self._app.call_later(self._remove, screen, failure)
+        return self._app.call_later(self._remove, screen, failure, again)
 
-    def _remove(self, screen: Screen[object], failure: Failure) -> None:
+    def _remove(self, screen: Screen[object], failure: Failure, again: bool) -> None:
         app = self._app
         if isinstance(screen, WatchScreen):
             shown = app.screen_stack[0] is screen
             while shown and len(app.screen_stack) > 1:
                 app.pop_screen()
-            self._replace(screen, failure.sentence)
+            self._replace(screen, failure.sentence, again)
             if shown:
                 return
+        elif again:
+            self._closed[type(screen)] = failure
         while screen in app.screen_stack[1:]:
             app.pop_screen()
-        self._tell(failure)
+        self._tell(failure.sentence)
 
-    def _tell(self, failure: Failure) -> None:
+    def _tell(self, sentence: str) -> None:
         base = self._app.screen_stack[0]
         if isinstance(base, WatchScreen):
-            base.notice(failure.sentence)
+            base.notice(sentence)
 
 
 def _name(screen: Screen[object]) -> str:

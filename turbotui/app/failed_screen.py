@@ -22,16 +22,19 @@ class FailedScreen(WatchScreen):
         watch: the state that all screens share.
         number, word: of the screen that failed.
         sentence: what failed, and where the report is.
+        for_good: whether it has failed before and stays closed.
     """
 
     DEFAULT_CSS = "FailedScreen #failed { height: 1fr; }"
 
-    def __init__(self, watch: Watch, number: str, word: str, sentence: str) -> None:
+    def __init__(self, watch: Watch, number: str, word: str, sentence: str, *, for_good: bool) -> None:
         super().__init__(watch)
         # a screen's class has its number and word, but this class stands for any screen
         self.number = number  # type: ignore[misc]
         self.word = word  # type: ignore[misc]
         self._sentence = sentence
+        self._advice = (f"{word} failed for the second time and stays closed" if for_good else
+                        f"{number} shows this screen anew")
 
     def body(self) -> Iterable[Widget]:
         """Lay out the sentences about the failure."""
@@ -57,10 +60,10 @@ class FailedScreen(WatchScreen):
             return
         width = max(20, self.size.width - 2)
         words = (f"▲ {self._sentence}.", "", "Measuring goes on, and so do the other screens.",
-                 f"{self.number} shows this one anew; if it fails at the same place again, turbotui ends.")
+                 f"{self._advice}.")
         lines = [line for text in words for line in textwrap.wrap(text, width) or [""]]
         self.query_one("#failed", SegmentLines).show([[(f" {line}", StyleRole.PLAIN)] for line in lines])
 
     def readout(self) -> str:
-        """The advice to press the screen's key again."""
-        return f"{self.number} shows this screen anew"
+        """What the screen's key does now."""
+        return self._advice

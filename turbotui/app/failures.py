@@ -61,15 +61,21 @@ class Failures:
         self.seen: list[Failure] = []
 
     def take(self, error: BaseException, where: str) -> tuple[Failure, bool]:
-        """Record a failure and write its report; also returns whether something has failed at this place before."""
+        """Record a failure; also returns whether the same window or screen has failed before.
+
+        A report is written once for each place: a key that fails can be pressed for ever.
+        """
         place = place_of(error)
-        again = any(failure.place == place for failure in self.seen)
+        before = [failure for failure in self.seen if failure.where == where]
+        for failure in before:
+            if failure.place == place:
+                return failure, True
         report = ""
         with contextlib.suppress(OSError):  # a full disk must not make it worse; the sentence says so
             report = write_report(error, where, self._environment)
         failure = Failure(where, place, error, report)
         self.seen.append(failure)
-        return failure, again
+        return failure, bool(before)
 
 
 def place_of(error: BaseException) -> str:

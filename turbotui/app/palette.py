@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from textual.app import App, SystemCommand
+from textual.command import CommandList, CommandPalette
 from textual.dom import DOMNode
 from textual.screen import Screen
 
@@ -16,6 +17,14 @@ from turbotui.feature import ScreenSpec
 from turbotui.widgets.profiles import Profiles
 
 _NOT_LISTED = frozenset({"palette", "interrupt", "close"})
+
+
+class Palette(CommandPalette):
+    """Textual's palette, whose list may have no line to move to: a terminal may have three lines or fewer."""
+
+    def _action_command_list(self, action: str) -> None:
+        if action == "select" or self.query_one(CommandList).scrollable_content_region:
+            super()._action_command_list(action)
 
 
 def palette_commands(app: App[int], screen: Screen[object],

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from textual.await_complete import AwaitComplete
 from textual.driver import Driver
 
 from turbotui.app.base import WatchScreen
 from turbotui.app.beside_app import BesideApp
 from turbotui.app.containment import Containment
 from turbotui.app.failed_screen import FailedScreen
+from turbotui.app.palette import Palette
 from turbotui.app.saved_views import absent_of
 from turbotui.app.screen_table import SCREENS, build_screen
 from turbotui.app.themes import THEMES
@@ -52,6 +54,11 @@ class ScreensApp(BesideApp):
         """Mode, key and name of every screen, for footer and help."""
         return tuple((spec.id, spec.number, spec.word) for spec in self.screens)
 
+    def action_command_palette(self) -> None:
+        """Show the palette."""
+        if not any(isinstance(window, Palette) for window in self.screen_stack):
+            self.push_screen(Palette(id="--command-palette"))
+
     def action_show_screen(self, name: str) -> None:
         """Show a screen by its name."""
         left = self.current_mode
@@ -67,16 +74,21 @@ class ScreensApp(BesideApp):
         if base is not None and row is not None:
             base.point_at(row)
 
-    def _show_failed(self, screen: WatchScreen, sentence: str) -> None:
-        """Have a screen rebuilt when it is next shown; if it is shown now, say why it is gone."""
+    def push_screen(self, screen: Any, *rest: Any, **more: Any) -> Any:
+        """Open a window, unless it has failed twice."""
+        return AwaitComplete() if self.containment.refuses(screen) else super().push_screen(screen, *rest, **more)
+
+    def _show_failed(self, screen: WatchScreen, sentence: str, again: bool) -> None:
+        """Have a screen rebuilt when it is next shown, unless it failed again; if it is shown, say why it is gone."""
         spec = next(spec for spec in self.screens if spec.number == screen.number)
+        failed = partial(FailedScreen, self.watched, spec.number, spec.word, sentence, for_good=again)
         if spec.id == self.current_mode:
             told = f"{_FAILED}{spec.id}"
-            self.add_mode(told, partial(FailedScreen, self.watched, spec.number, spec.word, sentence))
+            self.add_mode(told, failed)
             self.switch_mode(told)
             self.call_after_refresh(self._resumed)
         self.remove_mode(spec.id)
-        self.add_mode(spec.id, partial(build_screen, spec, self.watched))
+        self.add_mode(spec.id, failed if again else partial(build_screen, spec, self.watched))
 
     def _resumed(self) -> None:
         base = self._base

@@ -12,11 +12,11 @@ from typing import Final
 
 from turbotui.opening.picture import BAR, DIM, PLAIN, STRONG, Line
 from turbotui.repertoire import Abilities, Repertoire
-from turbotui.terminal.handover import Handover, bounded, modes_of, set_raw, wait_for_front
+from turbotui.terminal.handover import LAST_ROW, Handover, bounded, modes_of, set_raw, wait_for_front
 from turbotui.terminal.writer import TerminalWriter
 
 _ENTER: Final = b"\x1b[?1049h\x1b[?25l\x1b[?7l"
-_LEAVE: Final = b"\x1b[?2026l\x1b[m\x1b[?7h\x1b[?1049l\x1b[?25h"
+_LEAVE: Final = f"\x1b[?2026l\x1b[?7h{LAST_ROW}\x1b[?1049l\x1b[?25h".encode()
 """Alternate screen, no cursor, no line wrap; see XTerm Control Sequences, "Functions using CSI"."""
 _PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that accepts nothing
 _READ: Final = 4096

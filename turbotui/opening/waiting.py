@@ -22,6 +22,7 @@ from turbotui.terminal.handover import Handover
 
 T = TypeVar("T")
 _SOON: Final = 0.1  # seconds to the second reading, from which bars have a length
+_MOST_KEYS: Final = 1000  # that are kept; nobody types as many
 _LATER: Final = 1.0  # seconds between further readings
 _DONE, _LEAVE, _DRAW, _STOP, _AGAIN = (bytes((number,)) for number in range(5))
 
@@ -68,6 +69,7 @@ class Opening:
         self._looks = 1
         self._doing = "starting"
         self._left = False
+        self._sequences = terminal.handover.sequences
         self._wake, self._waker = os.pipe()
         self._open = ExitStack()
 
@@ -141,9 +143,12 @@ class Opening:
         poll.register(self._wake, select.POLLIN)
         done = False
         while not done:
-            ready = dict(poll.poll(max(0.0, self._next_look() - time.monotonic()) * 1e3 + 1))
+            look, wait = max(0.0, self._next_look() - time.monotonic()), self._sequences.wait
+            ready = dict(poll.poll((look if wait is None else min(look, wait)) * 1e3 + 1))
             if self._terminal.keys in ready:
-                self._typed(self._terminal.read())
+                self._take(self._terminal.read())
+            elif self._sequences.wait == 0:
+                self._typed(self._sequences.expire())
             if self._wake in ready:
                 done = self._take_signal(os.read(self._wake, 1))
             if time.monotonic() >= self._next_look():
@@ -164,10 +169,13 @@ class Opening:
 
     # Keys
 
-    def _typed(self, data: bytes) -> None:
+    def _take(self, data: bytes) -> None:
         if not data:
             raise UserLeftError(TerminalError.exit_status)
-        for key in typing_keys.keys(data):
+        self._typed(self._sequences.feed(data))
+
+    def _typed(self, units: Sequence[str]) -> None:
+        for key in filter(typing_keys.is_key, units):
             if key == typing_keys.INTERRUPT:
                 raise UserLeftError
             if key == typing_keys.SUSPEND:
@@ -178,24 +186,23 @@ class Opening:
                 self._act(key)
         self._draw()
 
-    def _act(self, key: bytes) -> None:
+    def _act(self, key: str) -> None:
         kept = self._terminal.handover
-        if typing_keys.may_be_text(kept.typed):
-            kept.typed += key
-        elif key in typing_keys.LEAVE:
+        text = typing_keys.may_be_text(kept.typed)
+        if not text and key in typing_keys.LEAVE:
             raise UserLeftError
-        elif key in typing_keys.HELP:
+        if not text and key in typing_keys.HELP:
             self._help, self._scrolled = self._help_text(), 0
-        else:
-            kept.typed += key
+        elif len(kept.typed) < _MOST_KEYS:
+            kept.typed = (*kept.typed, key)
 
-    def _in_help(self, key: bytes, shown: Sequence[Line]) -> None:
+    def _in_help(self, key: str, shown: Sequence[Line]) -> None:
         page = max(1, self._terminal.size[1] - 2)
         by = (key in typing_keys.ON) - (key in typing_keys.BACK)
         if key in typing_keys.CLOSE:
             self._help = None
         elif by:
-            step = page if key[-1:] in (b"~", b" ") else 1
+            step = page if key[-1] in "~ " else 1
             self._scrolled = max(0, min(len(shown) - page, self._scrolled + by * step))
 
     # What is drawn
@@ -225,7 +232,7 @@ class Opening:
         Keys typed while it is open scroll it, and are not kept; in front of the others an Escape would close it.
         """
         if self._help is not None:
-            self._terminal.handover.typed += b"?"
+            self._terminal.handover.typed = (*self._terminal.handover.typed, "?")
         return self._terminal.hand_over()
 
     def asked_to_leave(self) -> bool:

@@ -12,15 +12,12 @@ import signal
 import termios
 import threading
 import time
-from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import Final
 
 from textual import constants, events
-from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import (
     KITTY_DISAMBIGUATE_ESCAPE_CODES,
@@ -32,28 +29,9 @@ from textual.geometry import Size
 from textual.message import Message
 
 from turbotui.repertoire import Repertoire
-from turbotui.terminal.handover import HandedOver, bounded, modes_of, set_raw, wait_for_front
+from turbotui.terminal.handover import LAST_ROW, HandedOver, Handover, bounded, modes_of, set_raw, wait_for_front
+from turbotui.terminal.keys import InputMessages
 from turbotui.terminal.writer import TerminalWriter
-
-_ESCAPE: Final = "\x1b"
-_GO_ON: Final = "[O"  # CSI and SS3 (ECMA-48, 5.3): the sequence continues after these
-
-
-class KeyParser(XTermParser):
-    """Textual's parser, without Alt.
-
-    Many terminals send Alt and a letter as Escape and the letter, and Textual takes both for Alt, or for a letter of a
-    Mac's keyboard. Esc to close a window and a digit to show the next screen were lost if they came within a tenth of a
-    second. No key of the dashboard uses Alt, so Escape and a letter are two keys here, as in htop and vim.
-    """
-
-    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterator[events.Key]:
-        last = sequence[-1:]
-        if alt or (len(sequence) == 2 and sequence[0] == _ESCAPE and last.isprintable() and last not in _GO_ON):
-            yield events.Key("escape", _ESCAPE)
-            sequence = last
-        yield from super()._sequence_to_key_events(sequence)
-
 
 _PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that accepts nothing
 _READ: Final = 4096
@@ -74,7 +52,7 @@ _LEAVE: Final = (
     "\x1b[?2026l"  # end an update that was cut off
     "\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1016l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
     "{kitty}"
-    "\x1b[m\x1b[?1049l\x1b[?25h\x1b[?1004l"
+    f"{LAST_ROW}\x1b[?1049l\x1b[?25h\x1b[?1004l"
 )
 """XTerm Control Sequences, "Functions using CSI"; 2026 and 2048 as in https://github.com/contour-terminal/vt-extensions
 and https://gist.github.com/rockorager/e695fb2924d36b2bcf1fff4a3704bd83."""
@@ -110,7 +88,6 @@ class TerminalDriver(LinuxDriver):
         before = {number: signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)}
         super().__init__(app, debug=debug, mouse=mouse, size=size or bounded(self._get_terminal_size()))
         self._repertoire: Repertoire | None = getattr(app, "repertoire", None)
-        self._parser = KeyParser(debug)
         self._handlers_before: dict[signal.Signals, _Handler] = before
         self._handover = app.handover if isinstance(app, HandedOver) else None
         self._writer: TerminalWriter | None = None
@@ -293,50 +270,34 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Hand keys on until the program or the terminal ends."""
-        decode = getincrementaldecoder("utf-8")(errors="replace").decode
         poll = select.poll()
         poll.register(self.fileno, select.POLLIN)
         poll.register(self._input_ends, select.POLLIN)
-        unsure: float | None = None  # ms until an Escape that nothing follows counts as the key
-        if self._handover is not None and self._handover.typed:
-            self._parse(decode(self._handover.typed))
-            unsure = 0.0
+        before = self._handover or Handover()
+        typed = InputMessages(before.sequences)
+        for event in typed.of(before.typed):
+            self.process_message(event)
         empty = 0
         while True:
-            ready = dict(poll.poll(unsure))
+            wait = typed.sequences.wait
+            ready = dict(poll.poll(None if wait is None else wait * 1e3 + 1))
             if self._input_ends in ready:
                 break
-            unsure = None
             if self.fileno in ready:
                 data, why = self._taken()
                 if data:
                     empty = 0
-                    self._parse(decode(data))
-                    unsure = constants.ESCAPE_DELAY * 1e3 + 5
+                    for event in typed.feed(data):
+                        self.process_message(event)
                 elif why:
                     empty += 1
                     if ready[self.fileno] & (select.POLLHUP | select.POLLERR | select.POLLNVAL) or empty == _TRIES:
                         self.send_message(TerminalLost(why))
                         break
                     time.sleep(_REST)
-            for event in self._parser.tick():
-                self.process_message(event)
-        with suppress(EOFError, ParseError):
-            for _event in self._parser.feed(""):
-                pass
-
-    def _parse(self, text: str) -> None:
-        """Hand on the keys in typed text.
-
-        Textual's parser fails at sequences that look like keys and are none, such as a character beyond Unicode's last.
-        Nobody types them, but somebody may paste them: they are left out, and what follows is understood.
-        """
-        for character in text:
-            try:
-                for event in self._parser.feed(character):
+            elif not ready:
+                for event in typed.expire():
                     self.process_message(event)
-            except (ValueError, ArithmeticError):
-                self._parser = KeyParser(self._debug)
 
     def _taken(self) -> tuple[bytes, str]:
         """Typed bytes, or why nothing can be read."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import os
 import termios
 import tty
+from dataclasses import field
 from typing import Final, Protocol, runtime_checkable
 
 from turbotui.dataclass import dataclass
+from turbotui.terminal.sequences import InputSequences, escape_wait
 
 Modes = list[int | list[bytes | int]]
 """The result of termios.tcgetattr."""
@@ -19,12 +22,14 @@ class Handover:
 
     Attributes:
         modes: the terminal's modes as the shell set them, to be restored; None if it has none.
-        typed: bytes that were read and not acted on, in order.
+        typed: keys that were read and not acted on, in order.
+        sequences: the state of the input, in which a sequence may have begun.
         taken: whether the driver has taken the terminal over and will restore it.
     """
 
     modes: Modes | None = None
-    typed: bytes = b""
+    typed: tuple[str, ...] = ()
+    sequences: InputSequences = field(default_factory=lambda: InputSequences(escape_wait(os.environ)))
     taken: bool = False
 
 
@@ -39,6 +44,8 @@ class HandedOver(Protocol):
     handover: Handover | None
 
 
+LAST_ROW: Final = "\x1b[m\x1b[9999;1H\x1b[J"
+"""Clears the last row and goes to its beginning, where the shell goes on if there is no alternate screen to leave."""
 _NO_QUEUE: Final = 99  # none of TCIFLUSH, TCOFLUSH, TCIOFLUSH
 _INPUT: Final = termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR
 _LOCAL: Final = termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG
