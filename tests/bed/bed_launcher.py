@@ -27,6 +27,8 @@ _CALLS = {"x86_64": (0xC000_003E, 317, 126, 298, 203, 204), "aarch64": (0xC000_0
 _TIME_CALLS = (96, 201, 228, 35, 230, 23, 270)
 """x86-64: gettimeofday, time, clock_gettime, nanosleep, clock_nanosleep, select, pselect6."""
 _SETTING_LIMITS = {"x86_64": 302, "aarch64": 261}  # prlimit64
+_LINKER = "/lib64/ld-linux-x86-64.so.2"
+"""The dynamic linker that programs of x86-64 name (System V ABI, AMD64 supplement, 5.2.1)."""
 _NEW_LISTENER = 8  # SECCOMP_FILTER_FLAG_NEW_LISTENER
 _ALLOW, _NOTIFY, _DONE = 0x7FFF_0000, 0x7FC0_0000, 0x0005_0000  # uapi linux/seccomp.h
 _LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
@@ -90,6 +92,12 @@ def _enter(base: str, door: socket.socket) -> int:
     _serve_devices(machine, f"{base}/dev")
     _mount(f"{machine}/sys", "/sys", None, _BIND)
     return counters
+
+
+def _load_from(libraries: str) -> None:
+    """Have the command loaded by the dynamic linker of this folder, with its libraries (ld.so(8))."""
+    _bind(f"{libraries}/{os.path.basename(_LINKER)}", _LINKER)
+    os.environ["LD_LIBRARY_PATH"] = libraries
 
 
 def _reveal(paths: list[str]) -> None:
@@ -163,6 +171,8 @@ def main() -> None:
     counters = _enter(wanted["base"], door)
     if wanted["uid"]:
         _reveal(wanted["paths"])
+    if wanted["libraries"]:
+        _load_from(wanted["libraries"])
     if wanted["files"]:
         resource.setrlimit(resource.RLIMIT_NOFILE, tuple(wanted["files"]))
     _check(_libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "die with the parent")

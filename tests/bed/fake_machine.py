@@ -220,6 +220,7 @@ class FakeMachine:
         traced: CPUID and RDTSC of the program are answered by the machine, and so is the time where the machine's
             clock is moved by hand: a sleep moves it.
         cpuid: what CPUID gives a traced program, by CPU, leaf and subleaf; None for what the model says.
+        libraries: folder of the dynamic linker and the libraries that programs are loaded with; "" for the system's.
     """
 
     host: SimulatedHost
@@ -230,6 +231,7 @@ class FakeMachine:
     lenient: bool = False
     traced: bool = False
     cpuid: Callable[[int, int, int], tuple[int, int, int, int]] | None = None
+    libraries: str = ""
 
     @contextlib.contextmanager
     def started(self, command: Sequence[str], *, typing: bool = False) -> Iterator[Running]:
@@ -248,6 +250,7 @@ class FakeMachine:
                 os.mkdir(f"{base}/{name}")
             ours, theirs = socket.socketpair()
             wanted = {"base": base, "uid": rights.uid, "capabilities": rights.capabilities, "files": rights.files,
+                      "libraries": self.libraries,
                       "lenient": self.lenient, "held": self.traced,
                       "timed": self.traced and isinstance(self.host._clock, ManualClock), "command": list(command),
                       "paths": sorted({sys.base_prefix, sys.prefix, str(_PROJECT)})}

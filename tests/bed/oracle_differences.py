@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 _DOCUMENT = Path(__file__).parents[2] / "DIFFERENCES.md"
 _TITLE = "## Compared cell by cell and line by line"
+_BOTH = "both"
 _WITHIN = re.compile(r"([0-9.]+) %")
 
 
@@ -18,26 +19,36 @@ class Difference:
     """One row of the table.
 
     Attributes:
-        where: `column`, `absent` (a column that turbotui does not have), `order` of rows, or `line` of the header.
+        release: the release of turbostat that differs so, or `both`.
+        where: `column`, `absent` (a column that turbotui does not have), `added` (one that turbostat does not have),
+            `order` of rows or columns, or `line` of the header.
         what: the column's name, or a regular expression that matches the whole of a line of either program.
         machines: names of cases, with wildcards.
         within: largest relative difference of a cell, infinite where none is given.
-        used: whether a comparison has met it.
+        used: the releases whose comparison has met it.
     """
 
+    release: str
     where: str
     what: str
     machines: tuple[str, ...]
     within: float
-    used: bool = field(default=False, compare=False)
+    used: set[str] = field(default_factory=set, compare=False)
 
-    def covers(self, where: str, what: str, machine: str, relative: float = 0.0) -> bool:
+    def covers(self, release: str, where: str, what: str, machine: str, relative: float = 0.0) -> bool:
         """Whether this is the difference that was met."""
+        if self.release not in (release, _BOTH):
+            return False
         fits = re.fullmatch(self.what, what) if self.where == "line" else self.what == what
         found = (self.where == where and bool(fits) and relative <= self.within
                  and any(fnmatch.fnmatchcase(machine, pattern) for pattern in self.machines))
-        self.used = self.used or found
+        if found:
+            self.used.add(release)
         return found
+
+    def unmet(self, releases: Collection[str]) -> bool:
+        """Whether a release that this row is about was compared and never showed it."""
+        return not self.used >= (set(releases) if self.release == _BOTH else {self.release} & set(releases))
 
 
 def read_differences() -> Sequence[Difference]:
@@ -47,8 +58,8 @@ def read_differences() -> Sequence[Difference]:
     rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| ") and "`" in line]
     found = []
     for row in rows:
-        where, what, machines, size = (cell.strip() for cell in row[:4])
+        release, where, what, machines, size = (cell.strip() for cell in row[:5])
         match = _WITHIN.fullmatch(size)
         within = float(match[1]) / 100 if match else float("inf")
-        found.append(Difference(where, what.strip("`"), tuple(machines.split("; ")), within))
+        found.append(Difference(release, where, what.strip("`"), tuple(machines.split("; ")), within))
     return found

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import shutil
+import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
+import newest_turbostat
 import pytest
 from fake_machine import FakeMachine, why_not
 from instruction_tracer import cannot_trace
@@ -22,17 +25,52 @@ from turbotui.sampling.frame import Frame
 from turbotui.simulated import ManualClock
 from turbotui.tables.frame_formats import make_frame_format
 
-THEIRS = shutil.which("turbostat") or "/usr/sbin/turbostat"
 INTERVALS = 3
 _UNTIL_TOLD = 1e6
 """Seconds of an interval that only `end_interval` ends: the clock is moved by hand between two readings."""
 
 
-def missing() -> str:
-    """Return what a comparison lacks here; "" if nothing is missing."""
-    if shutil.which("turbostat") is None:
-        return "turbostat is not installed (Debian: linux-cpupower)"
-    return why_not() or cannot_trace()
+@dataclass(frozen=True, slots=True)
+class Turbostat:
+    """A release of turbostat on this machine.
+
+    Attributes:
+        program: its path, "" where it is not installed.
+        libraries: folder of the libraries that it is loaded with, "" for the system's.
+        package: where it comes from.
+        words: options that it needs to read what `turbotui stat` reads of registers of a real machine, whose perf
+            counters would be the model's.
+    """
+
+    program: str
+    libraries: str
+    package: str
+    words: tuple[str, ...]
+
+    def missing(self, release: str) -> str:
+        """Return what a comparison with this release lacks here; "" if nothing is missing."""
+        return why_not() or cannot_trace() or self._not_it(release)
+
+    def _not_it(self, release: str) -> str:
+        if not self.program:
+            return f"turbostat {release} is not installed ({self.package})"
+        program: tuple[str, ...] = (self.program,)
+        if self.libraries:
+            program = (f"{self.libraries}/{newest_turbostat.LINKER.name}", "--library-path", self.libraries, *program)
+        # 2022.10.04 prints it on stderr
+        told = subprocess.run((*program, "--version"), capture_output=True, text=True, check=False)  # noqa: S603 - as found
+        version = (told.stdout + told.stderr).split()[2:3]
+        return "" if version == [release] else f"turbostat is {version}, and DIFFERENCES.md is about {release}"
+
+
+TURBOSTATS: Final[Mapping[str, Turbostat]] = {
+    "2022.10.04": Turbostat(shutil.which("turbostat") or "", "", "Debian 12: linux-cpupower", ("--hide", "IPC")),
+    "2026.09.28": Turbostat(
+        str(newest_turbostat.PROGRAM) if newest_turbostat.PROGRAM.exists() else "",
+        str(newest_turbostat.LIBRARIES), "python tests/bed/newest_turbostat.py", ("--no-perf",),
+    ),
+}  # fmt: skip
+"""By release: what Debian 12 has, and the newest."""
 
 
 @dataclass
@@ -56,11 +94,13 @@ def _tables(lines: Sequence[str]) -> Printed:
     return found
 
 
-def turbostat(case: Case, *more: str) -> Printed:
+def turbostat(release: str, case: Case, *more: str) -> Printed:
     """Return the output of turbostat on the machine."""
-    words = ("-i", "1", "-n", str(INTERVALS), *case.words, *more)
+    theirs = TURBOSTATS[release]
+    words = (*(theirs.words if case.registers else ()), "-i", "1", "-n", str(INTERVALS), *case.words, *more)
     host = case.host()
-    with FakeMachine(host, traced=True, cpuid=getattr(host, "cpuid", None)).started([THEIRS, *words]) as running:
+    machine = FakeMachine(host, traced=True, cpuid=getattr(host, "cpuid", None), libraries=theirs.libraries)
+    with machine.started([theirs.program, *words]) as running:
         output, errors = running.process.communicate(timeout=PATIENCE)
     if running.process.returncode:
         pytest.fail(f"turbostat ended with {running.process.returncode}: {errors[-400:]}")
@@ -98,5 +138,6 @@ def turbotui(case: Case, *more: str) -> Printed:
         session.stop()
     assert session.failure is None, session.failure
     found = _tables(lines)
-    found.header = [*complaints.getvalue().splitlines(), *header]
+    of_columns = "turbotui: "  # about columns that are not available here: those are compared by themselves
+    found.header = [line for line in (*complaints.getvalue().splitlines(), *header) if not line.startswith(of_columns)]
     return found

@@ -1,4 +1,4 @@
-"""The C turbostat and `turbotui stat` on one machine under one virtual clock, cell by cell and line by line.
+"""Two releases of the C turbostat and `turbotui stat` on one machine under one virtual clock, by cell and by line.
 
 Every difference must be in a table of DIFFERENCES.md, and every row of that table must have been met.
 """
@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from oracle_differences import Difference, read_differences
-from oracle_machines import CASES, Case
-from oracle_runs import Printed, missing, turbostat, turbotui
+from oracle_machines import CASES
+from oracle_runs import TURBOSTATS, Printed, turbostat, turbotui
 from recorded_registers import FOLDER
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "there is everything")
-
+_MISSING = {release: theirs.missing(release) for release, theirs in TURBOSTATS.items()}
+_RELEASES = [release for release, missing in _MISSING.items() if not missing]
 _HEXADECIMAL = frozenset({"Core", "X2APIC"})
 """Columns that turbostat prints in hexadecimal since 2025, and printed in decimal before."""
 
@@ -29,18 +29,25 @@ def differences() -> Sequence[Difference]:
     return found
 
 
-def _needed(case: Case) -> None:
-    if case.registers and not FOLDER.exists():
-        pytest.skip(f"{FOLDER} is not beside this checkout")
+@functools.cache
+def _theirs(release: str, name: str) -> Printed:
+    """Return what turbostat prints on a machine in one run: its configuration and all columns."""
+    return turbostat(release, CASES[name], "--enable", "X2APIC")
 
 
 @functools.cache
-def _theirs(name: str) -> Printed:
-    """Return what turbostat prints on a machine in one run: its configuration and all columns."""
-    case = CASES[name]
-    _needed(case)
-    # the instructions that perf counts are the model's where registers are a real machine's
-    return turbostat(case, "--enable", "X2APIC", *(("--hide", "IPC") if case.registers else ()))
+def _ours(name: str) -> Printed:
+    """Return what `turbotui stat` prints: its configuration, and the columns of each turbostat."""
+    titles = dict.fromkeys(title for release in reversed(_RELEASES) for title in _theirs(release, name).titles)
+    return turbotui(CASES[name], "--show", ",".join(titles))
+
+
+def _both(release: str, name: str) -> tuple[Printed, Printed]:
+    if _MISSING[release]:
+        pytest.skip(_MISSING[release])
+    if CASES[name].registers and not FOLDER.exists():
+        pytest.skip(f"{FOLDER} is not beside this checkout")
+    return _theirs(release, name), _ours(name)
 
 
 def _relative(one: str, other: str) -> float:
@@ -50,14 +57,16 @@ def _relative(one: str, other: str) -> float:
     except ValueError:
         return math.inf
     last = 10.0 ** -len(one.partition(".")[2]) if "." in one else 0.0
+    if math.isnan(first - second):
+        return math.inf
     if abs(first - second) <= last * 1.001:
         return 0.0
     return abs(first - second) / max(abs(first), abs(second))
 
 
-def _places(table: Sequence[dict[str, str]]) -> list[str]:
-    """Return the keys of a table's rows: the CPU, or the line if only summaries are shown."""
-    return [row.get("CPU", f"line {number}") for number, row in enumerate(table)]
+def _places(table: Sequence[dict[str, str]], title: str) -> list[str]:
+    """Return the keys of a table's rows: the CPU, or the line if a program shows no column of CPUs."""
+    return [row.get(title, f"line {number}") for number, row in enumerate(table)]
 
 
 def _cells(theirs: Printed, ours: Printed) -> Iterator[tuple[str, str, float, str]]:
@@ -65,8 +74,9 @@ def _cells(theirs: Printed, ours: Printed) -> Iterator[tuple[str, str, float, st
     for name in theirs.titles:
         if name not in ours.titles:
             yield "absent", name, math.inf, name
+    key = "CPU" if "CPU" in theirs.titles and "CPU" in ours.titles else ""
     for number, (one, other) in enumerate(zip(theirs.tables, ours.tables, strict=True)):
-        places, same = _places(one), _places(other)
+        places, same = _places(one, key), _places(other, key)
         if places != same:
             yield "order", "CPU", math.inf, f"{places} and {same}"
         by_cpu = dict(zip(same, other, strict=True))
@@ -75,45 +85,48 @@ def _cells(theirs: Printed, ours: Printed) -> Iterator[tuple[str, str, float, st
             for name in theirs.titles:
                 if name in ours.titles:
                     left, right = row.get(name, ""), by_cpu[cpu].get(name, "")
-                    if name in _HEXADECIMAL and right.startswith("0x"):
-                        right = str(int(right, 16))
+                    if name in _HEXADECIMAL:
+                        left, right = (str(int(cell, 0)) if cell[:2] == "0x" else cell for cell in (left, right))
                     relative = 0.0 if left == right else _relative(left, right)
                     if relative:
                         yield "column", name, relative, f"{name} of CPU {cpu}, interval {number}: {left} and {right}"
 
 
-def _compare(name: str, found: Iterator[tuple[str, str, float, str]], differences: Sequence[Difference]) -> None:
+def _compare(
+    release: str, name: str, found: Iterator[tuple[str, str, float, str]], differences: Sequence[Difference]
+) -> None:
     silent = [
         text for where, what, relative, text in found
         # every row is asked, so that each one that covers it is known to have been met
-        if not sum(difference.covers(where, what, name, relative) for difference in differences)
+        if not sum(difference.covers(release, where, what, name, relative) for difference in differences)
     ]
     assert silent == [], f"{name}: differences that DIFFERENCES.md does not name"
 
 
+@pytest.mark.parametrize("release", TURBOSTATS)
 @pytest.mark.parametrize("name", CASES)
-def test_every_cell_is_turbostats(name: str, differences: Sequence[Difference]) -> None:
-    case, theirs = CASES[name], _theirs(name)
-    ours = turbotui(case, "-q", "--show", ",".join(theirs.titles))
+def test_every_cell_is_turbostats(name: str, release: str, differences: Sequence[Difference]) -> None:
+    theirs, ours = _both(release, name)
     assert len(theirs.tables) == len(ours.tables)
     assert sum(len(row) for table in theirs.tables for row in table) > 0
-    _compare(name, _cells(theirs, ours), differences)
+    _compare(release, name, _cells(theirs, ours), differences)
 
 
+@pytest.mark.parametrize("release", TURBOSTATS)
 @pytest.mark.parametrize("name", CASES)
-def test_every_line_of_the_header_is_turbostats(name: str, differences: Sequence[Difference]) -> None:
-    theirs, ours = _theirs(name).header, turbotui(CASES[name], "--show", "CPU").header
+def test_every_line_of_the_header_is_turbostats(name: str, release: str, differences: Sequence[Difference]) -> None:
+    theirs, ours = (printed.header for printed in _both(release, name))
     alone = Counter(theirs) - Counter(ours)
     added = Counter(ours) - Counter(theirs)
     assert set(theirs) & set(ours)
     lines = (("line", line, math.inf, f"{whose}: {line}")
              for whose, those in (("turbostat", alone), ("turbotui", added)) for line in those)
-    _compare(name, lines, differences)
+    _compare(release, name, lines, differences)
 
 
 def test_every_row_of_the_table_was_met(request: pytest.FixtureRequest, differences: Sequence[Difference]) -> None:
     """Only where every comparison ran: a row that nothing meets is out of date."""
     run = {item.name for item in request.session.items if item.path == request.path}
-    if len(run) < 2 * len(CASES) or not FOLDER.exists():
+    if len(run) < 2 * len(CASES) * len(TURBOSTATS) or not FOLDER.exists():
         pytest.skip("not every comparison was run")
-    assert [f"{row.where} {row.what}" for row in differences if not row.used] == []
+    assert [f"{row.release} {row.where} {row.what}" for row in differences if row.unmet(_RELEASES)] == []

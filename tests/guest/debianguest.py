@@ -87,8 +87,7 @@ class DebianGuest:
     @property
     def cache(self) -> Path:
         """The folder in which the guest's kernel and root archive are kept."""
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        return base / "turbotui-tests" / self.architecture
+        return cache_folder() / self.architecture
 
     def why_not(self) -> str:
         """Why the guest cannot run here, "" when it can."""
@@ -151,7 +150,7 @@ class DebianGuest:
         self.cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
             work = Path(folder)
-            apt = apt_for(self.architecture, "bookworm", work)
+            apt = apt_for(self.architecture, ("bookworm",), work)
             output_of([*apt, "update"], work)
             (work / "debs").mkdir()
             output_of([*apt, "download", *self._of_the_kernel(apt, work), *_PACKAGES], work / "debs")
@@ -187,12 +186,17 @@ class DebianGuest:
         return [kernel, *dict.fromkeys((headers, *depends(headers)))]
 
 
-def apt_for(architecture: str, suite: str, work: Path) -> list[str]:
+def cache_folder() -> Path:
+    """The folder of what the tests fetch once."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "turbotui-tests"
+
+
+def apt_for(architecture: str, suites: Sequence[str], work: Path) -> list[str]:
     """apt-get for an architecture with a state of its own in a folder, and the system's keys and proxies."""
     for name in ("state/lists/partial", "cache/archives/partial", "parts"):
         (work / name).mkdir(parents=True)
     (work / "status").touch()
-    (work / "sources").write_text(_SOURCES.format(suite))
+    (work / "sources").write_text("".join(map(_SOURCES.format, suites)))
     options = {
         "APT::Architecture": architecture, "APT::Architectures": architecture,
         "Dir::State": str(work / "state"), "Dir::State::status": str(work / "status"),

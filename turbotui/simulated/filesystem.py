@@ -37,13 +37,15 @@ def leaves(shape: MachineShape, place: SimulatedCpu) -> Mapping[int, tuple[int, 
         0x0: (0x23 if shape.isa is Isa.INTEL else 0x10, *vendor),
         0x1: (signature, (place.apic & 0xFF) << 24, 0x7EFA_320B & ~(1 << 31) | hypervisor, 0x178B_FBFF),
         0xB: (0, 0, 0, place.apic),
-        0x7: (0, 0, 0, int(shape.hybrid) << 15),
+        0x7: (0, 0x009C_07A9, 0, int(shape.hybrid) << 15),
     }
     if shape.isa is Isa.INTEL:
         numerator, denominator = shape.crystal[1], shape.crystal[0]
         table[0x6] = (0x00DF_8FF7, 2, 0x9, 0)
         table[0x15] = (denominator, numerator, shape.crystal[2], 0)
         table[0x16] = (shape.reference_hz // 1_000_000, kind.max_mhz, 100, 0)
+        table[0x8000_0000] = (0x8000_0008, 0, 0, 0)
+        table[0x8000_0007] = (0, 0, 0, 0x100)
         table[0x1A] = ((0x40 if kind.name == "P" else 0x20) << 24 if shape.hybrid else 0, 0, 0, 0)
     else:
         table[0x6] = (4, 0, 0 if shape.hypervisor else 1, 0)

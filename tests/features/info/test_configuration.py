@@ -42,7 +42,7 @@ def of(words: dict[int, int], model: CpuModel = SKYLAKE, **more: object) -> list
 
 
 def test_the_worked_decodes() -> None:
-    found = of(WORKED, leaves={(0, 0): (0x16, 0, 0, 0), (0x15, 0): (2, 258, 0, 0), (6, 0): (2, 0, 0, 0)})
+    found = of(WORKED, leaves={(0, 0): (0x16, 0, 0, 0), (0x15, 0): (2, 258, 0, 0), (6, 0): (0xFC3, 0, 8, 0)})
     for line in (
         "cpu0: MSR_RAPL_POWER_UNIT: 0x000a0e03 (0.125000 Watts, 0.000061 Joules, 0.000977 sec.)",
         "RAPL: 5825 sec. Joule Counter Range, at 45 Watts",
@@ -211,10 +211,24 @@ def test_files_of_the_kernel() -> None:
         "cpu0: cpufreq driver: intel_pstate", "cpu0: cpufreq governor: powersave", "cpufreq boost: 1",
         "cpufreq intel_pstate no_turbo: 0", "cpu0: EPB: 7 (custom)", "current_driver: intel_idle",
         "current_governor_ro: menu", "cpu0: C1ACPI: ACPI FFH", "/dev/cpu_dma_latency: 2000000000 usec (default)",
-        "Uncore Frequency package1 die2: 800 - 2400 MHz (init 700 - 2500 MHz) 1234 MHz",
-        "intel-rapl:0: package-0 28.0s:45W,max:45W 2.4ms:60W", "intel-rapl:0:0: core disabled",
+        "Uncore Frequency package1 die2: 800 - 2400 MHz (700 - 2500 MHz) 1234 MHz",
+        "intel-rapl:0: package-0 28.0s:45W,max:45W 2.4ms:60W", "intel-rapl:0/intel-rapl:0:0: core disabled",
     ):
         assert line in found
+
+
+@pytest.mark.parametrize("bit", [0, 1 << 8])
+def test_lines_of_hwp_agree_with_the_line_of_cpuid(bit: int) -> None:
+    """The kernel's flags may say something else: CPUID decides where it can be asked."""
+    words, leaves = {0x770: 1, 0x773: 1}, {(0, 0): (0x16, 0, 0, 0), (6, 0): (0x80 | bit, 0, 0, 0)}
+    for flags in ((), ("hwp_notify",)):
+        found = of(words, intel(0x5E, "hwp", *flags), leaves=leaves)
+        (told,) = (line for line in found if line.startswith("CPUID(6)"))
+        assert ("No-HWPnotify" in told) is not bool(bit)
+        assert any("MSR_HWP_INTERRUPT" in line for line in found) is bool(bit)
+    without = of(words, intel(0x5E, "hwp"))
+    assert "No-HWPnotify" in " ".join(without)
+    assert not any("MSR_HWP_INTERRUPT" in line for line in without)
 
 
 def test_reasons_for_limits_are_named() -> None:

@@ -59,8 +59,7 @@ def _platform_info(facts: MachineFacts) -> Iterable[HeaderLine]:
 def _turbo(facts: MachineFacts) -> Iterable[HeaderLine]:
     """Turbo ratio limits by the platform's layout (docs/specs/turbostat.md 3.5); ratios of 0 are left out."""
     bus = facts.bus_mhz()
-    leaf = facts.leaf(6)
-    if bus is None or not (facts.flag("ida") if leaf is None else leaf.eax >> 1 & 1):
+    if bus is None or not facts.has("ida"):
         return
     layout = facts.machine.platform.features.turbo
     if TurboLayout.LIMIT2 in layout:
@@ -144,13 +143,13 @@ def _knights_landing(facts: MachineFacts, bus: float) -> Iterator[HeaderLine]:
 
 
 def _config_tdp(facts: MachineFacts) -> Iterable[HeaderLine]:
-    if not facts.machine.platform.features.has_config_tdp:
+    if not (facts.machine.platform.features.has_config_tdp and facts.has("ida")):
         return
     yield from facts.line(0x648, "MSR_CONFIG_TDP_NOMINAL", lambda word: f"base_ratio={word & 0xFF}")
     yield from facts.line(0x649, "MSR_CONFIG_TDP_LEVEL_1", partial(_level, 1))
     yield from facts.line(0x64A, "MSR_CONFIG_TDP_LEVEL_2", partial(_level, 2))
     yield from facts.line(0x64B, "MSR_CONFIG_TDP_CONTROL",
-                          lambda word: f"TDP_LEVEL={word & 0x3} lock={word >> 31 & 1}")
+                          lambda word: f"{f'TDP_LEVEL={word & 3} ' if word & 3 else ''} lock={word >> 31 & 1}")
     yield from facts.line(0x64C, "MSR_TURBO_ACTIVATION_RATIO",
                           lambda word: f"MAX_NON_TURBO_RATIO={word & 0xFF} lock={word >> 31 & 1}")
 

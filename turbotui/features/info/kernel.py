@@ -64,7 +64,7 @@ def _power_management(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _hwp(facts: MachineFacts) -> Iterable[HeaderLine]:
     """Hardware-controlled performance, per package (Intel SDM vol. 3, section 15.4)."""
-    if not facts.flag("hwp"):
+    if not facts.has("hwp"):
         return
     for cpu in facts.packages():
         enabled = facts.register(0x770, cpu)
@@ -80,9 +80,9 @@ def _hwp_details(facts: MachineFacts, cpu: int) -> Iterator[HeaderLine]:
     yield from facts.line(0x771, "MSR_HWP_CAPABILITIES", lambda word: (
         f"high {word & 0xFF} guar {word >> 8 & 0xFF} eff {word >> 16 & 0xFF} low {word >> 24 & 0xFF}"), cpu)
     yield from facts.line(0x774, "MSR_HWP_REQUEST", lambda word: f"{_request(word)} pkg {word >> 42 & 1:#x}", cpu)
-    if facts.flag("hwp_pkg_req"):
+    if facts.has("hwp_pkg_req"):
         yield from facts.line(0x772, "MSR_HWP_REQUEST_PKG", _request, cpu)
-    if facts.flag("hwp_notify"):
+    if facts.has("hwp_notify"):
         yield from facts.line(0x773, "MSR_HWP_INTERRUPT", lambda word: (
             f"{'EN' if word & 1 else 'Dis'}_Guaranteed_Perf_Change, {'EN' if word >> 1 & 1 else 'Dis'}_Excursion_Min"),
             cpu)
@@ -97,7 +97,7 @@ def _request(word: int) -> str:
 
 
 def _energy_bias(facts: MachineFacts) -> Iterable[HeaderLine]:
-    if not facts.flag("epb"):
+    if not facts.has("epb"):
         return
     for cpu in facts.packages():
         path = f"{_CPU}/cpu{cpu}/power/energy_perf_bias"
@@ -147,7 +147,7 @@ def _range(facts: MachineFacts, where: str, folder: str) -> Iterator[HeaderLine]
         now = facts.number(f"{folder}/current_freq_khz")
         current = "" if now is None else f" {now // 1000} MHz"
         yield HeaderLine(f"Uncore Frequency {where}: {known[0]} - {known[1]} MHz "
-                         f"(init {known[2]} - {known[3]} MHz){current}", folder)
+                         f"({known[2]} - {known[3]} MHz){current}", folder)
 
 
 def _efficiency_latency(facts: MachineFacts) -> Iterable[HeaderLine]:

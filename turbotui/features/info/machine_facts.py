@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
@@ -20,6 +20,16 @@ _EXTENDED = 0x8000_0000  # leaves from here on have a maximum of their own (Inte
 _HYPERVISOR = 0x4000_0000  # hypervisor leaves have their own maximum, too
 _FSB_FREQ = 0xCD
 _ANY_CPU = re.compile(r"/cpu[0-9]+/")
+_NO_BIT = (0, "", 0)
+_CPUID_BITS: Mapping[str, tuple[int, str, int]] = {
+    "pni": (1, "ecx", 0), "monitor": (1, "ecx", 3), "smx": (1, "ecx", 6), "est": (1, "ecx", 7), "tm2": (1, "ecx", 8),
+    "hypervisor": (1, "ecx", 31), "tsc": (1, "edx", 4), "msr": (1, "edx", 5), "acpi": (1, "edx", 22),
+    "ht": (1, "edx", 28), "tm": (1, "edx", 29),
+    "dtherm": (6, "eax", 0), "ida": (6, "eax", 1), "pts": (6, "eax", 6), "hwp": (6, "eax", 7),
+    "hwp_notify": (6, "eax", 8), "hwp_act_window": (6, "eax", 9), "hwp_epp": (6, "eax", 10),
+    "hwp_pkg_req": (6, "eax", 11), "aperfmperf": (6, "ecx", 0), "epb": (6, "ecx", 3), "sgx": (7, "ebx", 2),
+}  # fmt: skip
+"""Leaf, register and bit by the kernel's flag (Intel SDM vol. 2, CPUID; kernel asm/cpufeatures.h)."""
 _SHOWN = 40  # characters of a file that holds something else than it should
 
 
@@ -59,9 +69,14 @@ class MachineFacts:
         """Whether the processor is Intel's."""
         return self.machine.model.vendor == "GenuineIntel"
 
-    def flag(self, name: str) -> bool:
-        """Whether /proc/cpuinfo lists a flag."""
-        return name in self.machine.model.flags
+    def has(self, flag: str) -> bool:
+        """Whether the processor has a feature, by CPUID, else by the flags of /proc/cpuinfo.
+
+        The kernel hides flags of features that it is told not to use, and knows some that CPUID does not tell.
+        """
+        number, register, bit = _CPUID_BITS.get(flag, _NO_BIT)
+        leaf = self.leaf(number) if register else None
+        return flag in self.machine.model.flags if leaf is None else bool(getattr(leaf, register) >> bit & 1)
 
     def register(self, address: int, cpu: int | None = None) -> int | None:
         """Return a register of a CPU, by default of the first one."""

@@ -122,11 +122,12 @@ def _zones(facts: MachineFacts) -> Iterable[HeaderLine]:
             yield _zone(facts, name, title)
             for part in names:
                 if part.startswith(f"{name}:"):
-                    yield _zone(facts, part, one_line(facts.text(f"{_POWERCAP}/{part}/name") or ""))
+                    yield _zone(facts, part, one_line(facts.text(f"{_POWERCAP}/{part}/name") or ""), f"{name}/")
 
 
-def _zone(facts: MachineFacts, name: str, title: str) -> HeaderLine:
+def _zone(facts: MachineFacts, name: str, title: str, within: str = "") -> HeaderLine:
     folder = f"{_POWERCAP}/{name}"
+    name = within + name
     if facts.number(f"{folder}/enabled") == 0:
         return HeaderLine(f"{name}: {title} disabled", folder)
     parts = [f"{name}: {title}"]
@@ -134,8 +135,8 @@ def _zone(facts: MachineFacts, name: str, title: str) -> HeaderLine:
         limit = facts.number(f"{folder}/constraint_{number}_power_limit_uw")
         window = facts.number(f"{folder}/constraint_{number}_time_window_us")
         highest = facts.number(f"{folder}/constraint_{number}_max_power_uw")
-        text = f"{_window(window)}:" if window else ""
-        text += f"{limit // 1_000_000}W" if limit else ""
+        text = _window(window) if window else ""
+        text += f":{limit // 1_000_000}W" if limit else ""
         text += f",max:{highest // 1_000_000}W" if highest else ""
         if text:
             parts.append(text)
@@ -168,7 +169,7 @@ def _have(facts: MachineFacts, register: RaplRegister, cpu: int) -> int | None:
 
 
 def _info(cpu: int, name: str, word: int, units: Units) -> str:
-    """TDP, range and longest window of MSR 0x614 and 0x61C (docs/specs/turbostat.md 4)."""
+    """TDP, range and longest window of MSR 0x614 and 0x61C (docs/specs/turbostat.md 4); the comma is turbostat's."""
     tdp, low, high = ((word >> shift & 0x7FFF) * units.watt for shift in (0, 16, 32))
     return (f"cpu{cpu}: {name}: 0x{word:08x} ({tdp:.0f} W TDP, RAPL {low:.0f} - {high:.0f} W, "
             f"{(word >> 48 & 0x3F) * units.second:f} sec.)")
@@ -204,7 +205,7 @@ def _package(facts: MachineFacts, cpu: int, units: Units) -> Iterator[HeaderLine
 def _memory(facts: MachineFacts, cpu: int, units: Units) -> Iterator[HeaderLine]:
     word = _have(facts, RaplRegister.DRAM_POWER_INFO, cpu)
     if word is not None:
-        yield HeaderLine(_info(cpu, "MSR_DRAM_POWER_INFO", word, units), "MSR 0x61c")
+        yield HeaderLine(_info(cpu, "MSR_DRAM_POWER_INFO,", word, units), "MSR 0x61c")
     word = _have(facts, RaplRegister.DRAM_POWER_LIMIT, cpu)
     if word is not None:
         yield HeaderLine(f"cpu{cpu}: MSR_DRAM_POWER_LIMIT: 0x{word:08x} ({_locked(word >> 31)})", "MSR 0x618")

@@ -23,7 +23,7 @@ _FEATURE_CONTROL = 0x3A
 _MISC_ENABLE = 0x1A0
 _PREFETCH_CONTROL = 0x1A4
 
-# word, flag of /proc/cpuinfo (docs/specs/turbostat.md 5 rows 7 and 10, 11.1)
+# word, feature (docs/specs/turbostat.md 5 rows 7 and 10, 11.1)
 _BASIC = (
     ("SSE3", "pni"), ("MONITOR", "monitor"), ("SMX", "smx"), ("EIST", "est"), ("TM2", "tm2"), ("HV", "hypervisor"),
     ("TSC", "tsc"), ("MSR", "msr"), ("ACPI-TM", "acpi"), ("HT", "ht"), ("TM", "tm"),
@@ -33,12 +33,6 @@ _POWER = (
     ("HWPnotify", "hwp_notify"), ("HWPwindow", "hwp_act_window"), ("HWPepp", "hwp_epp"), ("HWPpkg", "hwp_pkg_req"),
     ("EPB", "epb"),
 )  # fmt: skip
-# bit of register ECX or EDX of leaf 1, in the order of _BASIC (docs/specs/turbostat.md 5, row 7)
-_BASIC_BITS = (("ecx", 0), ("ecx", 3), ("ecx", 6), ("ecx", 7), ("ecx", 8), ("ecx", 31), ("edx", 4), ("edx", 5),
-               ("edx", 22), ("edx", 28), ("edx", 29))
-# as above for leaf 6 and _POWER (docs/specs/turbostat.md 5, row 10)
-_POWER_BITS = (("ecx", 0), ("eax", 1), ("eax", 0), ("eax", 6), ("eax", 7), ("eax", 8), ("eax", 9), ("eax", 10),
-               ("eax", 11), ("ecx", 3))
 
 
 def _vendor(facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -74,20 +68,15 @@ def _extended(facts: MachineFacts) -> Iterable[HeaderLine]:
         yield HeaderLine(f"CPUID(0x80000000): max_extended_levels: {leaf.eax:#x}", "CPUID 0x80000000")
 
 
-def _words(facts: MachineFacts, number: int, words: Iterable[tuple[str, str]],
-           bits: Iterable[tuple[str, int]]) -> tuple[list[str], str]:
-    """Return words, with "No-" before features that the leaf (else the flags) lacks, and the source."""
-    leaf = facts.leaf(number)
-    if leaf is None:
-        return [negated_unless(facts.flag(flag), word) for word, flag in words], f"flags of {_CPUINFO}"
-    pairs = zip(words, bits, strict=True)
-    return [negated_unless(getattr(leaf, name) >> bit & 1, word) for (word, _flag), (name,
-                                                                                     bit) in pairs], f"CPUID {number}"
+def _words(facts: MachineFacts, number: int, words: Iterable[tuple[str, str]]) -> tuple[list[str], str]:
+    """Return words of a leaf, with "No-" before features that the machine lacks, and the source."""
+    origin = f"flags of {_CPUINFO}" if facts.leaf(number) is None else f"CPUID {number}"
+    return [negated_unless(facts.has(flag), word) for word, flag in words], origin
 
 
 def _basic(facts: MachineFacts) -> Iterable[HeaderLine]:
     if facts.machine.model.architecture in ("x86_64", "i386"):
-        words, origin = _words(facts, 1, _BASIC, _BASIC_BITS)
+        words, origin = _words(facts, 1, _BASIC)
         yield HeaderLine(f"CPUID(1): {' '.join(words)}", origin)
 
 
@@ -106,7 +95,7 @@ def _platform(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _power(facts: MachineFacts) -> Iterable[HeaderLine]:
     if facts.machine.model.architecture in ("x86_64", "i386"):
-        words, origin = _words(facts, 6, _POWER, _POWER_BITS)
+        words, origin = _words(facts, 6, _POWER)
         yield HeaderLine(f"CPUID(6): {', '.join(words)}", origin)
 
 
@@ -121,18 +110,17 @@ def _misc_enable(facts: MachineFacts) -> Iterable[HeaderLine]:
 def _extensions(facts: MachineFacts) -> Iterable[HeaderLine]:
     leaf = facts.leaf(7)
     if leaf is not None:
-        words = f"{negated_unless(leaf.ebx >> 2 & 1, 'SGX')} {negated_unless(leaf.edx >> 15 & 1, 'Hybrid')}"
+        words = f"{negated_unless(facts.has('sgx'), 'SGX')} {negated_unless(leaf.edx >> 15 & 1, 'Hybrid')}"
         yield HeaderLine(f"CPUID(7): {words}", "CPUID 7")
     elif facts.intel:
         kinds = facts.machine.topology.kinds  # /proc/cpuinfo has no flag for it
         hybrid = f" {negated_unless(kinds.several, 'Hybrid')}" if kinds.by else ""
         origin = f"flags of {_CPUINFO}, {kinds.by}" if kinds.by else f"flags of {_CPUINFO}"
-        yield HeaderLine(f"CPUID(7): {negated_unless(facts.flag('sgx'), 'SGX')}{hybrid}", origin)
+        yield HeaderLine(f"CPUID(7): {negated_unless(facts.has('sgx'), 'SGX')}{hybrid}", origin)
 
 
 def _feature_control(facts: MachineFacts) -> Iterable[HeaderLine]:
-    leaf = facts.leaf(7)
-    if facts.flag("sgx") if leaf is None else leaf.ebx >> 2 & 1:
+    if facts.has("sgx"):
         yield from facts.line(_FEATURE_CONTROL, "MSR_IA32_FEATURE_CONTROL", lambda word: (
             f"{negated_unless(word & 1, 'Locked', 'UN-')} {'SGX' if word >> 18 & 1 else ''}"))
 

@@ -120,7 +120,7 @@ def _model(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _virtual(facts: MachineFacts) -> Iterable[HeaderLine]:
     """Return the extension for virtual machines, whether the machine is one itself, and the sizes of addresses."""
-    parts = [name for flag, name in _VIRTUAL.items() if facts.flag(flag)]
+    parts = [name for flag, name in _VIRTUAL.items() if facts.has(flag)]
     parts += ["inside a virtual machine"] if facts.machine.model.hypervisor else []
     if parts:
         yield HeaderLine(f"Virtualization: {', '.join(parts)}", "flags of /proc/cpuinfo")
