@@ -99,6 +99,13 @@ def test_the_integrated_card_comes_before_a_plugged_one_with_a_lower_number() ->
     assert values({**plugged, **i915("card1"), **slot})["gfx.cur"] == 12e6
 
 
+def test_the_framebuffer_s_card_is_the_last_resort() -> None:
+    elsewhere = "/sys/class/graphics/fb0/device/drm"
+    behind: dict[str, Content] = {name.replace(DRM, elsewhere): "40\n" for name in old("card1")}
+    assert (values(behind)["gfx.cur"], values(behind)["gfx.act"]) == (40e6, 40e6)
+    assert values({**behind, **old("card2")})["gfx.cur"] == 32e6
+
+
 def test_cards_are_taken_by_number_not_by_name() -> None:
     assert values({**old("card10"), **i915("card2")})["gfx.cur"] == 12e6
 

@@ -22,6 +22,8 @@ from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedS
 from turbotui.sources.sysfs_files import read_line
 
 CLASS = "/sys/class/drm"
+_FRAMEBUFFER = "/sys/class/graphics/fb0/device/drm"
+"""The cards of the first framebuffer's device: a sandbox may show no other class of it."""
 _INTEGRATED = "0000:00:02.0"  # Intel's integrated graphics are always this PCI function (i915 and xe probe it so)
 _ENGINES = ("gfx", "media")
 
@@ -128,9 +130,10 @@ class Graphics(LocatedFiles):
 
 
 def _cards(host: Host) -> list[str]:
-    """The cards' directories: the integrated one first, then in the order of their numbers."""
+    """The cards' directories: the integrated one first, then in the order of their numbers; the framebuffer's last."""
     cards = numbered_in(host, CLASS, "card")
-    return sorted(cards, key=lambda card: _INTEGRATED not in text_of(host, f"{card}/device/uevent"))
+    cards.sort(key=lambda card: _INTEGRATED not in text_of(host, f"{card}/device/uevent"))
+    return [*cards, *numbered_in(host, _FRAMEBUFFER, "card")]
 
 
 def _files(
