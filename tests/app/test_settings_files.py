@@ -132,7 +132,7 @@ class TestWhy:
             diagnosis = MachineDiagnosis(session.catalog, limited(RULES, least))
             diagnosis.push(session.frame())
             diagnosis.push(session.frame())
-            assert ("as far as [why] of your settings" in diagnosis.quiet()) is reminded
+            assert ("above your limits of [why]" in diagnosis.verdict().quiet) is reminded
 
     def test_what_is_wrong_is_reported_with_its_line(self) -> None:
         found = parse_settings('[why]\nsteal = "much"\nnosuch = 5\nquota = true\n', "s.toml")

@@ -78,7 +78,7 @@ async def test_it_is_not_there_unless_it_is_asked_for() -> None:
 
 async def test_it_stands_on_the_live_screen_and_keys_do_what_they_do(home: Path) -> None:
     async with dashboard(FakeSession(), screen="overview", tour=True) as (app, pilot):
-        assert shown(app).startswith(" Tour 1 of 5: What is in the way")
+        assert shown(app).startswith(" Tour 1 of 5: What slows it down")
         await pilot.press("down", "down")
         await pilot.pause()
         assert " · cpu " in text_of(app, "status")

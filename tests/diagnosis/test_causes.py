@@ -90,7 +90,7 @@ def test_what_costs_more_goes_first() -> None:
 def test_nothing_is_found_where_nothing_is(machine: str, word: str) -> None:
     found = diagnosed(f"{machine}+{word}")
     assert found.findings() == ()
-    assert found.quiet().startswith("Nothing is in the way: ")
+    assert found.verdict().sentence.startswith("No bottleneck found")
 
 
 @pytest.mark.parametrize(("name", "words"), [

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 import pytest
 from judged_frames import frames
+from watched_machines import frames_of_machine
 
-from turbotui.diagnosis.diagnosis import MachineDiagnosis, verdict
-from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule
+from turbotui.diagnosis.diagnosis import MachineDiagnosis
+from turbotui.diagnosis.rules import NEVER, Certainty, JudgedFrame, NoFinding, Observed, SlownessRule
 from turbotui.quantities.catalog import catalog_for
+from turbotui.sampling.frame import Frame
 
 FRAMES = frames("guest", 4)
 CATALOG = catalog_for(FRAMES[0].capabilities.signals)
@@ -37,32 +41,38 @@ def diagnosed(*rules: SlownessRule, kept: int = 4) -> MachineDiagnosis:
 
 
 def test_a_cause_that_has_always_been_there_says_for_how_long() -> None:
-    finding = diagnosed(rule("a", in_intervals({1, 2, 3, 4}))).verdict()
-    assert finding is not None
+    (finding,) = diagnosed(rule("a", in_intervals({1, 2, 3, 4}))).findings()
     assert (finding.seconds, finding.share, finding.window) == pytest.approx((4.0, 1.0, 4.0))
-    assert finding.line == "It is so (for 4.0 s)"
+    assert finding.how == "certain, 50 %; for 4.0 s"
 
 
 def test_a_cause_that_comes_and_goes_says_its_share() -> None:
-    finding = diagnosed(rule("a", in_intervals({1, 2, 4}))).verdict()
-    assert finding is not None
+    (finding,) = diagnosed(rule("a", in_intervals({1, 2, 4}))).findings()
     assert (finding.seconds, finding.share) == pytest.approx((1.0, 0.75))
     assert finding.since == "75 % of the last 4.0 s"
 
 
-def test_a_cause_that_was_not_seen_last_has_not_been_there_for_no_time() -> None:
-    def judge(moment: JudgedFrame) -> Observed | NoFinding:
-        late = moment.frame.seq == FRAMES[-1].seq
-        return NoFinding.UNKNOWN if late else Observed(0.5, "It is so", Certainty.CERTAIN)
+def unknown_from(first: int, otherwise: Observed | NoFinding) -> Callable[[JudgedFrame], Observed | NoFinding]:
+    """Cannot be judged from this interval on, counted from 1."""
+    return lambda moment: NoFinding.UNKNOWN if moment.frame.seq - FRAMES[0].seq >= first else otherwise
 
-    (finding,) = diagnosed(rule("a", judge)).findings(over=0.25)
-    assert finding.line == "It is so (100 % of the last 3.0 s)"
+
+def test_the_last_verdict_stands_over_an_interval_that_could_not_be_judged() -> None:
+    found = diagnosed(rule("a", unknown_from(4, Observed(0.5, "It is so", Certainty.CERTAIN)))).verdict()
+    assert found.sentence == "It is so"
+    assert found.findings[0].since == "for 3.0 s, seen 1.0 s ago"
+    assert [(one.rule.id, one.answer) for one in found.unjudged] == [("a", NoFinding.LATE)]
+
+
+def test_a_verdict_is_not_kept_for_longer_than_its_intervals() -> None:
+    found = diagnosed(rule("a", unknown_from(2, Observed(0.5, "It is so", Certainty.CERTAIN))), kept=2).verdict()
+    assert not found.findings
 
 
 def test_a_cause_that_is_over_is_no_finding() -> None:
     found = diagnosed(rule("a", in_intervals({1, 2, 3})))
     assert found.findings() == ()
-    assert found.quiet().startswith("Nothing is in the way: ")
+    assert found.verdict().sentence.startswith("No bottleneck found: ")
 
 
 def test_what_costs_more_goes_first_and_a_guess_counts_half() -> None:
@@ -74,26 +84,69 @@ def test_what_costs_more_goes_first_and_a_guess_counts_half() -> None:
     assert [one.rule.id for one in found.findings()] == ["counted", "guess", "small"]
 
 
-def test_causes_that_could_not_be_judged_are_reported_in_one_line() -> None:
-    found = diagnosed(rule("a", in_intervals(())), rule("b", lambda _: NoFinding.UNKNOWN))
-    assert found.not_judged() == ("1 of 2 causes could not be judged: the source of b cannot be read here "
-                                  "(key 9, turbotui doctor)")
+BLIND = SlownessRule("b", "b", (("Lic2%",),), lambda _: NoFinding.UNKNOWN, "the source of b", "1", "")
 
 
-def test_a_cause_is_judged_where_only_its_newest_interval_was_not_read() -> None:
-    def late(moment: JudgedFrame) -> NoFinding:
-        return NoFinding.UNKNOWN if moment.frame.seq >= FRAMES[3].seq else NoFinding.CLEAR
+def test_rules_that_are_blind_are_counted_and_named_with_their_reason() -> None:
+    found = diagnosed(rule("a", in_intervals(())), replace(BLIND, decides_from=NEVER)).verdict()
+    assert re.fullmatch(r"No bottleneck found among 1 of 2 causes: \d+ % busy; the source of b cannot be read here "
+                        r"\(1 of 2 causes\)", found.sentence)
+    assert found.reasons[0].startswith("the source of b cannot be read here (b not judged): no hardware: ")
+    assert found.sure
 
-    assert not diagnosed(rule("a", late)).not_judged()
-    assert diagnosed(rule("a", late), kept=2).not_judged().startswith("1 of 1 causes could not be judged")
+
+def test_a_blind_rule_that_matters_at_this_load_leaves_the_verdict_open() -> None:
+    found = diagnosed(rule("a", in_intervals(())), BLIND).verdict()
+    assert found.sentence.startswith("Nothing found; the source of b cannot be read here (1 of 2 causes): ")
+    assert not found.sure
+
+
+def test_a_rule_whose_columns_nobody_reads_was_not_asked_for() -> None:
+    asked = replace(BLIND, needs=(("IRQ/s",),))
+    (found,) = diagnosed(asked).verdict().unjudged
+    assert found.answer is NoFinding.NOT_ASKED
+    assert diagnosed(asked).verdict().sentence.endswith("W looks for 1 more")
+
+
+def test_a_recording_never_gets_the_columns_that_it_lacks() -> None:
+    found = MachineDiagnosis(CATALOG, (replace(BLIND, needs=(("IRQ/s",),), decides_from=NEVER),), recorded=True)
+    for frame in FRAMES:
+        found.push(frame)
+    assert [one.answer for one in found.verdict().unjudged] == [NoFinding.BLIND]
+    assert not found.verdict().sure, "the machine could have shown it"
+
+
+def test_a_rule_that_answers_without_a_late_cpu_is_late() -> None:
+    _, seen = frames_of_machine("laptop-old", 2, columns=("Busy%", "Load%"), small=True)
+    newer = replace(seen[-1].newer, late=frozenset({0}),
+                    values={name: [None, *values[1:]] if name in ("tsc", "mperf") else values
+                            for name, values in seen[-1].newer.values.items()})
+    found = MachineDiagnosis(catalog_for(seen[0].capabilities.signals), (
+        replace(rule("a", lambda _: NoFinding.CLEAR), needs=(("Busy%",),)),))
+    found.push(seen[-2])
+    assert found.verdict().unjudged == ()
+    found.push(Frame(seen[-1].older, newer, seen[-1].capabilities))
+    assert [one.answer for one in found.verdict().unjudged] == [NoFinding.LATE]
+    assert found.verdict().sure, "the last verdict stands"
+
+
+def test_news_are_no_loss_and_come_last() -> None:
+    def news(_moment: JudgedFrame) -> Observed:
+        return Observed(0.0, "One is full", Certainty.LIKELY, news=True)
+
+    alone = diagnosed(rule("news", news)).verdict()
+    assert alone.findings[0].how == "likely; for 4.0 s"
+    assert not alone.is_loss
+    both = diagnosed(rule("news", news), rule("small", in_intervals({1, 2, 3, 4}, 0.01))).verdict()
+    assert [one.rule.id for one in both.findings] == ["small", "news"]
+    assert both.is_loss
 
 
 def test_the_same_frame_twice_is_one_interval() -> None:
     found = MachineDiagnosis(CATALOG, (rule("a", in_intervals({1})),))
     for _ in range(3):
         found.push(FRAMES[1])
-    worst = found.verdict()
-    assert worst is not None
+    worst = found.findings()[0]
     assert worst.window == pytest.approx(1.0)
 
 
@@ -101,8 +154,7 @@ def test_a_gap_in_the_frames_begins_the_time_again() -> None:
     found = MachineDiagnosis(CATALOG, (rule("a", in_intervals({1, 4})),), kept=2)
     found.push(FRAMES[1])
     found.push(FRAMES[4])
-    worst = found.verdict()
-    assert worst is not None
+    worst = found.findings()[0]
     assert (worst.window, worst.share) == pytest.approx((1.0, 1.0))
 
 
@@ -114,14 +166,10 @@ def test_a_line_that_is_always_shown_reads_what_is_cheap() -> None:
     assert [column.id for column in found.wanted(lambda _: True)] == ["Load%", "user%"]
 
 
-def test_the_verdict_on_frames_of_the_past() -> None:
-    assert verdict(FRAMES[:1], CATALOG) is None
-
-
 def test_full_cpus_are_not_called_free_of_causes_after_an_instant() -> None:
     short, long = (MachineDiagnosis(CATALOG, ()) for _ in range(2))
     for found, seconds in ((short, 0.2), (long, 2.0)):
         for frame in frames("guest+overload", 1, seconds=seconds):
             found.push(frame)
-    assert short.quiet() == "The CPUs are 100 % busy; 0.2 s do not show yet whether something is in the way"
-    assert long.quiet().startswith("Nothing is in the way: 100 % busy")
+    assert short.verdict().sentence == "The CPUs are 100 % busy; 0.2 s do not show yet whether there is a bottleneck"
+    assert long.verdict().sentence == "No bottleneck found: 100 % busy"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from judged_frames import MadeFrame, made
 
@@ -169,7 +171,7 @@ def test_wake_ups_that_wait_for_cpus_to_leave_idle_states() -> None:
 def test_one_saturated_cpu_while_others_idle() -> None:
     alone = found("one-cpu", made(cpus={"Busy%": {0: 1.0, 1: 99.5, 2: 2.0, 3: 0.0}}))
     assert alone.sentence.startswith("CPU 1 is 100 % busy while the other 3 are 1 % busy")
-    assert alone.lost == pytest.approx(0.25, abs=0.02)
+    assert (alone.lost, alone.news) == (0.0, True)
     assert BY_ID["one-cpu"].judge(made(cpus={"Busy%": dict.fromkeys(range(4), 99.0)})) is NoFinding.CLEAR
     of_two = found("one-cpu", made(cpus={"Busy%": {0: 1.0, 1: 99.5}}))
     assert of_two.sentence.startswith("CPU 1 is 100 % busy while the other CPU is 1 % busy")
@@ -182,6 +184,19 @@ def test_a_thread_that_wanders_is_found_by_its_own_time() -> None:
     assert thread.sure is Certainty.CERTAIN
     assert "python3 4711, uses 99 % of a CPU" in thread.sentence
     assert thread.sentence.endswith("while the 4 CPUs together are 26 % busy")
+
+
+@pytest.mark.parametrize("waits", [{"RunDelay%": 200.0}, {"PSIcpu%": 90.0}])
+def test_an_uneven_spread_is_a_loss_where_tasks_wait(waits: Mapping[str, float]) -> None:
+    busy = {"Busy%": {cpu: 99.0 if cpu < 4 else 0.0 for cpu in range(224)}}
+    news = found("one-cpu", made("sapphire-2s", cpus=busy))
+    assert news.sentence.startswith("4 CPUs are saturated while the other 220 are 0 % busy")
+    assert news.news
+    loss = found("one-cpu", made("sapphire-2s", cpus=busy, whole=waits))
+    assert not loss.news
+    queued = sum(waits.values()) / 100.0
+    assert loss.lost == pytest.approx(queued / (queued + 3.96))
+    assert loss.sentence.endswith(f"; {queued:.1f} tasks wait for a CPU on average")
 
 
 def test_a_full_package_beside_an_idle_one() -> None:
@@ -197,5 +212,11 @@ def test_efficiency_cores_that_work_while_performance_cores_idle() -> None:
     tops = {cpu: 4800.0 if cpu < 12 else 3800.0 for cpu in range(22)}
     chosen = found("slow-cores", made("laptop", cpus={"Busy%": busy, "TopMHz": tops}, words={"Type": types}))
     assert "10 efficiency cores work (3,800 of 4,800 MHz at most)" in chosen.sentence
+    assert chosen.news, "work with pauses may lie there on purpose"
+    busy[21] = 99.0
+    slowed = found("slow-cores", made("laptop", cpus={"Busy%": busy, "TopMHz": tops}, words={"Type": types},
+                                      seen=LookResults(busiest=("cc1 4711", 0.99))))
+    assert not slowed.news
+    assert slowed.lost == pytest.approx(1 - 3800 / 4800, abs=0.01)
     swapped = {cpu: 97.0 - percent for cpu, percent in busy.items()}
     assert BY_ID["slow-cores"].judge(made("laptop", cpus={"Busy%": swapped}, words={"Type": types})) is NoFinding.CLEAR

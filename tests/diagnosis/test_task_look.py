@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from turbotui.diagnosis.findings import Finding
-from turbotui.diagnosis.rules import Certainty, NoFinding, Observed, RankedBy, SlownessRule
+from turbotui.diagnosis.rules import RankedBy
 from turbotui.diagnosis.task_look import TaskLook
 from turbotui.machine.host import HostError, HostKind, Privileges
 from turbotui.machine.tasks.process_stats import ProcessStats
@@ -82,9 +81,6 @@ def _stat(pid: int, name: str, ran: float, faults: int, state: str) -> str:
     return f"{pid} ({name}) {' '.join(words)}\n"
 
 
-def finding(whose: RankedBy) -> Finding:
-    rule = SlownessRule("a", "a", (), lambda _: NoFinding.CLEAR, "a", "1", "", whose)
-    return Finding(rule, Observed(0.5, "It is so", Certainty.CERTAIN), 1.0, 1.0, 1.0)
 
 
 def test_processes_of_one_name_are_told_together_the_busiest_name_first() -> None:
@@ -94,7 +90,7 @@ def test_processes_of_one_name_are_told_together_the_busiest_name_first() -> Non
         look.process(11, "stress", ran=seconds * 0.5, unit="burn.scope")
         look.process(20, "db) 1", ran=seconds * 0.25, unit="db.service")
         look.look_at(100.0 + seconds)
-    who = look.name(finding(RankedBy.CPU)).who
+    who = look.who.get(RankedBy.CPU, ())
     assert who == ("2 x stress (burn.scope, 150 % CPU)", "db) 1 20 (db.service, 25 % CPU)")
 
 
@@ -118,9 +114,9 @@ def test_faults_and_waits_are_reported_of_those_who_have_them() -> None:
         look.process(11, "swapper", ran=0.0, faults=round(800 * seconds), unit="hog.scope")
         look.process(12, "reader", ran=0.0, state="D")
         look.look_at(100.0 + seconds)
-    assert look.name(finding(RankedBy.FAULTS)).who == ("swapper 11 (hog.scope, 800 major faults/s)",)
-    assert look.name(finding(RankedBy.IO)).who == ("reader 12 (waits for storage)",)
-    assert look.name(finding(RankedBy.NOBODY)).who == ()
+    assert look.who.get(RankedBy.FAULTS, ()) == ("swapper 11 (hog.scope, 800 major faults/s)",)
+    assert look.who.get(RankedBy.IO, ()) == ("reader 12 (waits for storage)",)
+    assert look.who.get(RankedBy.NOBODY, ()) == ()
 
 
 def test_of_processes_of_one_name_those_are_counted_that_have_to_do_with_the_cause() -> None:
@@ -131,8 +127,8 @@ def test_of_processes_of_one_name_those_are_counted_that_have_to_do_with_the_cau
         look.process(12, "python3", ran=0.0, state="D", unit="reads.service")
         look.process(13, "python3", ran=0.0, faults=round(9 * seconds), unit="hog.scope")
         look.look_at(100.0 + seconds)
-    assert look.name(finding(RankedBy.IO)).who == ("2 x python3 (reads.service, wait for storage)",)
-    assert look.name(finding(RankedBy.FAULTS)).who == ("python3 13 (hog.scope, 9 major faults/s)",)
+    assert look.who.get(RankedBy.IO, ()) == ("2 x python3 (reads.service, wait for storage)",)
+    assert look.who.get(RankedBy.FAULTS, ()) == ("python3 13 (hog.scope, 9 major faults/s)",)
 
 
 def test_slow_readings_make_nobody_busier_than_there_was_time() -> None:
@@ -143,7 +139,7 @@ def test_slow_readings_make_nobody_busier_than_there_was_time() -> None:
     look.process(10, "hog", ran=3.2)
     look.made.seconds = 103.3
     look.look(look.stats.read(), 103 * 10**9)
-    assert look.name(finding(RankedBy.CPU)).who == ("hog 10 (97 % CPU)",)
+    assert look.who.get(RankedBy.CPU, ()) == ("hog 10 (97 % CPU)",)
 
 
 def test_where_nobody_waits_for_storage_at_the_look_those_with_major_faults_are_reported() -> None:
@@ -152,7 +148,7 @@ def test_where_nobody_waits_for_storage_at_the_look_those_with_major_faults_are_
         look.process(10, "busy", ran=seconds)
         look.process(11, "swapped", ran=0.0, faults=round(300 * seconds))
         look.look_at(100.0 + seconds)
-    assert look.name(finding(RankedBy.IO)).who == ("swapped 11 (300 major faults/s)",)
+    assert look.who.get(RankedBy.IO, ()) == ("swapped 11 (300 major faults/s)",)
 
 
 def test_a_name_that_a_task_chose_reaches_no_terminal_raw() -> None:
@@ -160,7 +156,7 @@ def test_a_name_that_a_task_chose_reaches_no_terminal_raw() -> None:
     for seconds in (0.0, 1.0):
         look.process(10, "\x1b[2Jboo", ran=seconds)
         look.look_at(100.0 + seconds)
-    assert "\x1b" not in look.name(finding(RankedBy.CPU)).who[0]
+    assert "\x1b" not in look.who.get(RankedBy.CPU, ())[0]
 
 
 def test_a_machine_without_processes_names_nobody() -> None:
@@ -169,7 +165,7 @@ def test_a_machine_without_processes_names_nobody() -> None:
     look.look(stats.read())
     look.look(stats.read())
     assert look.busiest is None
-    assert look.name(finding(RankedBy.CPU)).who == ()
+    assert look.who.get(RankedBy.CPU, ()) == ()
 
 
 def test_a_storm_is_reported_of_those_that_wake_most_and_else_of_the_busiest() -> None:
@@ -181,8 +177,8 @@ def test_a_storm_is_reported_of_those_that_wake_most_and_else_of_the_busiest() -
             f"Name:\tticker\nvoluntary_ctxt_switches:\t{round(20_000 * seconds)}\nnonvoluntary_ctxt_switches:\t7\n")
         look.look_at(100.0 + seconds)
         if seconds == 1.0:
-            assert look.name(finding(RankedBy.WAKES)).who[0] == "busy 10 (100 % CPU)"  # one look at sleeps says little
-    assert look.name(finding(RankedBy.WAKES)).who == ("ticker 11 (tick.service, wakes 20,000 times/s, 30 % CPU)",)
+            assert look.who.get(RankedBy.WAKES, ())[0] == "busy 10 (100 % CPU)"  # one look at sleeps says little
+    assert look.who.get(RankedBy.WAKES, ()) == ("ticker 11 (tick.service, wakes 20,000 times/s, 30 % CPU)",)
 
 
 def test_who_moves_bytes_waits_for_storage_where_nobody_is_seen_to_wait() -> None:
@@ -192,7 +188,7 @@ def test_who_moves_bytes_waits_for_storage_where_nobody_is_seen_to_wait() -> Non
         look.process(11, "writer", ran=seconds * 0.1)
         look.made.files["/proc/11/io"] = f"rchar: 9\nread_bytes: 5\nwrite_bytes: {round(2e8 * seconds)}\n"
         look.look_at(100.0 + seconds)
-    assert look.name(finding(RankedBy.IO)).who == ("writer 11 (200.0 MB/s to and from storage)",)
+    assert look.who.get(RankedBy.IO, ()) == ("writer 11 (200.0 MB/s to and from storage)",)
 
 
 def test_of_groups_of_version_1_that_of_the_cause_is_reported() -> None:
@@ -201,8 +197,8 @@ def test_of_groups_of_version_1_that_of_the_cause_is_reported() -> None:
         look.process(10, "hog", ran=seconds, faults=round(100 * seconds))
         look.made.files["/proc/10/cgroup"] = "4:memory:/small\n3:cpu,cpuacct:/slow\n1:name=systemd:/user.slice\n0::/\n"
         look.look_at(100.0 + seconds)
-    assert look.name(finding(RankedBy.FAULTS)).who == ("hog 10 (small, 100 major faults/s)",)
-    assert look.name(finding(RankedBy.CPU)).who == ("hog 10 (slow, 100 % CPU)",)
+    assert look.who.get(RankedBy.FAULTS, ()) == ("hog 10 (small, 100 major faults/s)",)
+    assert look.who.get(RankedBy.CPU, ()) == ("hog 10 (slow, 100 % CPU)",)
 
 
 @pytest.mark.parametrize(("path", "said"), [
@@ -215,7 +211,7 @@ def test_a_long_id_is_identified_by_its_first_digits(path: str, said: str) -> No
         look.process(10, "hog", ran=seconds)
         look.made.files["/proc/10/cgroup"] = f"0::{path}\n"
         look.look_at(seconds)
-    assert look.name(finding(RankedBy.CPU)).who == (f"hog 10 ({said}, 100 % CPU)",)
+    assert look.who.get(RankedBy.CPU, ()) == (f"hog 10 ({said}, 100 % CPU)",)
 
 
 def test_a_unit_is_read_once_for_a_look_however_often_a_finding_is_drawn() -> None:
@@ -223,13 +219,13 @@ def test_a_unit_is_read_once_for_a_look_however_often_a_finding_is_drawn() -> No
     for seconds in (0.0, 2.0):
         look.process(10, "stress", ran=seconds, unit="burn.scope")
         look.look_at(seconds)
-    said = look.name(finding(RankedBy.CPU)).who
+    said = look.who.get(RankedBy.CPU, ())
     look.made.files["/proc/10/cgroup"] = "0::/system.slice/other.scope\n"
-    assert look.name(finding(RankedBy.CPU)).who == said
+    assert look.who.get(RankedBy.CPU, ()) == said
     assert "burn.scope" in said[0]
     look.process(10, "stress", ran=4.0, unit="other.scope")
     look.look_at(4.0)
-    assert "other.scope" in look.name(finding(RankedBy.CPU)).who[0]
+    assert "other.scope" in look.who.get(RankedBy.CPU, ())[0]
 
 
 def test_a_process_that_has_the_number_of_an_earlier_one_did_nothing_of_what_that_one_did() -> None:
@@ -241,7 +237,7 @@ def test_a_process_that_has_the_number_of_an_earlier_one_did_nothing_of_what_tha
     words[21] = "777"  # starttime: field 22
     look.made.files["/proc/10/stat"] = " ".join(words)
     look.look_at(101.0)
-    assert look.name(finding(RankedBy.CPU)).who == ()
+    assert look.who.get(RankedBy.CPU, ()) == ()
 
 
 def test_who_waits_for_storage_is_told_although_nothing_of_it_changes() -> None:
@@ -249,4 +245,4 @@ def test_who_waits_for_storage_is_told_although_nothing_of_it_changes() -> None:
     look.process(12, "reader", ran=1.0, state="D")
     for seconds in (100.0, 101.0, 102.0):
         look.look_at(seconds)
-    assert look.name(finding(RankedBy.IO)).who == ("reader 12 (waits for storage)",)
+    assert look.who.get(RankedBy.IO, ()) == ("reader 12 (waits for storage)",)

@@ -40,8 +40,8 @@ class TourStep:
 
 
 STEPS: Final[tuple[TourStep, ...]] = (
-    TourStep("What is in the way",
-             "On the overview (0) the line below the machine's name says what holds work up, if anything does. "
+    TourStep("What slows it down",
+             "On the overview (0) the line below the machine's name says what is the bottleneck, if one is found. "
              "{why} says since when, who, and what to do.", ("why",)),
     TourStep("Screens", "Digits show the screens at the lower right, {next_screen} the next one: 1 has every CPU in a "
              "table, 7 the tasks, 9 what cannot be read here and why.", ("next_screen", "show_screen")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from turbotui.app.absent_columns import AbsentColumns
@@ -35,6 +36,7 @@ from turbotui.widgets.row_charts import past_of
 if TYPE_CHECKING:  # most users record nothing and run no command
     from turbotui.app.alerting import Alerting
     from turbotui.app.beside import BesideCommand
+    from turbotui.app.judge import Judge
     from turbotui.app.live_recorder import LiveRecorder
     from turbotui.diagnosis.rules import SlownessRule
     from turbotui.quantities.presentation import Limits
@@ -128,6 +130,13 @@ class Watch:
         from turbotui.diagnosis.rule_table import RULES  # noqa: PLC0415 - as above
 
         return limited(RULES, self.why_limits) if self.why_limits else RULES
+
+    @cached_property
+    def judge(self) -> Judge:
+        """The diagnosis that all screens share."""
+        from turbotui.app.judge import Judge  # noqa: PLC0415 - not every screen judges
+
+        return Judge(self)
 
     @property
     def in_past(self) -> bool:

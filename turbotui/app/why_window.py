@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
@@ -12,14 +12,11 @@ from textual.binding import Binding, BindingType
 from turbotui.app.list_window import MenuWindow
 from turbotui.app.screen_table import watch_memory
 from turbotui.app.watch import Watch
-from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT
-from turbotui.diagnosis.looks import Looks
-from turbotui.diagnosis.rules import Certainty, LookResults
-from turbotui.diagnosis.tables import cost_words
+from turbotui.diagnosis.rules import Certainty
 from turbotui.quantities.columns import CounterColumn
-from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.listing import Item, Listing
 
 _INDENT: Final = "   "
@@ -27,6 +24,8 @@ _COPIED: Final = 1_000
 """Width of a copied line, in which no sentence is wrapped."""
 _GUESSED: Final = "~"
 """Precedes what is only possible, as `~` marks estimated cells."""
+_NEWS: Final = "·"
+"""Precedes news, which cost nothing that is seen."""
 
 
 class WhyWindow(MenuWindow[str]):
@@ -49,8 +48,7 @@ class WhyWindow(MenuWindow[str]):
     def __init__(self, watch: Watch) -> None:
         super().__init__()
         self._watch = watch
-        self._diagnosis = MachineDiagnosis(watch.session.catalog, watch.rules)
-        self._looks: Looks | None = None
+        self._judge = watch.judge
         self._work: list[asyncio.Task[None]] = []
         self._looking: asyncio.Task[None] | None = None
         self._is_filled = False
@@ -58,8 +56,7 @@ class WhyWindow(MenuWindow[str]):
     @property
     def wanted(self) -> Sequence[CounterColumn]:
         """The columns that rules of slowness read, as far as this machine has them."""
-        watch = self._watch
-        return () if watch.held else self._diagnosis.wanted(lambda column: watch.why_absent(column) is None)
+        return () if self._watch.held else self._judge.wanted(costly=True)
 
     @property
     def is_at_work(self) -> bool:
@@ -74,9 +71,10 @@ class WhyWindow(MenuWindow[str]):
     def copied(self) -> str:
         """See `Window.copied`: the finding under the cursor, or why there is none."""
         key = self.query_one(Listing).key
-        found = next((one for one in self._found() if one.rule.id == key), None)
+        verdict = self._judge.verdict()
+        found = next((one for one in verdict.findings if one.rule.id == key), None)
         if found is None:
-            return self._diagnosis.quiet()
+            return verdict.quiet
         lines = ("".join(text for text, _ in item.segments).strip() for item in _finding_items(found, _COPIED))
         return "\n".join(line for line in lines if line)
 
@@ -94,30 +92,39 @@ class WhyWindow(MenuWindow[str]):
             return
         memory = await asyncio.to_thread(watch_memory, watch.session.machine)
         if memory is not None:
-            self._diagnosis.memory = memory.share
+            self._judge.diagnosis.memory = memory.share
             if memory.counts:
                 watch.read_also(self, memory.sources(), memory.signals())
 
     def on_unmount(self) -> None:
-        """Stop the background work."""
+        """Stop the background work; memory is counted while somebody asks why."""
+        self._judge.diagnosis.memory = None
         for task in self._work:
             task.cancel()
 
     async def _fill(self) -> None:
-        """Process the frames before this moment in portions, so that keys are handled in between."""
-        cursor = self._watch.cursor
-        for time_ns in () if cursor is None else cursor.before(KEPT):
-            frame = None if cursor is None else cursor.timeline.frame(time_ns)
-            if frame is not None:
-                self._diagnosis.push(frame)
-            await asyncio.sleep(0)
+        """Judge the minute before in portions, so that keys are handled in between, unless it was judged already."""
+        watch, cursor = self._watch, self._watch.cursor
+        if cursor is not None and (watch.in_past or not self._is_judged()):
+            diagnosis = self._judge.fresh()
+            for time_ns in cursor.before(KEPT):
+                frame = cursor.timeline.frame(time_ns)
+                if frame is not None:
+                    diagnosis.push(frame)
+                await asyncio.sleep(0)
+            shown = watch.frame if watch.in_past else None
+            self._judge.take(diagnosis, None if shown is None else shown.newer.wall_ns)
         self._is_filled = True
         self.show_frame()
 
+    def _is_judged(self) -> bool:
+        """Whether another screen had the newest frames judged."""
+        frame, newest = self._watch.frame, self._judge.diagnosis.newest
+        return frame is not None and newest is not None and newest >= frame.seq - 1
+
     def _look(self) -> None:
         """Read tasks and groups on a thread, unless another machine or time is shown, or a reading is in progress."""
-        watch = self._watch
-        if watch.in_past or watch.player is not None or watch.session.collector is not None:
+        if self._watch.in_past or not self._judge.can_look:
             return
         self._work = [task for task in self._work if not task.done()]
         if self._looking is None or self._looking.done():
@@ -125,11 +132,7 @@ class WhyWindow(MenuWindow[str]):
             self._work.append(self._looking)
 
     async def _look_beside(self) -> None:
-        seen, self._looks = await asyncio.to_thread(_looked, self._looks, self._make_looks)
-        self._diagnosis.seen = seen
-
-    def _make_looks(self) -> Looks:
-        return Looks(self._watch.session.machine.host)
+        self._judge.diagnosis.seen = await asyncio.to_thread(self._judge.look)
 
     def show_frame(self) -> None:
         """Judge the newest frame, and show the findings."""
@@ -137,7 +140,7 @@ class WhyWindow(MenuWindow[str]):
         if not self._is_filled:
             return
         if frame is not None and not self._watch.in_past:
-            self._diagnosis.push(frame)
+            self._judge.push(frame)
             self._look()
         self._show()
 
@@ -147,46 +150,34 @@ class WhyWindow(MenuWindow[str]):
 
     def _show(self) -> None:
         width = max(20, self.query_one(Listing).size.width - 1)
-        diagnosis = self._diagnosis
-        findings = self._found()
-        items = [item for finding in findings for item in _finding_items(finding, width)]
-        if not findings:
-            items += _wrapped(diagnosis.quiet(), width, "", StyleRole.SUMMARY)
+        verdict = self._judge.verdict()
+        items = [item for finding in verdict.findings for item in _finding_items(finding, width)]
+        if not verdict.findings:
+            items += _wrapped(verdict.quiet, width, "", StyleRole.SUMMARY)
             items.append(Item(()))
         alerts = self._watch.alerts
         for told in () if alerts is None else alerts.sentences():
             items += _wrapped(f"Your alert goes on: {told}", width, "", StyleRole.RED)
             items.append(Item(()))
-        not_judged = diagnosis.not_judged()
-        if not_judged:
-            items += _wrapped(not_judged, width, "", StyleRole.DIM)
+        for reason in verdict.reasons:
+            items += _wrapped(reason, width, "", StyleRole.DIM)
         self.query_one(Listing).show(items)
-
-    def _found(self) -> Sequence[Finding]:
-        """The findings, the worst first, with the responsible tasks."""
-        findings = self._diagnosis.findings()
-        return findings if self._looks is None else self._looks.name(findings)
 
     def action_choose(self) -> None:
         """Go to the screen of the current finding."""
         key = self.query_one(Listing).key
-        found = next((one for one in self._diagnosis.findings() if one.rule.id == key), None)
+        found = next((one for one in self._judge.verdict().findings if one.rule.id == key), None)
         self.dismiss(None if found is None else found.rule.screen)
-
-
-def _looked(looks: Looks | None, make: Callable[[], Looks]) -> tuple[LookResults, Looks]:
-    """Read once, on a new thread."""
-    found = looks or make()
-    return found.look(), found
 
 
 def _finding_items(finding: Finding, width: int) -> list[Item]:
     """The lines of a finding: what is wrong, how long, at what cost, who is responsible, what helps, where to look."""
-    mark = _GUESSED if finding.observed.sure is Certainty.POSSIBLE else "▲"
+    mark = _NEWS if finding.observed.news else _GUESSED if finding.observed.sure is Certainty.POSSIBLE else MARK_AMBER
+    role = StyleRole.PLAIN if finding.observed.news else StyleRole.AMBER
     first, *others = textwrap.wrap(finding.sentence, width - 3) or [""]
-    items = [Item(((f" {mark} {first}", StyleRole.AMBER),), finding.rule.id)]
-    items += [Item(((f"{_INDENT}{line}", StyleRole.AMBER),)) for line in others]
-    items += _wrapped(f"{finding.since}; {cost_words(finding)}", width, _INDENT, StyleRole.PLAIN)
+    items = [Item(((f" {mark} {first}", role),), finding.rule.id)]
+    items += [Item(((f"{_INDENT}{line}", role),)) for line in others]
+    items += _wrapped(f"{finding.since}; {finding.cost}", width, _INDENT, StyleRole.PLAIN)
     if finding.who:
         items += _wrapped(f"who: {', '.join(finding.who)}", width, _INDENT, StyleRole.PLAIN)
     items += _wrapped(f"do: {finding.remedy}", width, _INDENT, StyleRole.DIM)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -10,7 +10,7 @@ from turbotui.diagnosis import limits
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import holding
 from turbotui.diagnosis.limits import POWER_HOLDERS, EvidenceKind, Facts, Hold, Holder, LimitState
-from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, RankedBy, SlownessRule, opening
+from turbotui.diagnosis.rules import NEVER, Certainty, JudgedFrame, NoFinding, Observed, RankedBy, SlownessRule, opening
 from turbotui.quantities.columns import ColumnId
 
 _LEAST: Final = 0.01  # share of the work; less would go unnoticed
@@ -63,15 +63,28 @@ def _weight(moment: JudgedFrame, facts: Facts) -> float:
     return (facts.busy or 0.0) / total if total else 1.0 / max(1, len(moment.limits))
 
 
-def _held_by(*holders: Holder) -> Callable[[JudgedFrame], Observed | NoFinding]:
-    """Make the judgement of a rule: whether one of these holders limits a package."""
+def _is_open(verdict: LimitVerdict, evidence: Collection[ColumnId]) -> bool:
+    """Whether a package may be held back without being seen to be.
+
+    Args:
+        verdict: on the package.
+        evidence: columns any of which would show it.
+    """
+    facts = verdict.facts
+    return verdict.state is LimitState.UNKNOWN or (
+        verdict.state is LimitState.FREE and facts.slow and all(facts.cells.get(name) is None for name in evidence))
+
+
+def _held_by(holders: Collection[Holder],
+             evidence: Collection[ColumnId]) -> Callable[[JudgedFrame], Observed | NoFinding]:
+    """Make the judgement of a rule: whether one of these holders limits a package; see `_is_open` for the evidence."""
 
     def judge(moment: JudgedFrame) -> Observed | NoFinding:
-        known = [verdict for verdict in moment.limits if verdict.state is not LimitState.UNKNOWN]
-        found = [(verdict, hold) for verdict in known for hold in _holds(verdict) if hold.holder in holders
+        found = [(verdict, hold) for verdict in moment.limits for hold in _holds(verdict) if hold.holder in holders
                  and (verdict.facts.busy is None or verdict.facts.busy >= _WORKING)]
         if not found:
-            return NoFinding.CLEAR if known else NoFinding.UNKNOWN
+            unseen = not moment.limits or any(_is_open(verdict, evidence) for verdict in moment.limits)
+            return NoFinding.UNKNOWN if unseen else NoFinding.CLEAR
         parts = {verdict.row: _weight(moment, verdict.facts) * _lost(verdict.facts) * hold.share
                  for verdict, hold in found}
         worst, hold = max(found, key=lambda pair: parts[pair[0].row])
@@ -89,15 +102,18 @@ def _held_by(*holders: Holder) -> Callable[[JudgedFrame], Observed | NoFinding]:
 def _below_base(moment: JudgedFrame) -> Observed | NoFinding:
     if any(_holds(verdict) for verdict in moment.limits):
         return NoFinding.CLEAR  # the finding about the holder reports it
-    known = [verdict for verdict in moment.limits if verdict.facts.mhz is not None and verdict.facts.busy is not None]
-    if not known:
-        return NoFinding.UNKNOWN
-    found = [one for one in (_slow_clock(moment, verdict) for verdict in known) if one is not None]
+    found = [one for one in (_slow_clock(moment, verdict) for verdict in moment.limits) if one is not None]
     if not found:
-        return NoFinding.CLEAR
+        return NoFinding.CLEAR if moment.limits and all(map(_has_clocks, moment.limits)) else NoFinding.UNKNOWN
     worst, more = max(found, key=lambda one: one.lost), len(found) - 1
     also = f"; {more} more {'package is' if more == 1 else 'packages are'} as slow" if more else ""
     return replace(worst, lost=min(1.0, sum(one.lost for one in found)), sentence=worst.sentence + also)
+
+
+def _has_clocks(verdict: LimitVerdict) -> bool:
+    """Whether a package's clock can be compared with one that it should reach."""
+    facts = verdict.facts
+    return None not in (facts.mhz, facts.busy) and bool(facts.base_mhz or facts.loaded_share is not None)
 
 
 def _slow_clock(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | None:
@@ -142,14 +158,16 @@ def _idle_exits(moment: JudgedFrame) -> Observed | NoFinding:
 
 
 _CLOCKS: Final[tuple[tuple[ColumnId, ...], ...]] = (("Busy%", "Load%"), ("Bzy_MHz", "CurMHz"))
-_SOURCE: Final = "clocks and their limits (perf msr, MSRs, cpufreq)"
+_SOURCE: Final = "clock and limits"
 
 
 def _rule(name: str, cause: str, holders: tuple[Holder, ...], remedy: str,
           *needs: tuple[ColumnId, ...]) -> SlownessRule:
     named = {one for group in (*_CLOCKS, *needs) for one in group}
-    wants = tuple(one for one in limits.COLUMNS if one not in named)
-    return SlownessRule(name, cause, (*_CLOCKS, *needs), _held_by(*holders), _SOURCE, "4", remedy, RankedBy.CPU, wants)
+    wants = tuple(one for one in (*limits.COLUMNS, *limits.STAND_INS.values()) if one not in named)
+    names = [one for group in needs for one in group]
+    return SlownessRule(name, cause, (*_CLOCKS, *needs), _held_by(holders, names), _SOURCE, "4", remedy, RankedBy.CPU,
+                        wants, decides_from=_HARD)
 
 
 RULES: Final[tuple[SlownessRule, ...]] = (
@@ -171,10 +189,12 @@ RULES: Final[tuple[SlownessRule, ...]] = (
          (*_CLOCKS, ("BaseMHz", "TopMHz")), _below_base,
          _SOURCE, "4",
          "turbotui info shows limits and settings; dmesg | grep -i -e throttl -e power may name the reason",
-         RankedBy.CPU),
+         RankedBy.CPU, decides_from=_HARD),
     SlownessRule("idle-exits", "time to leave idle states", (("IdleExit%",), ("Load%", "Busy%")), _idle_exits,
-                 "cpuidle", "1", "cpupower idle-set -D 50 keeps CPUs out of states that take more than 50 us to leave; "
-                 "a program can hold /dev/cpu_dma_latency open", RankedBy.WAKES, costly=True),
-    SlownessRule("smi", "time that firmware takes", (("SMI",),), _firmware, "MSR 0x34", "1",
-         "A firmware update, or its settings for power and USB legacy support, make such interrupts fewer"),
+                 "idle exits", "1", "cpupower idle-set -D 50 keeps CPUs out of states that take more than 50 us to "
+                 "leave; a program can hold /dev/cpu_dma_latency open", RankedBy.WAKES, costly=True,
+                 decides_from=NEVER),
+    SlownessRule("smi", "time that firmware takes", (("SMI",),), _firmware, "SMI counts", "1",
+         "A firmware update, or its settings for power and USB legacy support, make such interrupts fewer",
+         decides_from=NEVER),
 )  # fmt: skip

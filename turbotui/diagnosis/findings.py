@@ -24,6 +24,7 @@ class Finding:
         share: share of the last `window` seconds in which it was present, 0 to 1.
         window: seconds observed.
         who: the tasks or groups behind it, the largest part first, as safe text.
+        ago: seconds since it was last judged; 0 for the newest interval.
     """
 
     rule: SlownessRule
@@ -32,6 +33,7 @@ class Finding:
     share: float
     window: float
     who: tuple[str, ...] = ()
+    ago: float = 0.0
 
     @property
     def score(self) -> float:
@@ -54,15 +56,22 @@ class Finding:
         """How long the cause has been present: "for 40 s", or "92 % of the last 40 s" if it came and went."""
         if not self.window:
             return "now"
+        ago = f", seen {_span(self.ago)} ago" if self.ago else ""
         if self.seconds and self.share >= _WHOLE:
-            return f"for {_span(self.seconds)}"
-        return f"{100 * self.share:.0f} % of the last {_span(self.window)}"
+            return f"for {_span(self.seconds)}{ago}"
+        return f"{100 * self.share:.0f} % of the last {_span(self.window)}{ago}"
 
     @property
-    def line(self) -> str:
-        """One line with the sentence, the time and the tasks."""
-        whose = f". Most of it: {self.who[0]}" if self.who and not is_named(self.who[0], self.sentence) else ""
-        return f"{self.sentence} ({self.since}){whose}"
+    def cost(self) -> str:
+        """How much of the wanted work is lost, and how certain that is."""
+        lost = f"about {100 * self.observed.lost:.0f} % of the wanted work"
+        return f"{'no loss is seen, no task waits' if self.observed.news else lost}; {self.observed.sure.value}"
+
+    @property
+    def how(self) -> str:
+        """How certain the finding is, how much is lost, and how long the cause has been present."""
+        lost = "" if self.observed.news else f", {100 * self.observed.lost:.0f} %"
+        return f"{self.observed.sure.value}{lost}; {self.since}"
 
 
 def name_alone(who: str) -> str:

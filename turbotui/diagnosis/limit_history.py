@@ -29,7 +29,6 @@ KEPT = 60
 
 _IDLE = 3.0  # percent busy below which a package is said to be idle
 _MANY = 50.0  # percent busy from which the turbo clock of all cores applies
-_LOW_CLOCK = 0.9  # share of the possible clock
 _NOTABLE = 0.25  # share of the interval; a shorter limit is already over, and counts only for the share of the time
 
 
@@ -176,10 +175,7 @@ def _unheld(facts: Facts, *, idle: bool) -> tuple[LimitState, tuple[ColumnId, st
         everyone is not None and facts.mhz >= AT_CLOCK * everyone and facts.busy >= _MANY
     ):
         return LimitState.AT_TOP, None
-    shared = everyone / single if everyone is not None and single else 1.0
-    if facts.loaded_share is None or facts.loaded_share >= _LOW_CLOCK * shared:
+    if not facts.slow and (facts.loaded_share is not None or not facts.loaded):
         return LimitState.FREE, None
-    setting = prefers_less(facts)
-    if setting is None and facts.words("Throttle") is None and facts.number("PKG_%") is None:
-        return LimitState.UNKNOWN, None
-    return LimitState.FREE, setting
+    setting = prefers_less(facts) if facts.slow else None
+    return LimitState.FREE if setting is not None or facts.well_known else LimitState.UNKNOWN, setting

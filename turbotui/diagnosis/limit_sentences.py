@@ -24,7 +24,7 @@ def headline(verdicts: Sequence[LimitVerdict]) -> str:
         return f"{sentence(worst)}; {more} more {'is' if more == 1 else 'are'} held back"
     if worst.state is LimitState.UNKNOWN:
         return sentence(worst)
-    seen = "nothing holds" if all(well_known(verdict.facts) for verdict in verdicts) else "nothing is seen to hold"
+    seen = "nothing holds" if all(verdict.facts.well_known for verdict in verdicts) else "nothing is seen to hold"
     return f"{seen} the {len(verdicts)} packages back; the busiest is {name_of(worst)}: {_doing(worst.facts)}"
 
 
@@ -41,7 +41,7 @@ def sentence(verdict: LimitVerdict) -> str:
         return f"{name} is held{at} by {_by(verdict)}" + (f" ({details})" if details else "")
     if verdict.state is LimitState.UNKNOWN:
         return _unknown_sentence(verdict)
-    seen = "nothing holds" if well_known(facts) else "nothing is seen to hold"
+    seen = "nothing holds" if facts.well_known else "nothing is seen to hold"
     text = f"{seen} {name} back: {_doing(facts)}"
     if verdict.state is LimitState.IDLE and facts.busy is not None:
         text = f"{seen} {name} back: it is idle, {facts.busy:.1f} % busy"
@@ -112,11 +112,6 @@ def _unknown_sentence(verdict: LimitVerdict) -> str:
 def _is_late(why: Unavailable) -> bool:
     """Whether a number is missing only because its CPUs did not answer in time."""
     return why.reason is Reason.LATE
-
-
-def well_known(facts: Facts) -> bool:
-    """Whether the processor would report a limit."""
-    return facts.words("Throttle") is not None or facts.number("PKG_%") is not None
 
 
 def _doing(facts: Facts) -> str:

@@ -35,6 +35,7 @@ WORKING = 20.0
 AT_CLOCK = 0.97
 """Share of a clock that counts as having reached it; bins are 100 MHz wide."""
 
+_LOW_CLOCK = 0.9  # share of the possible clock
 _AT_POWER = 0.95  # share of a limit: the control loop stays slightly below it
 _NEAR_TJ = 2.0  # °C below tj_max: readouts are whole degrees
 _LEAST_SHARE = 0.005  # share of an interval; less is noise of two time stamps
@@ -126,6 +127,7 @@ class Facts:
         base_mhz, top_mhz, cap_mhz: greatest base clock, highest clock and cpufreq limit of its CPUs.
         why: why a column has no value, by column id.
         columns: the columns of `cells` by id, which know the user's unit.
+        loaded: whether any CPU hardly ever idles.
     """
 
     row: RowId
@@ -137,6 +139,7 @@ class Facts:
     cap_mhz: float | None
     why: Mapping[ColumnId, Unavailable]
     columns: Mapping[ColumnId, CounterColumn] = field(default_factory=dict)
+    loaded: bool = False
 
     def said(self, *names: ColumnId, unit: bool = True) -> str:
         """The first known of these columns, in the user's unit; "" if none is known.
@@ -183,6 +186,18 @@ class Facts:
     def celsius(self) -> float | None:
         """Temperature of the package's hottest sensor."""
         return self.number(*HEAT)
+
+    @property
+    def well_known(self) -> bool:
+        """Whether the processor would report a limit."""
+        return self.words("Throttle") is not None or self.number("PKG_%") is not None
+
+    @property
+    def slow(self) -> bool:
+        """Whether CPUs that hardly ever idle stay clearly below the clock that all cores together can reach."""
+        everyone, single = self.number("TurboAll"), self.number("Turbo1") or self.top_mhz
+        shared = everyone / single if everyone is not None and single else 1.0
+        return self.loaded_share is not None and self.loaded_share < _LOW_CLOCK * shared
 
     @property
     def possible_mhz(self) -> float | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.group_look import GroupLook
 from turbotui.diagnosis.placement_look import placement
 from turbotui.diagnosis.rules import LookResults
@@ -34,7 +33,7 @@ class Looks:
         self._groups.look()
         return LookResults(
             self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,
-            placement(self._host),
+            placement(self._host), self._tasks.who,
         )  # fmt: skip
 
     def _read(self) -> Mapping[int, ProcessStat]:
@@ -44,7 +43,3 @@ class Looks:
             return self._stats.read()
         except HostError:
             return {}
-
-    def name(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Add the responsible tasks and groups to findings."""
-        return tuple(self._tasks.name(finding) for finding in findings)

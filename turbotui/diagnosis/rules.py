@@ -18,11 +18,16 @@ from turbotui.machine.tasks.process_stats import TICKS
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 
 _NUMBERS: Final = frozenset((int, float))
 _FEWEST_TICKS: Final = 2.5  # one or two can be chance
+
+
+NEVER: Final = 1000.0
+"""More percent busy than there is: a rule without which a verdict is sure."""
 
 
 class Certainty(Enum):
@@ -54,11 +59,17 @@ class RankedBy(Enum):
 
 
 class NoFinding(Enum):
-    """A rule's answer where it has nothing to report."""
+    """A rule's answer where it has nothing to report.
 
-    CLEAR = "not so"
-    UNKNOWN = "what it reads is not known here"
-    NOT_ASKED = "nobody had read what it reads"
+    A rule answers CLEAR, UNKNOWN or NOT_ASKED. The diagnosis turns an UNKNOWN into BLIND or LATE, by the reasons of the
+    columns that the rule needs.
+    """
+
+    CLEAR = "does not hold"
+    UNKNOWN = "unknown"
+    BLIND = "cannot be read here"
+    LATE = "not known in this interval"
+    NOT_ASKED = "not asked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,7 @@ class Observed:
         row: the affected row; the whole machine if it is everywhere.
         remedy: what a user can do, if it goes beyond the rule's own remedy.
         who: names of groups or devices from the readings themselves.
+        news: whether nothing is lost that is seen: no task waits, and none is slowed. Such a finding is no bottleneck.
     """
 
     lost: float
@@ -80,6 +92,7 @@ class Observed:
     row: RowId = SYSTEM_ROW
     remedy: str = ""
     who: tuple[str, ...] = ()
+    news: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +104,15 @@ class SlownessRule:
         cause: a noun phrase for people.
         needs: the columns that it reads; one of each group has to be known.
         judge: the observation in an interval.
-        source: the origin of these readings in a word, for the line about causes that could not be judged.
+        source: what it reads in a word or two, for sentences about causes that cannot be judged.
         screen: key of the screen with details.
         remedy: what a user can do; command lines are for the user, and never run here.
         whose: the figure by which responsible tasks are found.
         wants: columns that improve the sentence.
         costly: whether reading takes files of every CPU, so that it is done on request only.
         least: percent of the wanted work below which the user does not want to see it.
+        decides_from: percent busy of the machine from which no verdict is sure while this rule cannot be judged; NEVER
+            for a cause that costs little, or that few machines can show.
     """
 
     id: str
@@ -111,6 +126,7 @@ class SlownessRule:
     wants: tuple[ColumnId, ...] = ()
     costly: bool = False
     least: float = 0.0
+    decides_from: float = 0.0
 
     @property
     def columns(self) -> tuple[ColumnId, ...]:
@@ -180,6 +196,7 @@ class LookResults:
         throttled: the group that stood still most; None for none.
         pressed: by resource ("cpu", "memory", "io"), the innermost of the groups that waited most for it.
         placement: why the kernel chose its cores; "" if unknown.
+        who: the tasks behind causes, the largest part first, by the figure that ranks them.
     """
 
     busiest: tuple[str, float] | None = None
@@ -187,6 +204,7 @@ class LookResults:
     throttled: ThrottledGroup | None = None
     pressed: Mapping[str, PressedGroup] = field(default_factory=dict, hash=False)
     placement: str = ""
+    who: Mapping[RankedBy, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     def waiting(self, resource: str) -> tuple[str, ...]:
         """The group that waited most for a resource, in words; empty for none."""
@@ -229,6 +247,13 @@ class JudgedFrame:
             if column is not None and value is not None:
                 return column.amount(value, unit=unit)
         return ""
+
+    def why(self, name: ColumnId) -> Unavailable | None:
+        """Why a column has no value for the machine; None if it has one."""
+        column = self.catalog.get(name)
+        if column is None:
+            return Unavailable(Reason.NO_HARDWARE, f"this machine has no column {name}")
+        return self.frame.why(column, SYSTEM_ROW)
 
     def can(self, name: ColumnId) -> bool:
         """Whether the machine has what a column needs, whether or not it was read in this interval."""
@@ -277,6 +302,12 @@ class JudgedFrame:
             cpus: the CPUs of which it is a share.
         """
         return percent / 100.0 * cpus * (self.frame.seconds or 0.0) * TICKS >= _FEWEST_TICKS
+
+    @cached_property
+    def queued(self) -> float | None:
+        """Mean number of tasks that wait for a CPU, or the share of time in which one does; None if unknown."""
+        waited = self.number("RunDelay%", "PSIcpu%")
+        return None if waited is None else waited / 100.0
 
     @property
     def online(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turbotui.diagnosis.rules import (
+    NEVER,
     Certainty,
     JudgedFrame,
     NoFinding,
@@ -20,11 +21,13 @@ from turbotui.quantities.scope import RowId, Scope
 _SATURATED: Final = 96.0  # percent busy; the rest is interrupts and the clock's resolution
 _OTHERS: Final = 60.0  # mean percent busy of the other CPUs; above, the whole machine is short of CPUs
 _FEW: Final = 8  # one in this many CPUs saturated; more are a group, or distributed work
-_UNUSED: Final = 0.25  # share of idle CPUs' time that counts as lost: who could use it is unknown
+_LOST: Final = 0.1  # share of the wanted CPU time that tasks wait for, from which an uneven spread costs them time
 _FULL: Final = 90.0  # mean percent busy of a group of CPUs
 _SPARE: Final = 40.0  # the same of the other groups together
 _IDLE_FAST: Final = 25.0  # mean percent busy of the fast cores
 _WORKING_SLOW: Final = 60.0  # percent busy of slow cores that have something to do
+_WAITS: Final = ("RunDelay%", "PSIcpu%")
+"""The columns by which tasks are seen to wait for a CPU."""
 
 
 def _single(moment: JudgedFrame) -> Observed | NoFinding:
@@ -40,18 +43,36 @@ def _single(moment: JudgedFrame) -> Observed | NoFinding:
     named = busiest if busiest is not None and busiest[1] >= _SATURATED / 100 else None
     if (not full and named is None) or len(full) > max(1, len(busy) // _FEW) or others > _OTHERS:
         return NoFinding.CLEAR
-    lost = _UNUSED * max(1, len(full)) * 100.0 / max(sum(busy.values()), 100.0) * (1.0 - others / 100.0)
     rest_words = f"while {_rest(len(full), len(rest))} {others:.0f} % busy"
     if named is not None:
         text = f"One thread, {named[0]}, uses {100 * named[1]:.0f} % of a CPU: it can be no faster than one CPU"
         row = full[0] if full else max(busy, key=busy.__getitem__)
-        return Observed(min(1.0, lost), f"{text}, {rest_words}", Certainty.CERTAIN, row)
+        return _spread(moment, f"{text}, {rest_words}", Certainty.CERTAIN, row)
     if len(full) == 1:
         text = (f"{opening(name_of(moment, full[0]))} is {busy[full[0]]:.0f} % busy {rest_words}: one thread, or work "
                 "bound to it")
     else:
         text = f"{len(full)} CPUs are saturated {rest_words}: as many threads, or work bound to them"
-    return Observed(min(1.0, lost), text, Certainty.LIKELY, full[0])
+    return _spread(moment, text, Certainty.LIKELY, full[0])
+
+
+def _spread(moment: JudgedFrame, text: str, sure: Certainty, row: RowId, slower: float = 0.0) -> Observed:
+    """What is seen of an uneven spread: a loss where tasks wait for the full CPUs or are slowed, else news.
+
+    Args:
+        moment: the interval.
+        text: the sentence.
+        sure: the certainty.
+        row: the fullest row.
+        slower: share of the work that is lost by slower cores, if a thread is seen to lose it.
+    """
+    queued, working = moment.queued or 0.0, max(1.0, sum(moment.busy.values()) / 100.0)
+    lost = queued / (queued + working)
+    if lost >= _LOST:
+        text += f"; {queued:,.1f} tasks wait for a CPU on average"
+    else:
+        lost = 0.0
+    return Observed(max(slower, lost), text, sure, row, news=not slower and not lost)
 
 
 def _rest(full: int, rest: int) -> str:
@@ -72,19 +93,16 @@ def _groups(moment: JudgedFrame) -> Observed | NoFinding:
                    for row in moment.frame.rows(scope)]
         found = _lopsided([(row, cpus) for row, cpus in members if cpus])
         if found is not None:
-            row, mean, others, share = found
+            row, mean, others = found
             count = len(members) - 1
             rest = f"the other {scope.value} is" if count == 1 else f"the other {count} of its kind are"
-            return Observed(
-                _UNUSED * share * (1.0 - others / 100.0),
-                f"{opening(name_of(moment, row))} is full, {mean:.0f} % busy, while {rest} {others:.0f} % busy",
-                Certainty.LIKELY, row,
-            )  # fmt: skip
+            text = f"{opening(name_of(moment, row))} is full, {mean:.0f} % busy, while {rest} {others:.0f} % busy"
+            return _spread(moment, text, Certainty.LIKELY, row)
     return NoFinding.CLEAR
 
 
-def _lopsided(groups: Sequence[tuple[RowId, Sequence[float]]]) -> tuple[RowId, float, float, float] | None:
-    """The fullest group of CPUs, its mean, the others' mean, and its share of the work; None if no group stands out."""
+def _lopsided(groups: Sequence[tuple[RowId, Sequence[float]]]) -> tuple[RowId, float, float] | None:
+    """The fullest group of CPUs, its mean and the others' mean; None if no group stands out."""
     if len(groups) < 2:
         return None
     row, cpus = max(groups, key=lambda group: sum(group[1]) / len(group[1]))
@@ -92,7 +110,7 @@ def _lopsided(groups: Sequence[tuple[RowId, Sequence[float]]]) -> tuple[RowId, f
     mean, others = sum(cpus) / len(cpus), sum(rest) / len(rest)
     if len(cpus) < 2 or mean < _FULL or others > _SPARE:
         return None
-    return row, mean, others, sum(cpus) / (sum(cpus) + sum(rest))
+    return row, mean, others
 
 
 def _slow_cores(moment: JudgedFrame) -> Observed | NoFinding:
@@ -109,31 +127,32 @@ def _slow_cores(moment: JudgedFrame) -> Observed | NoFinding:
     tops = moment.numbers("TopMHz")
     best = max((tops[row] for row in busy if types.get(row) in ("P", "big") and row in tops), default=None)
     here = max((tops[row] for row in slow if row in tops), default=None)
-    slower = 0.3 if best is None or here is None else max(0.1, 1.0 - here / best)
-    share = sum(working) / max(sum(busy.values()), 1.0)
+    busiest = moment.seen.busiest
+    # a thread that leaves a core no time would run faster on another one; work with pauses may lie there on purpose
+    slowed = max(slow.values()) >= _SATURATED and busiest is not None and busiest[1] >= _SATURATED / 100
+    slower = 0.0 if not slowed else 0.3 if best is None or here is None else max(0.1, 1.0 - here / best)
     clocks = "" if best is None or here is None else f" ({here:,.0f} of {best:,.0f} MHz at most)"
-    return Observed(
-        slower * share,
-        f"{len(working)} efficiency core{'s' * (len(working) != 1)} work{'s' * (len(working) == 1)}{clocks} while the "
-        f"performance cores are {sum(fast) / len(fast):.0f} % busy"
-        + (f"; {moment.seen.placement}" if moment.seen.placement else ""),
-        Certainty.LIKELY, max(slow, key=lambda row: slow[row]),
-    )  # fmt: skip
+    text = (f"{len(working)} efficiency core{'s' * (len(working) != 1)} work{'s' * (len(working) == 1)}{clocks} while "
+            f"the performance cores are {sum(fast) / len(fast):.0f} % busy")
+    if moment.seen.placement:
+        text += f"; {moment.seen.placement}"
+    share = sum(working) / max(sum(busy.values()), 1.0)
+    return _spread(moment, text, Certainty.LIKELY, max(slow, key=lambda row: slow[row]), slower * share)
 
 
 ONE_CPU: Final = SlownessRule(
-    "one-cpu", "one saturated CPU or thread", (("Busy%", "Load%"),), _single, "/proc/stat", "7",
+    "one-cpu", "one saturated CPU or thread", (("Busy%", "Load%"),), _single, "CPU times", "7",
     "top -H shows the thread; taskset -pc PID shows whether it is bound. One thread gets faster by a higher clock only",
-    RankedBy.THREAD,
+    RankedBy.THREAD, _WAITS,
 )  # fmt: skip
 ONE_GROUP: Final = SlownessRule(
-    "one-group", "one package, node or cache is full while others idle", (("Busy%", "Load%"),), _groups, "/proc/stat",
+    "one-group", "one package, node or cache is full while others idle", (("Busy%", "Load%"),), _groups, "CPU times",
     "2", "taskset -pc PID, numactl --show and the group's cpuset say what binds the work: numactl --interleave=all "
-    "COMMAND or a wider cpuset spreads it", RankedBy.CPU,
+    "COMMAND or a wider cpuset spreads it", RankedBy.CPU, _WAITS,
 )  # fmt: skip
 SLOW_CORES: Final = SlownessRule(
     "slow-cores", "efficiency cores chosen while performance cores idle", (("Busy%", "Load%"), ("Type",)), _slow_cores,
-    "kinds of core", "1", "taskset -pc PID shows whether it is bound there; sysctl kernel.sched_itmt_enabled and "
+    "kinds of cores", "1", "taskset -pc PID shows whether it is bound there; sysctl kernel.sched_itmt_enabled and "
     "cpupower frequency-info show the preference; uclamp.min or a lower nice value asks for faster cores", RankedBy.CPU,
-    wants=("TopMHz",),
+    wants=("TopMHz", *_WAITS), decides_from=NEVER,
 )  # fmt: skip

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turbotui.diagnosis.findings import Finding
+from turbotui.diagnosis.verdict import Verdict
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable
 
 FINDINGS: Final = "findings"
+
 
 def _where(finding: Finding) -> str:
     row = finding.observed.row
@@ -39,21 +41,15 @@ def finding_table(findings: Sequence[Finding]) -> RowTable[Finding]:
     return RowTable(FINDINGS, "finding", COLUMNS, tuple(findings))
 
 
-def finding_lines(findings: Sequence[Finding], quiet: str, not_judged: str) -> Iterator[str]:
-    """Findings for people: the verdict first, then for each the tasks, the cost, the remedy and where to look."""
-    if not findings:
-        yield quiet
-    for finding in findings:
+def verdict_lines(verdict: Verdict) -> Iterator[str]:
+    """A verdict for people: each finding with tasks, cost, remedy and screen, then what was not judged."""
+    if not verdict.findings:
+        yield verdict.quiet
+    for finding in verdict.findings:
         yield f"{finding.sentence} ({finding.since})"
         if finding.who:
             yield f"    who   {', '.join(finding.who)}"
-        yield f"    cost  {cost_words(finding)}"
+        yield f"    cost  {finding.cost}"
         yield f"    do    {finding.remedy}"
         yield f"    look  turbotui, screen {finding.rule.screen}"
-    if not_judged:
-        yield not_judged
-
-
-def cost_words(finding: Finding) -> str:
-    """A finding's cost and certainty."""
-    return f"about {100 * finding.observed.lost:.0f} % of the wanted work; {finding.observed.sure.value}"
+    yield from verdict.reasons

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.rules import RankedBy
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.group_names import CGROUP, UNIT, group_name
@@ -100,7 +99,7 @@ class TaskLook:
         self._uses: tuple[TaskUse, ...] = ()
         self._single: tuple[str, float] | None = None
         self._counts: Mapping[int, tuple[int | None, int | None]] = {}
-        self._units: dict[tuple[int, RankedBy], str] = {}
+        self._units: dict[tuple[int, tuple[str, ...]], str] = {}
 
     def look(self, processes: Mapping[int, ProcessStat], began_ns: int | None = None) -> None:
         """Compare every process's counts with the previous look, and read the threads of the busiest process.
@@ -134,11 +133,13 @@ class TaskLook:
         """The thread with the most CPU time between the looks, and its share of a CPU; None if none stands out."""
         return self._single
 
-    def name(self, finding: Finding) -> Finding:
-        """A finding with the tasks behind it, the largest part first."""
-        whose = finding.rule.whose
-        if whose is RankedBy.NOBODY:
-            return finding
+    @property
+    def who(self) -> Mapping[RankedBy, tuple[str, ...]]:
+        """The tasks behind causes between the looks, the largest part first, by the figure that ranks them."""
+        found = ((whose, self._named(whose)) for whose in RankedBy if whose is not RankedBy.NOBODY)
+        return {whose: names for whose, names in found if names}
+
+    def _named(self, whose: RankedBy) -> tuple[str, ...]:
         if whose is RankedBy.IO and not any(use.waited for use in self._uses):
             # no task waited at that instant: processes that move bytes do, and a major fault is such a wait too
             whose = RankedBy.BYTES if any(use.moved > _LEAST_BYTES for use in self._uses) else RankedBy.FAULTS
@@ -150,13 +151,14 @@ class TaskLook:
         most = [use for use in ranked if use.part(whose) > least]
         if whose is RankedBy.VECTORS:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
-        most = most[:_NAMED]
-        for use in most:  # asked at every frame, and read again together with the processes
-            first = use.members(whose)[0]
-            if (first, whose) not in self._units:
-                self._units[first, whose] = self._unit(first, whose)
-        named = tuple(use.said(whose, self._units[use.members(whose)[0], whose]) for use in most)
-        return replace(finding, who=(*finding.who, *named))
+        return tuple(use.said(whose, self._unit_of(use.members(whose)[0], whose)) for use in most[:_NAMED])
+
+    def _unit_of(self, pid: int, whose: RankedBy) -> str:
+        """As `_unit`, read once a look for all causes."""
+        key = pid, _CONTROLLERS.get(whose, ("cpu",))
+        if key not in self._units:
+            self._units[key] = self._unit(*key)
+        return self._units[key]
 
     def _read(self, folder: str) -> Iterable[tuple[int, ProcessStat]]:
         """The counts of the threads below a folder."""
@@ -204,7 +206,7 @@ class TaskLook:
         except HostError:
             return None
 
-    def _unit(self, pid: int, whose: RankedBy) -> str:
+    def _unit(self, pid: int, controllers: tuple[str, ...]) -> str:
         """The kind and name of a process's control group: a service, a scope, a container; "" for a slice.
 
         If a process also has groups of version 1, the one whose controller concerns the cause is used.
@@ -214,8 +216,8 @@ class TaskLook:
         except HostError:
             return ""
         paths = {name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")}
-        controllers = ("", *_CONTROLLERS.get(whose, ("cpu",)), "name=systemd")
-        path = next((paths[name] for name in controllers if paths.get(name, "/") != "/"), "")
+        names = ("", *controllers, "name=systemd")
+        path = next((paths[name] for name in names if paths.get(name, "/") != "/"), "")
         last = path.rstrip("/").rpartition("/")[2]
         known = group_name((path,))
         if known is not None and known.kind not in (UNIT, CGROUP):

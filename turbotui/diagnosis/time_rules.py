@@ -108,17 +108,17 @@ def _softirqs(moment: JudgedFrame) -> Observed | NoFinding:
 
 
 STEAL: Final = SlownessRule(
-    "steal", "CPU time taken by the hypervisor", (("steal%",), ("Load%",)), _steal, "/proc/stat", "1",
+    "steal", "CPU time taken by the hypervisor", (("steal%",), ("Load%",)), _steal, "CPU times", "1",
     "The machine below shares its CPUs with other guests: ask its operator, or move to a larger or less crowded one. "
     "turbotui stat --show CPU,Load%,steal% shows each CPU",
 )  # fmt: skip
 INTERRUPTS: Final = SlownessRule(
-    "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "/proc/interrupts", "1",
+    "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "interrupts", "1",
     "watch -d cat /proc/interrupts names the line; of timers, strace -c -f -p PID shows who arms them", RankedBy.WAKES,
     wants=tuple(_KINDS),
 )  # fmt: skip
 SOFTIRQS: Final = SlownessRule(
-    "softirqs", "time in interrupts and soft interrupts", (("irq%",), ("Load%", "Busy%")), _softirqs, "/proc/stat", "1",
+    "softirqs", "time in interrupts and soft interrupts", (("irq%",), ("Load%", "Busy%")), _softirqs, "CPU times", "1",
     "Spread the queues of the device over more CPUs: ethtool -l DEVICE, cat /proc/irq/*/smp_affinity_list",
     RankedBy.CPU,
     wants=tuple(_SOFT_KINDS),

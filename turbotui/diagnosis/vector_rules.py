@@ -14,7 +14,7 @@ from typing import Final
 
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limits import AT_CLOCK, EvidenceKind, LimitState
-from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, RankedBy, SlownessRule
+from turbotui.diagnosis.rules import NEVER, Certainty, JudgedFrame, NoFinding, Observed, RankedBy, SlownessRule
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import Scope
 
@@ -33,7 +33,7 @@ def _judge(moment: JudgedFrame) -> Observed | NoFinding:
     found = [look(moment, verdict) for verdict in known if _is_slow(verdict)]
     slow = [one for one in found if one is not None]
     if not slow:
-        return NoFinding.CLEAR
+        return NoFinding.CLEAR if len(known) == len(moment.limits) else NoFinding.UNKNOWN
     busy = {verdict.row: verdict.facts.busy or 0.0 for verdict in known}
     lost = sum(one.lost * busy[one.row] for one in slow) / max(1.0, sum(busy.values()))
     worst, more = max(slow, key=lambda one: one.lost), len(slow) - 1
@@ -94,8 +94,8 @@ _EVIDENCE: Final[tuple[tuple[ColumnId, Callable[[JudgedFrame, LimitVerdict], Obs
 VECTORS: Final = SlownessRule(
     "vectors", "turbo that AVX-512, AMX or dense AVX2 takes",
     (("Busy%", "Load%"), tuple(name for name, _ in _EVIDENCE)), _judge,
-    "power licences or 512-bit instructions (the cores' counters)", "6",
+    "vector use", "6",
     "Dense code gains all the same: it is its neighbours that lose, so keep them on other cores (taskset). gcc and "
     "clang take -mprefer-vector-width=256, oneMKL MKL_ENABLE_INSTRUCTIONS=AVX2", RankedBy.VECTORS,
-    ("Lic1%", "Bzy_MHz", "TurboAll", "Turbo1", "TopMHz", "Throttle", "PKG_%"), costly=True,
+    ("Lic1%", "Bzy_MHz", "TurboAll", "Turbo1", "TopMHz", "Throttle", "PKG_%"), costly=True, decides_from=NEVER,
 )  # fmt: skip

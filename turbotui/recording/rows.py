@@ -25,6 +25,8 @@ REGIONS_STREAM: Final = 5
 """The stream of regions that a command marks."""
 REGION_SLOTS_STREAM: Final = 6
 """The stream of regions of a top-down analysis."""
+LOOKS_STREAM: Final = 7
+"""The stream of what a diagnosis saw of tasks, groups and settings."""
 
 T = TypeVar("T", bound="IntervalRows")
 _HEAD: Final = struct.Struct("<qq")  # wall clock and monotonic clock of the tick that ended the interval

@@ -82,7 +82,7 @@ class TestWhatIsShown:
     async def test_the_verdict_stands_on_top(self, machines: dict[str, Recording]) -> None:
         async with dashboard(ReplayedSession(machines["guest"]), screen="overview") as (app, _):
             line = text_of(app, "summary").splitlines()[1]
-            assert line.startswith((" ▲ ", "   Nothing is in the way"))
+            assert line.startswith((" ▲ ", "   No bottleneck found", "   Nothing found; "))
 
     @pytest.mark.parametrize("name", ["guest", "laptop"])
     async def test_the_cursor_is_on_one_number_wherever_it_goes(self, machines: dict[str, Recording],

@@ -20,7 +20,6 @@ from turbotui.features.overview.meters import plan_meters
 from turbotui.features.overview.painter import parts
 from turbotui.features.overview.standouts import settled
 from turbotui.features.overview.top_tasks import look, make_poll
-from turbotui.features.overview.verdict import OverviewVerdict
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.process_stats import ProcessStat, ProcessStats
 from turbotui.machine.topology import Topology
@@ -269,49 +268,3 @@ class TestTasks:
         host: Host = Bare()  # type: ignore[assignment]  # no more of a host is asked for
         found, other = make_poll(host, ProcessStats(host), None, lambda found, _: len(found))()
         assert (found.tasks, found.count, other) == ((), 0, 0)
-
-
-class TestVerdict:
-    FOUND = OverviewVerdict("Package 1 is held at 2,900 MHz by its power limit", "for 40 s", "db.service", "4",
-                            wrong=True)
-
-    def test_all_is_reported_where_there_is_room(self) -> None:
-        assert self.FOUND.fitted(200) == f"{self.FOUND.text} (for 40 s). Most of it: db.service"
-
-    def test_who_it_is_stays_longest(self) -> None:
-        assert self.FOUND.fitted(76) == f"{self.FOUND.text}. Most of it: db.service"
-        assert self.FOUND.fitted(40).endswith(" … db.service")
-
-    BUSY = OverviewVerdict("12 tasks want to run on 4 CPUs, which are 100 % busy; a task waits for a CPU 97 % of time",
-                           "for 9 s", "compiling 30000 (session-3.scope, 400 % CPU)", "7", wrong=True)
-
-    @pytest.mark.parametrize(("room", "said"), [
-        (147, f"{BUSY.text}. Most of it: {BUSY.who}"),
-        (120, f"{BUSY.text}. Most of it: compiling 30000"),
-        (100, "12 tasks want to run on 4 CPUs, which are 100 % busy … compiling 30000 (session-3.scope, 400 % CPU)"),
-        (74, "12 tasks want to run on 4 CPUs, which are 100 % busy … compiling 30000"),
-        (60, "12 tasks want to run on 4 CPUs … compiling 30000"),
-    ])
-    def test_parts_leave_whole(self, room: int, said: str) -> None:
-        assert self.BUSY.fitted(room) == said
-
-    def test_no_number_is_cut(self) -> None:
-        found = OverviewVerdict("Package 0 is held at 2,103 of 4,300 MHz by heat (109 °C, tj_max 110 °C)",
-                                who="dense algebra 10000", wrong=True)
-        assert found.fitted(74) == "Package 0 is held at 2,103 of 4,300 MHz by heat … dense algebra 10000"
-        for room in range(8, 74):
-            kept = found.fitted(room).partition("…")[0].split()
-            assert kept == found.text.split()[:len(kept)], room
-
-    def test_the_responsible_task_is_not_named_twice(self) -> None:
-        found = OverviewVerdict("The CPU quota of /a was used up in 60 % of its periods, and its tasks stood still",
-                                who="/a", wrong=True)
-        assert found.fitted(100) == found.text
-        assert found.fitted(70) == "The CPU quota of /a was used up in 60 % of its periods …"
-        thread = OverviewVerdict("One thread, mypy 29911, uses 100 % of a CPU", "for 9 s", "mypy 29911 (100 % CPU)",
-                                 "7", wrong=True)
-        assert thread.fitted(100) == f"{thread.text} (for 9 s)"
-
-    @given(st.integers(0, 120))
-    def test_never_more_than_there_is_room_for(self, room: int) -> None:
-        assert len(self.FOUND.fitted(room)) <= max(room, 1)

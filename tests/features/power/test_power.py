@@ -112,7 +112,7 @@ async def test_the_sentence_and_the_numbers_of_a_hot_laptop(hot_laptop: Recordin
         assert frame is not None
         row = frame.rows(Scope.PACKAGE)[0]
         mhz, watts = (frame.cell(session.catalog.by_id[name], row) for name in ("Bzy_MHz", "PkgWatt"))
-        assert f"Package 0 is held at {mhz:,.0f} MHz by heat" in text_of(app, "headline")
+        assert f"Package 0 is held at {mhz:,.0f} of 4,300 MHz by heat" in text_of(app, "headline")
         assert "tj_max 110 °C" in text_of(app, "headline")
         assert "counted the time" in text_of(app, "headline")
         shown = grid(app).text

@@ -40,8 +40,8 @@ def watched_until(named: Callable[[Finding], bool]) -> Finding:
     machine = read_machine(LinuxHost())
     until, seen = time.monotonic() + PATIENCE, dict[str, str]()
     while time.monotonic() < until:
-        for finding in watch_machine(machine, 3, 0.5).findings:
-            seen[finding.rule.id] = finding.line
+        for finding in watch_machine(machine, 3, 0.5).verdict.findings:
+            seen[finding.rule.id] = finding.sentence
             if named(finding):
                 return finding
     pytest.fail(f"not found; there was {seen}")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
+from rich.cells import set_cell_size
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
@@ -19,8 +20,6 @@ from turbotui.features.overview.lines import CellPlace, OverviewLines, TextPlace
 from turbotui.features.overview.note_line import note_line
 from turbotui.features.overview.painter import OverviewInputs, OverviewPainter
 from turbotui.features.overview.top_tasks import MachineStatus, ProcessLook, make_poll
-from turbotui.features.overview.verdict import Judge, OverviewVerdict
-from turbotui.machine.host import HostKind
 from turbotui.machine.tasks.process_stats import ProcessStats
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -60,9 +59,7 @@ class OverviewScreen(CellCursorScreen):
         self._stats = ProcessStats(session.machine.host)
         self._look: ProcessLook | None = None
         self._looking: asyncio.Task[None] | None = None
-        recorded = session.machine.host.kind is HostKind.RECORDED
-        self._has_tasks = not recorded and session.collector is None
-        self._judge = Judge(session.catalog, session.machine.host if self._has_tasks else None, watch.rules)
+        self._has_tasks = watch.judge.can_look
         self._cursor: Target | None = None
         self._lit = ""
         self._noted: object = None
@@ -80,8 +77,8 @@ class OverviewScreen(CellCursorScreen):
     def wanted(self) -> Sequence[CounterColumn]:
         """The drawn columns, and those of the tables that are one key away."""
         mine = [column for source in self._sources for column in (source.column, *(one for _, one in source.limits))]
-        judged = self._judge.wanted(lambda column: self.watch_state.why_absent(column) is None)
-        return (*self.watch_state.columns, *mine, *self._numbers.columns, *judged)
+        watch = self.watch_state
+        return (*watch.columns, *mine, *self._numbers.columns, *watch.judge.wanted())
 
     def show_columns(self) -> None:
         """Request the drawn columns."""
@@ -91,17 +88,17 @@ class OverviewScreen(CellCursorScreen):
 
     def take(self, frame: Frame) -> None:
         """Judge a frame; poll tasks, seldom, and only while this screen is shown."""
-        self._judge.push(frame)
+        self.watch_state.judge.push(frame)
         if self._has_tasks and self.is_current and self._looking is None and self.is_mounted:
             host = self.watch_state.session.machine.host
             if self._look is None or host.now_ns() >= self._look.next:
                 self._looking = asyncio.get_running_loop().create_task(self._look_again())
 
     async def _look_again(self) -> None:
-        host = self.watch_state.session.machine.host
+        host, judge = self.watch_state.session.machine.host, self.watch_state.judge
         try:
-            self._look, seen = await asyncio.to_thread(make_poll(host, self._stats, self._look, self._judge.look))
-            self._judge.take(seen)
+            self._look, judge.diagnosis.seen = await asyncio.to_thread(
+                make_poll(host, self._stats, self._look, judge.look))
         finally:
             self._looking = None
         if not self.watch_state.held and self.is_current:
@@ -137,18 +134,12 @@ class OverviewScreen(CellCursorScreen):
 
     def second_line(self, width: int) -> list[TextSegment]:
         """Return the verdict in place of the gauges, which are charts here."""
-        found = self._verdict()
-        key = f"  {found.key} " if found.key else ""
+        verdict = self.watch_state.judge.verdict()
+        key = f"  {verdict.screen} " if verdict.screen else ""
         room = width - len(key)
-        text = f" {MARK_AMBER if found.wrong else ' '} {found.fitted(max(0, room - 3))}"
-        role = StyleRole.AMBER if found.wrong else StyleRole.DIM
-        return [(text.ljust(room), role), (key, StyleRole.KEY)]
-
-    def _verdict(self) -> OverviewVerdict:
-        """Return the verdict of now, or of the shown past moment."""
-        frame = self.watch_state.frame
-        past = frame is not None and self.watch_state.in_past
-        return self._judge.verdict_of(frame) if past and frame is not None else self._judge.verdict()
+        text = f" {MARK_AMBER if verdict.is_loss else ' '} {verdict.fitted(max(0, room - 3))}"
+        role = StyleRole.AMBER if verdict.is_loss else StyleRole.DIM
+        return [(set_cell_size(text, room), role), (key, StyleRole.KEY)]
 
     # The cell under the cursor
 
@@ -171,7 +162,7 @@ class OverviewScreen(CellCursorScreen):
         """See `WatchScreen.copied`: the verdict without a cursor."""
         if self._cursor is not None or self.watch_state.frame is None:
             return super().copied()
-        return self._verdict().fitted(_COPIED)
+        return self.watch_state.judge.verdict().fitted(_COPIED)
 
     def _places(self) -> list[CellPlace]:
         """Return the positions of all drawn cells, including the map's marks."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
-from turbotui.diagnosis.limit_sentences import mark, name_of, sentence, short, well_known
+from turbotui.diagnosis.limit_sentences import mark, name_of, sentence, short
 from turbotui.diagnosis.limits import AT_CLOCK, WORDS, LimitState
 from turbotui.features.power.domains import LEFT, NUMBER, WORD, PowerSource, amount, domain_lines, socket_columns
 from turbotui.quantities.columns import ColumnId
@@ -93,7 +93,7 @@ def _title(verdict: LimitVerdict) -> str:
     name = name_of(verdict)
     if verdict.state is LimitState.HELD and verdict.hold is not None:
         return f"{name} · {mark(verdict)} {short(verdict.hold.holder)}"
-    if verdict.state in {LimitState.FREE, LimitState.AT_TOP} and not well_known(verdict.facts):
+    if verdict.state in {LimitState.FREE, LimitState.AT_TOP} and not verdict.facts.well_known:
         return f"{name} · nothing seen"
     return f"{name} · {_STATES[verdict.state]}"
 

@@ -14,7 +14,7 @@ from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.searching import next_match
 from turbotui.app.watch import Watch
 from turbotui.diagnosis import limits
-from turbotui.diagnosis.limit_history import LimitHistory, LimitVerdict
+from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import headline, how_known
 from turbotui.diagnosis.limits import LimitState
 from turbotui.features.power.balance import Balance, balance_of
@@ -27,7 +27,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.sentences import as_sentence
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
-from turbotui.widgets.cells import StyleRole, said
+from turbotui.widgets.cells import MARK_AMBER, StyleRole, said
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Panel, Target, inner_width, plan
 from turbotui.widgets.panel_grid import PanelGrid
@@ -57,7 +57,6 @@ class PowerScreen(CellCursorScreen):
         self.grid = PanelGrid(_LEAST, self._below, id="panels")
         self._charts = FrameCharts(watch)
         self._charted: tuple[tuple[CounterColumn, ...], tuple[RowId, ...]] = (), ()
-        self._limits = LimitHistory(watch.session.catalog)
         model = watch.session.machine.model
         self._model = model.family, model.model
 
@@ -78,11 +77,11 @@ class PowerScreen(CellCursorScreen):
                 if column is not None and watch.why_absent(column) is None:
                     found.append(column)
                     break
-        return found
+        return (*found, *watch.judge.wanted())
 
     def take(self, frame: Frame) -> None:
         """Update verdicts and the past of every bar, also while paused."""
-        self._limits.push(frame)
+        self.watch_state.judge.push(frame)
         rows = (*frame.rows(Scope.PACKAGE), SYSTEM_ROW)
         watch = self.watch_state
         watch.record_shown(frame, power_columns(watch.session.catalog.columns), rows)
@@ -95,8 +94,9 @@ class PowerScreen(CellCursorScreen):
         """Show the newest verdicts."""
         frame = self.watch_state.frame
         if frame is not None:
-            self._limits.push(frame)
-            self._show(frame, self._limits.verdicts())
+            if not self.watch_state.in_past:
+                self.watch_state.judge.push(frame)
+            self._show(frame, self.watch_state.judge.limits())
         super().show_frame()
         self.show_status()
 
@@ -104,7 +104,7 @@ class PowerScreen(CellCursorScreen):
         """Lay out the panels for the screen's size, and request their columns."""
         self.watch_state.want(self.wanted)
         if self.composed and self.watch_state.frame is not None:
-            self._show(self.watch_state.frame, self._limits.verdicts())
+            self._show(self.watch_state.frame, self.watch_state.judge.limits())
 
     def _show(self, frame: Frame, verdicts: Sequence[LimitVerdict]) -> None:
         watch = self.watch_state
@@ -149,19 +149,24 @@ class PowerScreen(CellCursorScreen):
             return flat
         return machine_panel(source, balance, self._width(len(packages) + 1), tall=min(_TALLEST, room)) or flat
 
-    def _sentence(self, verdicts: Sequence[LimitVerdict]) -> list[list[TextSegment]]:
-        """Return two lines with the verdict, and one with its basis."""
-        if not verdicts:
+    def _sentence(self, packages: Sequence[LimitVerdict]) -> list[list[TextSegment]]:
+        """Return the machine's verdict, what holds the packages back if that is something else, and its basis."""
+        if not packages:
             return []
-        worst = max(verdicts, key=lambda verdict: verdict.weight)
+        verdict = self.watch_state.judge.verdict()
+        worst = max(packages, key=lambda package: package.weight)
         width = max(20, self.size.width - 2)
-        mark = "▲ " if worst.state is LimitState.HELD else ""
-        said_now = textwrap.wrap(mark + as_sentence(headline(verdicts)), width, max_lines=2, placeholder=" …")
-        how = textwrap.shorten(as_sentence(how_known(worst)), width, placeholder=" …")
-        role = _ROLES.get(worst.state, StyleRole.SUMMARY)
+        mark = f"{MARK_AMBER} " if verdict.is_loss else ""
+        role = StyleRole.AMBER if verdict.is_loss else StyleRole.SUMMARY
+        own = verdict.screen == self.number  # the verdict is about packages, and may take both lines
+        said_now = textwrap.wrap(mark + verdict.fitted((2 * width if own else width) - len(mark)), width, max_lines=2)
         lines: list[list[TextSegment]] = [[(f" {line}", role)] for line in said_now]
-        lines += [[(f" {how}", StyleRole.DIM)]] if how else []
-        return lines
+        if not own:
+            text = textwrap.shorten(as_sentence(headline(packages)), width, placeholder=" …")
+            lines.append([(f" {text}", _ROLES.get(worst.state, StyleRole.PLAIN))])
+        basis = headline(packages) if own and worst.state is LimitState.UNKNOWN else how_known(worst)
+        how = textwrap.shorten(as_sentence(basis), width, placeholder=" …")
+        return [*lines, [(f" {how}", StyleRole.DIM)]] if how else lines
 
     def readout(self) -> str:
         """Describe the number under the cursor."""

@@ -9,7 +9,10 @@ from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.features.info.model import configuration
+from turbotui.features.overview.charts import chart_sources
+from turbotui.features.overview.cpu_numbers import cpu_numbers
 from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS, region_recorders, row_recorders
 from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
 from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill, TopdownCounters
@@ -20,6 +23,7 @@ from turbotui.machine.gathered.noting_host import NotingHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.kept_files import kept_of
@@ -28,7 +32,9 @@ from turbotui.recording.recorder import FrameRecorder, Recorder
 from turbotui.recording.rotation import Retention, RotatingRecorder
 from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.growing_catalog import GrowingCatalog
 from turbotui.sampling.sampled import raise_failure
+from turbotui.sampling.selection import available_columns
 from turbotui.sampling.session import Session
 from turbotui.sources.source import Source
 
@@ -70,6 +76,16 @@ def kept_answers(machine: Machine) -> KeptAnswers:
     return kept_of(host.gathered(""))
 
 
+def kept_columns(session: GrowingCatalog) -> tuple[CounterColumn, ...]:
+    """The columns that a recording holds whatever is shown: what the rules of the diagnosis and the overview need."""
+    catalog, capabilities, topology = session.catalog, session.capabilities, session.machine.topology
+    has = available_columns(catalog, capabilities, topology)
+    charts = chart_sources(catalog, has)
+    columns = (*MachineDiagnosis(catalog).wanted(has.__contains__), *cpu_numbers(has, None, None, None).columns,
+               *(column for chart in charts for column in (chart.column, *(limit for _, limit in chart.limits))))
+    return tuple(dict.fromkeys(columns))
+
+
 @dataclass(slots=True)
 class BesideColumns:
     """The sources that a recording reads beside its columns.
@@ -84,7 +100,7 @@ class BesideColumns:
     notes: tuple[str, ...] = ()
 
     def memory(self, machine: Machine) -> None:
-        """Return the sources of the memory's traffic, if it can be counted, for the roofline."""
+        """Return the sources of the memory's traffic, if it can be counted, for the roofline and the diagnosis."""
         traffic = MemoryTraffic(machine)
         self.sources += tuple(traffic.sources())
         self.signals |= traffic.signals()

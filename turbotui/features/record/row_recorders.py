@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import ClassVar, Final
 
+from turbotui.diagnosis.recorded_looks import PacedLooks
 from turbotui.errors import MachineError
 from turbotui.features.groups.counting import GroupEvents
 from turbotui.features.groups.engine import GroupsReader
@@ -78,6 +79,31 @@ class RowRecorder:
         if self._asked and running:
             self._taken.acquire(timeout=_PATIENCE)
         self._asked = False
+
+
+class LookRecorder(RowRecorder):
+    """Looks at tasks, groups and settings for the diagnosis of the recording.
+
+    Args:
+        machine: the machine of the tasks.
+        recorder: gets the results.
+    """
+
+    what = "tasks behind causes of slowness"
+
+    def __init__(self, machine: Machine, recorder: FrameRecorder) -> None:
+        super().__init__(recorder)
+        self._looks = PacedLooks(machine.host)
+
+    def start(self) -> None:
+        """Take the look to which the first interval's is compared."""
+        self._looks.look()
+
+    def end_interval(self, frame: Frame) -> None:
+        """Look again, if it is time to."""
+        found = self._looks.record(frame)
+        if found is not None:
+            self._record(found)
 
 
 class TaskRecorder(RowRecorder):
@@ -303,8 +329,9 @@ def region_recorders(tables: Container[str], machine: Machine, recorder: FrameRe
 
 
 def row_recorders(tables: Container[str], session: Session, recorder: FrameRecorder) -> Iterator[RowRecorder]:
-    """Make the recorders of the tables with these names."""
+    """Make the recorders of the tables with these names, and that of what a diagnosis needs beside columns."""
     machine = session.machine
+    yield LookRecorder(machine, recorder)
     if any(name in tables for name in ("tasks", "waits", "loads")):
         yield TaskRecorder(machine, recorder, waits="waits" in tables, loads="loads" in tables)
     if "threads" in tables:

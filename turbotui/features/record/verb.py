@@ -14,6 +14,7 @@ from turbotui.features.record.engine import (
     TABLES,
     BesideColumns,
     RecordingResult,
+    kept_columns,
     open_recorder,
     record,
 )
@@ -70,11 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
     notes: list[str] = []
     if "power" in tables:
         columns = tuple(dict.fromkeys((*columns, *power_columns(session.catalog.columns))))
-        session.want(column.id for column in columns)
+    columns = tuple(dict.fromkeys((*columns, *kept_columns(session))))
+    session.want(column.id for column in columns)
     beside = BesideColumns()
     if "uncore" in tables:
         beside.uncore(session.machine)
-    elif any("roofline" in column.groups for column in columns):
+    else:
         beside.memory(session.machine)
     if "topdown" in tables:
         beside.topdown(session.machine)

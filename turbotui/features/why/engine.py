@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
-from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.looks import Looks
+from turbotui.diagnosis.recorded_looks import RecordedLooks
+from turbotui.diagnosis.verdict import Verdict
 from turbotui.features.why.memory import MemoryWatch
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
@@ -31,23 +32,17 @@ _NOTABLE: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class WhyReport:
-    """The findings about a machine.
+    """The verdict on a machine, and the time that it covers.
 
     Attributes:
-        findings: the worst first.
-        quiet: the sentence if there are none.
-        not_judged: one line about causes that could not be judged; "" if all could.
+        verdict: with causes that were present for a notable share of the time.
         wall_ns: end of the last interval, in ns since 1970.
         seconds: the watched time.
-        sure: whether it was known how busy the CPUs are; otherwise no findings mean nothing.
     """
 
-    findings: tuple[Finding, ...]
-    quiet: str
-    not_judged: str
+    verdict: Verdict
     wall_ns: int
     seconds: float
-    sure: bool
 
 
 def watch_machine(machine: Machine, intervals: int, seconds: float, present: Present | None = None) -> WhyReport:
@@ -78,7 +73,7 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
         diagnosis.seen = looks.look()
         diagnosis.push(frame)
         wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
-    return _report(diagnosis, looks, wall_ns, watched)
+    return WhyReport(diagnosis.verdict(over=_NOTABLE), wall_ns, watched)
 
 
 def read_recording(journal: Journal, intervals: int, begin: str = "", end: str = "",
@@ -102,19 +97,14 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     if not (begin or end) and len(clocks) > intervals:
         start_ns = clocks[-intervals]
     catalog = journal.catalog if present is None else journal.catalog.mapped(present)
-    diagnosis = MachineDiagnosis(catalog, kept=max(intervals, len(clocks)))
+    diagnosis = MachineDiagnosis(catalog, kept=max(intervals, len(clocks)), recorded=True)
     memory = MemoryWatch(journal.machine, journal.definitions())
     if memory.counts:
         diagnosis.memory = memory.share
+    looks = RecordedLooks(journal.rows, start_ns, end_ns)
     wall_ns, watched = last, 0.0
     for frame in journal.frames(start_ns, end_ns):
+        diagnosis.seen = looks.at(frame)
         diagnosis.push(frame)
         wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
-    return _report(diagnosis, None, wall_ns, watched)
-
-
-def _report(diagnosis: MachineDiagnosis, looks: Looks | None, wall_ns: int, seconds: float) -> WhyReport:
-    findings = diagnosis.findings(over=_NOTABLE)
-    if looks is not None:
-        findings = looks.name(findings)
-    return WhyReport(findings, diagnosis.quiet(), diagnosis.not_judged(), wall_ns, seconds, diagnosis.saw_load)
+    return WhyReport(diagnosis.verdict(over=_NOTABLE), wall_ns, watched)

@@ -12,7 +12,9 @@ from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.intervals import at_least_one
 from turbotui.commands.recorded import add_replay_argument, open_replay
 from turbotui.commands.sessions import label, open_host, parse_interval
-from turbotui.diagnosis.tables import finding_lines, finding_table
+from turbotui.diagnosis.rules import NoFinding
+from turbotui.diagnosis.tables import finding_table, verdict_lines
+from turbotui.diagnosis.verdict import Verdict
 from turbotui.errors import UsageError
 from turbotui.features.why.engine import Present, WhyReport, read_recording, watch_machine
 from turbotui.machine.host import Host
@@ -24,7 +26,7 @@ from turbotui.tables.formats import TEXT
 FOUND = 7
 """The exit status if there is a finding."""
 UNSURE = 6
-"""The exit status without findings if it was not known how busy the CPUs are."""
+"""The exit status without findings if what was not read may hide one."""
 _INTERVALS = 3
 
 
@@ -32,9 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = (
         'The first line is the verdict. Command lines after "do" are for you to run; turbotui runs none of them. '
-        f"Exit status: 0 nothing is in the way, {FOUND} something is, {UNSURE} nothing is found and how busy "
-        "the CPUs are could not be read, 1 a recording cannot be read, 2 wrong command line, 3 the machine cannot be "
-        "read."
+        f"Exit status: 0 no bottleneck found, {FOUND} a finding, {UNSURE} nothing found and something that matters at "
+        "this load could not be read, 1 a recording cannot be read, 2 wrong command line, 3 the machine cannot be read."
     )
     add_machine_arguments(parser)
     add_replay_argument(parser)
@@ -73,16 +74,18 @@ def _own_units() -> Present:
 
 
 def _tell(arguments: argparse.Namespace, host: Host, report: WhyReport) -> int:
-    notes = (report.not_judged,) if report.not_judged else ()
-    verdict = report.findings[0].sentence if report.findings else report.quiet
-    envelope = Envelope(host.name, host.kind, report.wall_ns, report.seconds, facts={"verdict": verdict}, notes=notes)
-    print_tables(arguments, envelope, (finding_table(report.findings),), lambda: _text(host, report))
-    if report.findings:
+    verdict = report.verdict
+    facts = {"verdict": verdict.sentence, **{
+        word: ", ".join(one.rule.id for one in verdict.unjudged if one.answer is answer)
+        for word, answer in (("blind", NoFinding.BLIND), ("late", NoFinding.LATE))}}
+    envelope = Envelope(host.name, host.kind, report.wall_ns, report.seconds, facts=facts, notes=verdict.reasons)
+    print_tables(arguments, envelope, (finding_table(verdict.findings),), lambda: _text(host, verdict))
+    if verdict.findings:
         return FOUND
-    return 0 if report.sure else UNSURE
+    return 0 if verdict.sure else UNSURE
 
 
-def _text(host: Host, report: WhyReport) -> Iterator[str]:
+def _text(host: Host, verdict: Verdict) -> Iterator[str]:
     if label(host):
         yield f"# {label(host)}: nothing below was {host.kind.measured}"
-    yield from finding_lines(report.findings, report.quiet, report.not_judged)
+    yield from verdict_lines(verdict)

@@ -1,0 +1,126 @@
+"""Results of looks at tasks, groups and settings in recordings: how often they are taken, and their record.
+
+A recording holds them beside the columns of the rules (`kept_columns`), so that its diagnosis is that of the machine.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.diagnosis.looks import Looks
+from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup
+from turbotui.machine.host import Host
+from turbotui.recording.json_values import JsonValue
+from turbotui.recording.rows import LOOKS_STREAM, FindRows, IntervalRows
+from turbotui.sampling.frame import Frame
+
+_SHARE: Final = 1 / 200
+"""The share of a CPU that looks take beyond the first ones: a look of 5 ms is repeated after 1 s."""
+_FIRST: Final = 3  # looks from which the busiest thread is known
+_LONGEST: Final = 30.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class LookRecord(IntervalRows):
+    """The results of a look at the end of an interval, which hold until the next one.
+
+    Attributes:
+        seen: see `LookResults`.
+    """
+
+    stream = LOOKS_STREAM
+
+    seen: LookResults
+
+    def facts(self) -> Mapping[str, object]:
+        """See `IntervalRows.facts`."""
+        seen, busiest, group = self.seen, self.seen.busiest, self.seen.throttled
+        return {
+            "table": "looks", "groups": seen.groups, "placement": seen.placement,
+            "busiest": None if busiest is None else {"name": busiest[0], "share": busiest[1]},
+            "throttled": None if group is None else {"name": group.name, "percent": group.percent,
+                                                     "quota": group.quota, "stood": group.stood},
+            "pressed": {resource: {"name": one.name, "percent": one.percent}
+                        for resource, one in seen.pressed.items()},
+            "who": {whose.name: names for whose, names in seen.who.items()},
+        }
+
+
+def look_results(said: JsonValue) -> LookResults:
+    """Restore the results of the JSON document of `LookRecord.facts`.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    busiest, throttled, who = said.get("busiest"), said.get("throttled"), said["who"].entries()
+    return LookResults(
+        None if busiest is None else (busiest["name"].text(), busiest["share"].number()),
+        said["groups"].flag(),
+        None if throttled is None else ThrottledGroup(
+            throttled["name"].text(), throttled["percent"].number(), _number(throttled.get("quota")),
+            _number(throttled.get("stood"))),
+        {name: PressedGroup(one["name"].text(), one["percent"].number())
+         for name, one in said["pressed"].entries().items()},
+        said["placement"].text(),
+        {whose: who[whose.name].texts() for whose in RankedBy if whose.name in who},
+    )
+
+
+def _number(said: JsonValue | None) -> float | None:
+    return None if said is None else said.number()
+
+
+class PacedLooks:
+    """Looks at a machine as often as they cost little; the first ones at once.
+
+    Args:
+        host: of the machine.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._looks = Looks(host)
+        self._taken = 0
+        self._next_ns = 0
+
+    def look(self) -> LookResults | None:
+        """Look if it is time to; None if it is not."""
+        now = self._host.now_ns()
+        if now < self._next_ns:
+            return None
+        began = time.thread_time_ns()
+        seen = self._looks.look()
+        self._taken += 1
+        if self._taken > _FIRST:
+            self._next_ns = now + min(round(_LONGEST * 1e9), round((time.thread_time_ns() - began) / _SHARE))
+        return seen
+
+    def record(self, frame: Frame) -> LookRecord | None:
+        """The record of a look at the end of a frame's interval; None if it is not time for one."""
+        seen = self.look()
+        return None if seen is None else LookRecord(*frame.clocks, seen)
+
+
+class RecordedLooks:
+    """The looks of a recording over a span of time.
+
+    Args:
+        rows: `Journal.rows`.
+        start_ns: wall clock of the beginning.
+        end_ns: wall clock of the end.
+    """
+
+    def __init__(self, rows: FindRows, start_ns: int, end_ns: int) -> None:
+        before = start_ns - round(_LONGEST * 2e9)
+        self._rows: Sequence[tuple[int, JsonValue]] = [
+            (one.wall_ns, one.said) for one in rows(LOOKS_STREAM, before, end_ns)]
+        self._walls = [wall for wall, _said in self._rows]
+
+    def at(self, frame: Frame) -> LookResults:
+        """The newest results at the end of a frame's interval; without any nobody has looked."""
+        place = bisect_right(self._walls, frame.newer.wall_ns)
+        return look_results(self._rows[place - 1][1]) if place else LookResults()
