@@ -29,11 +29,13 @@ class _Beside:
 
     Attributes:
         until: when they are closed, on the clock; None while their screen is shown.
+        lasting: whether they are read whatever other screens read.
     """
 
     sources: tuple[Source, ...]
     signals: frozenset[SignalId]
     until: float | None = None
+    lasting: bool = False
 
 
 class ColumnRequests:
@@ -66,21 +68,23 @@ class ColumnRequests:
         self._now = wanted
         self._ask()
 
-    def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+    def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId], *,
+                  lasting: bool = False) -> None:
         """Read signals of sources for one screen; those of other screens are read for `KEEP_READING` seconds longer.
 
         Args:
             owner: the screen that shows them; its earlier request is replaced.
             sources: sources of signals that the session does not know.
             signals: what to read; none for nothing beside columns.
+            lasting: whether to go on until the owner's next request.
         """
         until = self._clock() + KEEP_READING
         for other, beside in self._beside.items():
-            if beside.until is None and other is not owner:
+            if beside.until is None and other is not owner and not beside.lasting:
                 beside.until = until
         self._beside.pop(owner, None)
         if sources or signals:
-            self._beside = {owner: _Beside(tuple(sources), signals), **self._beside}
+            self._beside = {owner: _Beside(tuple(sources), signals, lasting=lasting), **self._beside}
         self._ask_beside()
 
     def look(self, frame: Frame) -> None:

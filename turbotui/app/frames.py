@@ -29,6 +29,7 @@ from turbotui.terminal.handover import Handover
 
 if TYPE_CHECKING:  # most users record nothing and have no alerts
     from turbotui.app.alerting import Alerting
+    from turbotui.app.live_recorder import KeptColumns
     from turbotui.machine.machine import Machine
     from turbotui.recording.recorder import FrameRecorder
 
@@ -47,6 +48,7 @@ class FramesApp(App[int]):
         watched: the state that every screen shares.
         containment: failures that did not end the program.
         open_recorder: opens a file to record to; None for a recording of the readings alone.
+        kept_columns: returns the columns that are recorded whatever is shown; None for none.
         handover: the terminal as the opening left it; None without an opening.
     """
 
@@ -63,6 +65,7 @@ class FramesApp(App[int]):
         self._work: asyncio.Task[None] | None = None
         self._playing: asyncio.Task[None] | None = None
         self.open_recorder: Callable[[str, Machine], FrameRecorder] | None = None
+        self.kept_columns: KeptColumns | None = None
         self._is_filled = False  # the history of the past that is shown: the values that led to its moment
         self._laid_out: tuple[object, ...] = ()  # the columns and rows for which the screen was last laid out
 
@@ -247,7 +250,9 @@ class FramesApp(App[int]):
             self._say("This is a recording already")
         elif watch.recorder is not None:
             recorder, watch.recorder = watch.recorder, None
+            watch.read_also(recorder, (), frozenset())
             self._say(recorder.stop())
+            self.read_wanted()
         else:
             from turbotui.app.live_recorder import default_path  # noqa: PLC0415 - most people record nothing
 
@@ -259,7 +264,8 @@ class FramesApp(App[int]):
             return
         from turbotui.app.live_recorder import begin_recording  # noqa: PLC0415 - as above
 
-        self._say(begin_recording(self.watched, path.strip(), self.open_recorder))
+        self._say(begin_recording(self.watched, path.strip(), self.open_recorder, self.kept_columns))
+        self.read_wanted()
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:
         """Search the past in a task beside keys and frames."""

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
+from turbotui.app.screen_table import watch_memory
 from turbotui.app.watch import Watch
+from turbotui.diagnosis.recorded_looks import PacedLooks
 from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import age
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorder import FrameRecorder, Recorder
 from turbotui.recording.rows import IntervalRows
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
+
+KeptColumns: TypeAlias = Callable[[Catalog, Capabilities, Topology], Sequence[CounterColumn]]
+"""A function that returns the columns that are recorded on a machine whatever is shown."""
 
 
 class LiveRecorder:
@@ -23,6 +33,8 @@ class LiveRecorder:
         path: of the file; an existing one is continued.
         machine: the machine of the frames.
         open_recorder: opens the file.
+        columns: the columns to read as long as it records, whatever is shown.
+        looks: whether to look at tasks and groups for the diagnosis of the recording.
 
     Attributes:
         failure: why it ended by itself; "" while it continues. Screens continue without it.
@@ -31,17 +43,35 @@ class LiveRecorder:
         RecordingError: the file cannot be written, is written by another process, or is no recording.
     """
 
-    def __init__(self, path: str, machine: Machine,
-                 open_recorder: Callable[[str, Machine], FrameRecorder] = Recorder) -> None:
+    def __init__(self, path: str, machine: Machine, open_recorder: Callable[[str, Machine], FrameRecorder] = Recorder,
+                 columns: Sequence[CounterColumn] = (), *, looks: bool = False) -> None:
         self.failure = ""
+        self.columns = columns
         self._recorder: FrameRecorder | None = open_recorder(path, machine)
         self._path = path
         self._since = time.monotonic()
         self._writing = threading.Lock()
+        self._newest: Frame | None = None
+        self._came = threading.Event()  # a frame, or the end
+        if looks:
+            threading.Thread(target=self._look, args=(machine,), name="looks", daemon=True).start()
 
     def take(self, frame: Frame) -> None:
         """Write a frame; called on the sampler's thread."""
         self._do(lambda recorder: recorder.take(frame))
+        self._newest = frame
+        self._came.set()
+
+    def _look(self, machine: Machine) -> None:
+        """Look at tasks and groups at the ends of intervals, as often as it costs little."""
+        looks = PacedLooks(machine.host)
+        while self._recorder is not None:
+            self._came.wait()
+            self._came.clear()
+            frame = self._newest
+            found = None if frame is None else looks.record(frame)
+            if found is not None:
+                self.rows(found)
 
     def rows(self, rows: IntervalRows) -> None:
         """Write rows of another table for an interval whose frame was written; called on any thread."""
@@ -63,6 +93,7 @@ class LiveRecorder:
 
     def _end(self) -> None:
         recorder, self._recorder = self._recorder, None
+        self._came.set()
         if recorder is not None:
             try:
                 recorder.close()
@@ -94,19 +125,28 @@ def default_path(machine: Machine, now: float) -> str:
     return str(Path(f"{name or 'machine'}-{stamp}.ttj"))
 
 
-def begin_recording(watch: Watch, path: str, open_recorder: Callable[[str, Machine], FrameRecorder] | None) -> str:
+def begin_recording(watch: Watch, path: str, open_recorder: Callable[[str, Machine], FrameRecorder] | None,
+                    kept_columns: KeptColumns | None = None) -> str:
     """Record a watch's frames to a file from now on.
 
     Args:
         watch: the watch, which gets the recorder.
         path: of the file.
         open_recorder: opens the file; None for one file that is never divided or thinned.
+        kept_columns: returns the columns that are recorded whatever is shown; None for none.
 
     Returns:
         A sentence for the status line: that the recording began, or why not.
     """
     try:
-        watch.recorder = LiveRecorder(path, watch.session.machine, open_recorder or Recorder)
+        session = watch.session
+        columns = () if kept_columns is None else kept_columns(session.catalog, session.capabilities,
+                                                               session.machine.topology)
+        watch.recorder = LiveRecorder(path, session.machine, open_recorder or Recorder, columns,
+                                      looks=watch.judge.can_look)
     except RecordingError as error:
         return str(error)
+    memory = watch_memory(session.machine) if watch.judge.can_look else None
+    if memory is not None and memory.counts:
+        watch.read_also(watch.recorder, memory.sources(), memory.signals(), lasting=True)
     return f"Recording to {path} until Ctrl+R is pressed again"

@@ -307,11 +307,14 @@ class Watch:
         self._wanted_visible = frozenset(self._visible)
         alerted = () if self.alerts is None else self.alerts.columns
         told = () if self.beside is None else self.beside.columns
-        self._requests.want((*columns, *self.headline, *alerted, *told, *(column for column, _ in self.kept)), hidden)
+        kept = () if self.recorder is None else self.recorder.columns
+        cells = (column for column, _ in self.kept)
+        self._requests.want((*columns, *self.headline, *alerted, *told, *kept, *cells), hidden)
 
-    def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Read these signals of these sources beside columns, for the screen that shows them."""
-        self._requests.read_also(owner, sources, signals)
+    def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId], *,
+                  lasting: bool = False) -> None:
+        """Read these signals of these sources beside columns; see `ColumnRequests.read_also`."""
+        self._requests.read_also(owner, sources, signals, lasting=lasting)
 
     # Frames
 

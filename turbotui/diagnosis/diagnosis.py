@@ -223,7 +223,7 @@ class MachineDiagnosis:
         if heat:
             facts.append(f"{heat} of {hottest}" if hottest else heat)
         far = " above your limits of [why]" if any(rule.least for rule in self._rules) else ""
-        unjudged = tuple(sorted(unjudged, key=lambda one: self._is_needless(one)))  # what leaves it open goes first
+        unjudged = tuple(sorted(unjudged, key=self._is_needless))  # what leaves it open goes first
         parts = [f"{sources_of(group)} {answer.value} ({len(group)} of {len(self._rules)} causes)"
                  for answer in (NoFinding.BLIND, NoFinding.LATE)
                  if (group := tuple(one for one in unjudged if one.answer is answer))]

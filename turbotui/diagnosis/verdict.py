@@ -91,9 +91,9 @@ class Verdict:
         found = next((form for form in forms if len(form) <= room), None)
         if found is not None:
             return found
-        end = brief[-1][:room // 2] if names else " …"
-        words = text[:max(0, room - len(end) + 1)]
-        return f"{words[:max(words.rfind(' '), 0)]}{end}"
+        rest = brief[-1][:room // 2] if names else " …"
+        words = text[:max(0, room - len(rest) + 1)]
+        return f"{words[:max(words.rfind(' '), 0)]}{rest}"
 
 
 def _is_whole(text: str) -> bool:

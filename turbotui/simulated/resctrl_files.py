@@ -33,7 +33,12 @@ _COUNTERS: Final = 32
 
 def has_resctrl(shape: MachineShape) -> bool:
     """Tell whether a machine monitors caches by group, as servers do."""
-    return not shape.hypervisor and (shape.packages > 1 or shape.name == TELEMETRY)
+    return not shape.hypervisor and (shape.packages > 1 or _counts_energy(shape))
+
+
+def _counts_energy(shape: MachineShape) -> bool:
+    """Tell whether a machine counts energy by group; a machine with causes has their names behind its own."""
+    return shape.name.partition("+")[0] == TELEMETRY
 
 
 def resctrl_tree(model: Model) -> Mapping[str, Node]:
@@ -56,7 +61,7 @@ def resctrl_tree(model: Model) -> Mapping[str, Node]:
         put("/info/L3_MON/mbm_assign_mode", fixed("[mbm_event]\ndefault"))
         put("/info/L3_MON/num_mbm_cntrs", fixed(_each(domains, _COUNTERS)))
         put("/info/L3_MON/available_mbm_cntrs", fixed(_each(domains, _COUNTERS - taken)))
-    if shape.name == TELEMETRY:
+    if _counts_energy(shape):
         put("/info/PERF_PKG_MON/mon_features", fixed("core_energy\nactivity"))
         put("/info/PERF_PKG_MON/num_rmids", fixed(_RMIDS[shape.isa]))
     for path, share in SHARES:

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from turbotui.features.dashboard.beside import CommandBeside
     from turbotui.machine.machine import Machine
     from turbotui.machine.region_pipes import MarkPipe
+    from turbotui.machine.topology import Topology
     from turbotui.opening.picture import Line
     from turbotui.opening.waiting import Opening
+    from turbotui.quantities.catalog import Catalog
     from turbotui.quantities.columns import CounterColumn
     from turbotui.recording.recorder import FrameRecorder
     from turbotui.remote.links import Connector
     from turbotui.repertoire import Abilities
+    from turbotui.sampling.capabilities import Capabilities
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session
     from turbotui.widgets.profiles import Profile
@@ -168,7 +171,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
                                 profile=None if profile is None else (arguments.profile, profile), settings=settings,
                                 tour=_offers_tour(arguments, settings),
                                 on_shown=running.freeze_objects, on_rest=running.collect_garbage)
-    app.open_recorder = _open_recorder
+    app.open_recorder, app.kept_columns = _open_recorder, _kept_columns
     app.set_beside(beside)
     marked = None
     if given is not None:
@@ -279,6 +282,12 @@ def _open_recorder(path: str, machine: Machine) -> FrameRecorder:
     from turbotui.features.record.engine import open_recorder  # noqa: PLC0415 - most people record nothing
 
     return open_recorder(path, machine, None)
+
+
+def _kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topology) -> Sequence[CounterColumn]:
+    from turbotui.features.record.engine import kept_columns  # noqa: PLC0415 - as above
+
+    return kept_columns(catalog, capabilities, topology)
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:

@@ -23,6 +23,8 @@ from turbotui.machine.gathered.noting_host import NotingHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe
+from turbotui.machine.topology import Topology
+from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import RecordingError
@@ -31,8 +33,8 @@ from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.recorder import FrameRecorder, Recorder
 from turbotui.recording.rotation import Retention, RotatingRecorder
 from turbotui.sampling.bus import EveryItem
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.growing_catalog import GrowingCatalog
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.selection import available_columns
 from turbotui.sampling.session import Session
@@ -76,9 +78,8 @@ def kept_answers(machine: Machine) -> KeptAnswers:
     return kept_of(host.gathered(""))
 
 
-def kept_columns(session: GrowingCatalog) -> tuple[CounterColumn, ...]:
+def kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topology) -> tuple[CounterColumn, ...]:
     """The columns that a recording holds whatever is shown: what the rules of the diagnosis and the overview need."""
-    catalog, capabilities, topology = session.catalog, session.capabilities, session.machine.topology
     has = available_columns(catalog, capabilities, topology)
     charts = chart_sources(catalog, has)
     columns = (*MachineDiagnosis(catalog).wanted(has.__contains__), *cpu_numbers(has, None, None, None).columns,

@@ -71,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     notes: list[str] = []
     if "power" in tables:
         columns = tuple(dict.fromkeys((*columns, *power_columns(session.catalog.columns))))
-    columns = tuple(dict.fromkeys((*columns, *kept_columns(session))))
+    kept = kept_columns(session.catalog, session.capabilities, session.machine.topology)
+    columns = tuple(dict.fromkeys((*columns, *kept)))
     session.want(column.id for column in columns)
     beside = BesideColumns()
     if "uncore" in tables:

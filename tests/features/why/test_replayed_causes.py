@@ -1,0 +1,146 @@
+"""A recording keeps what the diagnosis needs: its verdict is that of the machine, for each cause alone and in pairs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from knownmachines import known_machine
+from watched_machines import frames_of_machine
+
+from turbotui.cli import main
+from turbotui.diagnosis.diagnosis import MachineDiagnosis
+from turbotui.diagnosis.looks import Looks
+from turbotui.diagnosis.recorded_looks import LookRecord, look_results
+from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup
+from turbotui.diagnosis.verdict import Verdict
+from turbotui.features.record.engine import kept_columns
+from turbotui.features.why.engine import read_recording
+from turbotui.machine.machine import Machine
+from turbotui.quantities.catalog import catalog_for
+from turbotui.recording.journal import Journal
+from turbotui.recording.json_values import JsonValue
+from turbotui.recording.recorder import Recorder
+from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.frame import Frame
+from turbotui.simulated import SHAPES, SimulatedHost
+from turbotui.simulated.causes import CALM, CAUSES
+from turbotui.sources import SOURCES
+
+SMALL = ("laptop-old", "laptop", "forest-1s", "icelake-2s", "grace-2s", "guest")
+BESIDE = "bandwidth"
+"""The cause that is read beside columns, which the commands of the last test read."""
+INTERVALS = 3
+PAIRS = [pair for pair in combinations((name for name in CAUSES if name != BESIDE), 2)
+         if not CAUSES[pair[0]].at_odds(CAUSES[pair[1]])]
+EVERY = 12
+"""One pair in so many is tested here; `.ci/causes` tests all of them."""
+
+
+def machine_for(*names: str) -> str:
+    """The smallest machine that can have these causes, with them."""
+    shape = next(one for one in SMALL if all(CAUSES[name].where(SHAPES[one]) for name in names))
+    return "+".join((shape, *names))
+
+
+def columns_of(machine: Machine) -> tuple[str, ...]:
+    """The columns of a recording whose user shows none."""
+    capabilities = probe_sources(machine, SOURCES)
+    catalog = catalog_for(capabilities.signals)
+    return tuple(column.id for column in kept_columns(catalog, capabilities, machine.topology))
+
+
+def watched(name: str) -> tuple[Machine, list[Frame], list[LookResults]]:
+    """A machine with its frames, and what was seen beside each."""
+    looks: list[Looks] = []
+    seen: list[LookResults] = []
+
+    def look(host: SimulatedHost, _number: int) -> None:
+        if not looks:
+            looks.append(Looks(host))
+            looks[0].look()
+        seen.append(looks[0].look())
+
+    columns: list[str] = []
+
+    def chosen(host: SimulatedHost, cpus: frozenset[int] | None) -> Machine:
+        machine = known_machine(host, cpus)
+        columns.extend(columns_of(machine))
+        return machine
+
+    machine, frames = frames_of_machine(name, INTERVALS, columns=columns, small=True, between=look, facts=chosen)
+    return machine, frames, seen
+
+
+def live(frames: list[Frame], seen: list[LookResults]) -> Verdict:
+    diagnosis = MachineDiagnosis(catalog_for(frames[0].capabilities.signals), kept=INTERVALS)
+    for frame, looked in zip(frames[1:], seen, strict=True):
+        diagnosis.seen = looked
+        diagnosis.push(frame)
+    return diagnosis.verdict(over=0.25)
+
+
+def replayed(path: str, machine: Machine, frames: list[Frame], seen: list[LookResults]) -> Verdict:
+    recorder = Recorder(path, machine, sync_seconds=0.0)
+    for number, frame in enumerate(frames):
+        recorder.take(frame)
+        if number:
+            recorder.rows(LookRecord(*frame.clocks, seen[number - 1]))
+    recorder.close()
+    with Journal((path,)) as journal:
+        return read_recording(journal, INTERVALS).verdict
+
+
+def facts(verdict: Verdict) -> Iterator[tuple[object, ...]]:
+    """All that is shown of a verdict."""
+    for finding in verdict.findings:
+        yield (finding.rule.id, finding.sentence, finding.cost, finding.since, finding.who, finding.remedy)
+    yield verdict.sentence, verdict.sure, verdict.reasons
+
+
+def judged_twice(name: str, folder: Path) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+    """What is shown of a machine's verdict, and of that of its recording."""
+    machine, frames, seen = watched(name)
+    return list(facts(live(frames, seen))), list(facts(replayed(str(folder / "run.ttj"), machine, frames, seen)))
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in CAUSES if name != BESIDE), *PAIRS[::EVERY]], ids="+".join)
+def test_a_recording_says_what_was_said_of_the_machine(names: tuple[str, ...], tmp_path: Path) -> None:
+    first, second = judged_twice(machine_for(*names), tmp_path)
+    assert {cause for cause, *_ in first[:-1]} >= set(names)
+    assert first == second
+
+
+@pytest.mark.parametrize("word", CALM)
+def test_a_recording_of_a_calm_machine_is_as_sure(word: str, tmp_path: Path) -> None:
+    first, second = judged_twice(f"laptop-old+{word}", tmp_path)
+    assert first == second
+    assert first[-1][1], "all that matters was read"
+
+
+@pytest.mark.parametrize("machine", ["laptop-old+memory+storage", "laptop-old+idle-exits", "forest-1s+bandwidth"])
+def test_by_default_the_commands_find_the_same(machine: str, tmp_path: Path,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    path, pace = str(tmp_path / "run.ttj"), ("-i", "0.1", "-n", "3")
+    assert main(["why", "--machine", machine, *pace, "--json"]) == 7
+    first = json.loads(capsys.readouterr().out)
+    assert main(["record", path, "--machine", machine, *pace, "--show", "CPU,Load%"]) == 0
+    capsys.readouterr()
+    assert main(["why", "--replay", path, "--json"]) == 7
+    second = json.loads(capsys.readouterr().out)
+    named = [{row["cause"]: (row["values"]["who"] or "").split(" (")[0] for row in found["rows"]}
+             for found in (first, second)]
+    assert named[0] == named[1]
+    assert second["facts"]["blind"] == first["facts"]["blind"]
+
+
+def test_all_that_was_seen_is_kept() -> None:
+    seen = LookResults(
+        ("cc1 4711", 0.98), groups=True, throttled=ThrottledGroup("/a", 60.0, 2.0, None),
+        pressed={"io": PressedGroup("/b", 12.5)}, placement="why", who={RankedBy.CPU: ("cc1 4711 (98 % CPU)",)})
+    for one in (seen, LookResults()):
+        said = json.loads(json.dumps(LookRecord(0, 0, one).facts()))
+        assert look_results(JsonValue(said, "looks")) == one
