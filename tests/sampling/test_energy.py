@@ -65,8 +65,8 @@ def test_a_machine_without_energy_says_why() -> None:
 
 
 def test_a_package_that_was_known_for_a_part_of_the_time_has_its_own_power() -> None:
-    both = Energy({0: 1.0}, {}, {}, 0.5).plus(Energy({0: 2.0, 1: 3.0}, {}, {}, 0.25))
-    assert both == Energy({0: 3.0, 1: 3.0}, {}, {}, 0.75, spans={0: 0.75, 1: 0.25})
+    both = Energy({0: 1.0}, {}, 0.5).plus(Energy({0: 2.0, 1: 3.0}, {}, 0.25))
+    assert both == Energy({0: 3.0, 1: 3.0}, {}, 0.75, spans={0: 0.75, 1: 0.25})
     assert both.over(1.5).joules == {0: 6.0, 1: 18.0}
     assert both.total(2) == 3.0 + 9.0
     assert both.total(3) is None
@@ -75,7 +75,7 @@ def test_a_package_that_was_known_for_a_part_of_the_time_has_its_own_power() -> 
 
 def test_what_has_no_energy_adds_nothing_to_what_has() -> None:
     why = Unavailable(Reason.NOT_PERMITTED, "no")
-    none = Energy({}, {}, {}, 1.0, why)
+    none = Energy({}, {}, 1.0, why)
     assert none.total(1) is None
     assert none.plus(none).why is why
-    assert none.plus(Energy({0: 2.0}, {}, {}, 1.0)).why is None
+    assert none.plus(Energy({0: 2.0}, {}, 1.0)).why is None

@@ -1,4 +1,4 @@
-"""The energy meter: joules of each package over several frames, with the CPU times to share them by, or a reason."""
+"""The energy meter: joules of each package over several frames, with the cycles to share them by, or a reason."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from turbotui.sampling.frame import Frame
 
 _ENERGY: Final = "energy.pkg"
 _CYCLES: Final = "aperf"
-_TIMES: Final = ("stat.user", "stat.nice", "stat.system", "stat.irq", "stat.softirq")
-"""Fields of /proc/stat in which a CPU runs a task (proc(5))."""
 _CLOSE: Final = 1e-9  # seconds
 _TOO_SOON: Final = Unavailable(Reason.FIRST_TICK, "the packages' energy has not been read twice")
 _PARTLY: Final = Unavailable(Reason.NOT_READ, "the energy of some packages could not be read")
@@ -29,12 +27,11 @@ ENERGY_SOURCES: Final = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Energy of packages over some time, with the CPU times by which it is shared among tasks.
+    """Energy of packages over some time, with the cycles by which it is shared among tasks.
 
     Attributes:
         joules: by package (position in the topology).
         cycles: unhalted cycles by CPU; empty if they are not counted.
-        busy_ns: ns for which each CPU ran a task.
         seconds: the length of that time.
         why: the reason, if there is no energy.
         spans: seconds between the readings of a package's own counter, if they differ from `seconds`.
@@ -42,7 +39,6 @@ class Energy:
 
     joules: Mapping[int, float]
     cycles: Mapping[int, float]
-    busy_ns: Mapping[int, float]
     seconds: float = 0.0
     why: Unavailable | None = None
     spans: Mapping[int, float] = field(default_factory=dict)
@@ -55,7 +51,7 @@ class Energy:
         joules = {package: used * seconds / span if span > _CLOSE else used
                   for (package, used), span in zip(self.joules.items(), self._spans().values(), strict=True)}
         return Energy(joules, {cpu: used * factor for cpu, used in self.cycles.items()},
-                      {cpu: used * factor for cpu, used in self.busy_ns.items()}, seconds, self.why)
+                      seconds, self.why)
 
     def total(self, packages: int) -> float | None:
         """Joules of a machine with this many packages over `span`; None unless every package is known."""
@@ -74,8 +70,8 @@ class Energy:
         """The sum of this energy and another; a missing energy adds nothing."""
         joules = _plus(self.joules, other.joules)
         spans = _plus(self._spans(), other._spans())
-        return Energy(joules, _plus(self.cycles, other.cycles), _plus(self.busy_ns, other.busy_ns),
-                      self.seconds + other.seconds, None if joules else other.why, spans)
+        return Energy(joules, _plus(self.cycles, other.cycles), self.seconds + other.seconds,
+                      None if joules else other.why, spans)
 
     def _spans(self) -> dict[int, float]:
         return {package: self.spans.get(package, self.seconds) for package in self.joules}
@@ -101,12 +97,7 @@ class EnergyMeter:
         spans = {package: span for package, span in enumerate(frame.spans(_ENERGY)) if package in joules and span}
         doubted = next(iter(frame.unbelieved(_ENERGY).values()), None)
         cycles = _known(zip(frame.topology.cpus, frame.deltas(_CYCLES), strict=True)) if _CYCLES in known else {}
-        busy: dict[int, float] = {}
-        for name in _TIMES:
-            if name in known:
-                for cpu, spent in _known(zip(frame.topology.cpus, frame.deltas(name), strict=True)).items():
-                    busy[cpu] = busy.get(cpu, 0.0) + spent * 1e9
-        more = Energy(joules, cycles, busy, frame.seconds or 0.0, None if joules else doubted or _TOO_SOON, spans)
+        more = Energy(joules, cycles, frame.seconds or 0.0, None if joules else doubted or _TOO_SOON, spans)
         with self._lock:
             self._energy = self._energy.plus(more)
 
@@ -117,7 +108,7 @@ class EnergyMeter:
         return found if found.joules or self._absent is None else replace(found, why=self._absent)
 
     def _empty(self, why: Unavailable) -> Energy:
-        return Energy({}, {}, {}, why=self._absent or why)
+        return Energy({}, {}, why=self._absent or why)
 
 
 def energy_of(frame: Frame) -> Energy:
@@ -131,7 +122,7 @@ def energy_signals(capabilities: Capabilities) -> frozenset[SignalId]:
     """The signals that `EnergyMeter` reads; empty if there is no energy."""
     if _ENERGY not in capabilities.signals:
         return frozenset()
-    return frozenset(name for name in (_ENERGY, _CYCLES, *_TIMES) if name in capabilities.signals)
+    return frozenset(name for name in (_ENERGY, _CYCLES) if name in capabilities.signals)
 
 
 def _known(pairs: Iterable[tuple[int, float | None]]) -> dict[int, float]:

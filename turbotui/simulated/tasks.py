@@ -1,7 +1,8 @@
 """Tasks of a simulated machine: a process for each kind of work, a thread on every CPU, and exact counts.
 
 A CPU's integrals are kept by kind of work; a thread's counts are the parts of the CPU's counts that its kind causes.
-So the threads of a CPU add up to the CPU, less the counts that no thread causes: polling and interrupts while idle.
+So the threads of a CPU and its idle task, which has what no thread causes (polling and interrupts while idle) and the
+rest of the time, add up to the CPU.
 Threads swap CPUs as often as the model's CPUs count migrations, two threads of one kind at a time.
 """
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from turbotui.simulated.model import Model
     from turbotui.simulated.perf import PerfEvents
 
+_NO_KIND: Final = -1  # of work: the idle task
 _EVERY_NS: Final = 50_000_000  # of machine time between two samples of a thread
 _PAUSE: Final = 0.2  # seconds between two polls; the model loses nothing in between
 _RUN: Final[Form] = tuple((CPU_BUSY + kind, 1e9) for kind in range(KINDS))
@@ -65,6 +67,9 @@ class SimulatedTasks:
         self._model = model
         self._events = events
         self._places: list[_Place] = []
+        self._idle: list[_Place] = []
+        self._counted = 0.0  # seconds of counting before the last rest
+        self._since: float | None = None  # when counting began again
         self._threads = threads
         self._news: list[Record] = []
         self._totals: dict[int, tuple[int, ...]] = {}
@@ -100,6 +105,13 @@ class SimulatedTasks:
         if cgroup is not None:
             raise MachineError("a simulated machine has no control groups")
         self._add(range(KINDS))
+        with self._model.lock:
+            now = self._model.now()
+            for place in self._model.layout.places:
+                forms = tuple(self._forms(place.cpu))
+                base = tuple(self._model.cpu[place.cpu].value(form, now) for form in forms)
+                self._idle.append(_Place(_NO_KIND, place.cpu, forms, base, (0,) * len(forms)))
+            self._since = None if self._resting else now
 
     def find_threads(self, pids: Iterable[int]) -> frozenset[int]:  # noqa: ARG002 - the protocol's
         """Return nothing, because no threads come or go."""
@@ -125,13 +137,16 @@ class SimulatedTasks:
             now = self._model.now()
             if not self._resting:
                 self._pending += self._sample(now, round(now * 1e9))
+            if self._since is not None:
+                self._counted, self._since = self._counted + now - self._since, None
         self._resting = True
 
     def wake(self) -> None:
         """Continue counting after `rest`."""
         with self._model.lock:
             now = self._model.now()
-            for one in self._places:
+            self._since = now
+            for one in (*self._places, *self._idle):
                 basis = self._model.cpu[one.cpu]
                 counted = zip(one.forms, one.before, strict=True)
                 one.base = tuple(basis.value(form, now) - done for form, done in counted)
@@ -198,11 +213,27 @@ class SimulatedTasks:
             one.before = values
             slices.setdefault(one.cpu, []).append((one, more))
         self._last_ns = now_ns
+        for one in self._idle:
+            mine = slices.setdefault(one.cpu, [])
+            mine.append((one, self._rest_of_cpu(one, mine, now)))
         found = [RingRecords(cpu, tuple(self._samples(cpu, mine, now_ns))) for cpu, mine in slices.items()]
         self._threads.move(now)
         return found
 
+    def _rest_of_cpu(self, one: _Place, slices: Sequence[tuple[_Place, tuple[int, ...]]],
+                     now: float) -> tuple[int, ...]:
+        """What a CPU counted since the last sample and no thread of it did."""
+        basis, run = self._model.cpu[one.cpu], self.choice.names.index("run")
+        values = [int(basis.value(form, now) - base) for form, base in zip(one.forms, one.base, strict=True)]
+        values[run] = round(1e9 * (self._counted + (0.0 if self._since is None else now - self._since)))
+        booked = self._totals.get(one.cpu, one.before)
+        one.before = tuple(values)
+        threads = zip(*(more for _, more in slices), strict=True) if slices else ((),) * len(values)
+        return tuple(max(0, new - old - sum(more)) for new, old, more in zip(values, booked, threads, strict=True))
+
     def _tid(self, one: _Place) -> int:
+        if one.kind == _NO_KIND:
+            return 0
         return process_of(one.kind) + self._threads.owner(one.kind, one.cpu)
 
     def _samples(self, cpu: int, slices: Sequence[tuple[_Place, tuple[int, ...]]], now_ns: int) -> Iterator[Record]:
@@ -213,7 +244,8 @@ class SimulatedTasks:
         for one, more in slices:
             total = tuple(old + new for old, new in zip(total, more, strict=True))
             left -= more[run]
-            yield Sample(0, process_of(one.kind), self._tid(one), now_ns - left, cpu, self._reading(total))
+            pid = 0 if one.kind == _NO_KIND else process_of(one.kind)
+            yield Sample(0, pid, self._tid(one), now_ns - left, cpu, self._reading(total))
         self._totals[cpu] = total
 
     def _reading(self, values: tuple[int, ...]) -> GroupReading:

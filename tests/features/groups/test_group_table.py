@@ -15,8 +15,8 @@ from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.energy import Energy
 
-ENERGY = Energy({0: 30.0, 1: 10.0}, {}, {}, 2.0)
-NONE = Energy({}, {}, {}, why=Unavailable(Reason.NO_DRIVER, "no meter"))
+ENERGY = Energy({0: 30.0, 1: 10.0}, {}, 2.0)
+NONE = Energy({}, {}, why=Unavailable(Reason.NO_DRIVER, "no meter"))
 
 
 def row(path: str, cpu: float | None = 1e6, **more: float) -> GroupRow:

@@ -165,7 +165,7 @@ def test_of_whole_cpus_the_task_clock_is_cut_and_idle_time_is_not() -> None:
     feed_plain(aggregate, sample(ROOT, ROOT, 60_000, (1, 60_000)), sample(0, 0, 160_000, (2, 160_000)))
     aggregate.cut(50_000)
     assert row(aggregate, ROOT).cpu_ns == 50_000
-    assert aggregate.apart()["idle"][aggregate.names.index("run")] == 100_000
+    assert aggregate.apart()["idle"].totals[aggregate.names.index("run")] == 100_000
     aggregate.go_on()
     assert row(aggregate, ROOT).cpu_ns == 60_000
 

@@ -3,7 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turbotui.features.tasks.applications import EVERYTHING, Application
 from turbotui.features.tasks.energy import share_out, why_not
+from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -22,6 +24,13 @@ def row(tid: int, loads: dict[int, int]) -> TaskRow:
     return TaskRow(tid, tid, "t", 1, tuple(loads), 0, {"run": sum(loads.values())}, 0, loads, 0, False)
 
 
+def report(*rows: TaskRow, seconds: float = 1.0, names: tuple[str, ...] = ("run", "cycles"), everything: bool = False,
+           apart: dict[str, dict[int, int]] | None = None) -> Report:
+    application = EVERYTHING[0] if everything else Application("web", pids=(5,))
+    return Report(application, rows=rows, seconds=seconds, names=names,
+                  apart={what: Apart({}, loads) for what, loads in (apart or {}).items()})
+
+
 LOADS = st.dictionaries(st.integers(0, 3), st.integers(1, 10**9), max_size=4)
 
 
@@ -29,43 +38,61 @@ LOADS = st.dictionaries(st.integers(0, 3), st.integers(1, 10**9), max_size=4)
        st.dictionaries(st.integers(0, 3), st.floats(0, 1e10), max_size=4))
 def test_nobody_gets_more_than_there_was(loads: list[dict[int, int]], joules: list[float],
                                          cycles: dict[int, float]) -> None:
-    energy = Energy(dict(enumerate(joules)), cycles, {})
+    energy = Energy(dict(enumerate(joules)), cycles)
     rows = [row(number + 1, one) for number, one in enumerate(loads)]
-    found = share_out(rows, energy, machine(2, 2), by_cycles=True, everything=True)
-    assert sum(found.values()) <= sum(joules) * (1 + 1e-9) + 1e-300  # numbers that small are rounded by more
-    assert all(value >= 0 for value in found.values())
+    for names in (("run",), ("run", "cycles")):
+        found = share_out(report(*rows, everything=True, names=names), energy, machine(2, 2))
+        assert sum(found.values()) <= sum(joules) * (1 + 1e-9) + 1e-300  # numbers that small are rounded by more
+        assert all(value >= 0 for value in found.values())
+
+
+@given(st.lists(LOADS, min_size=1, max_size=4), LOADS, LOADS, st.floats(1, 500),
+       st.sampled_from([("run",), ("run", "cycles")]))
+def test_on_whole_cpus_rows_and_what_is_in_no_row_are_the_whole(
+        loads: list[dict[int, int]], idle: dict[int, int], outside: dict[int, int], joules: float,
+        names: tuple[str, ...]) -> None:
+    """Whatever other readers of the same counters say."""
+    rows = [row(number + 1, one) for number, one in enumerate(loads)]
+    idle = {**dict.fromkeys(range(4), 1), **idle}
+    whole = report(*rows, names=names, everything=True, apart={"idle": idle, "outside": outside})
+    found = share_out(whole, Energy({0: joules, 1: 2 * joules}, dict.fromkeys(range(4), 5.0), 0.5), machine(2, 2))
+    power = 2 * (joules + 2 * joules)  # a second of what was read over half of one
+    assert abs(sum(found.values()) - power) <= 1e-9 * power
+    assert found.keys() == {*(one.key for one in rows), "idle", "outside"}
+    first = sum(load for cpu, load in rows[0].loads.items() if cpu < 2)
+    every = sum(load for one in (*loads, idle, outside) for cpu, load in one.items() if cpu < 2)
+    alone = share_out(whole, Energy({0: joules}, {}, 1.0), machine(1, 2))[rows[0].key]
+    assert abs(alone - joules * first / every) <= 1e-9 * joules
 
 
 def test_a_task_gets_its_share_of_the_cycles_of_each_package() -> None:
-    energy = Energy({0: 10.0, 1: 40.0}, {0: 600.0, 1: 400.0, 2: 100.0, 3: 0.0}, {})
+    energy = Energy({0: 10.0, 1: 40.0}, {0: 600.0, 1: 400.0, 2: 100.0, 3: 0.0})
     one, other = row(1, {0: 250, 2: 50}), row(2, {1: 100})
-    found = share_out([one, other], energy, machine(2, 2), by_cycles=True, everything=False)
+    found = share_out(report(one, other), energy, machine(2, 2))
     assert found == {one.key: 10.0 * 0.25 + 40.0 * 0.5, other.key: 10.0 * 0.1}
 
 
-def test_without_cycles_busy_time_decides() -> None:
-    energy = Energy({0: 10.0}, {}, {0: 4e9, 1: 1e9})
+def test_without_cycles_time_decides() -> None:
     one = row(1, {0: 10**9})
-    assert share_out([one], energy, machine(1, 2), by_cycles=False, everything=False) == {one.key: 2.0}
+    assert share_out(report(one, seconds=2.5, names=("run",)), Energy({0: 10.0}, {}), machine(1, 2)) == {one.key: 2.0}
 
 
 def test_what_is_not_known_is_not_shared_out() -> None:
     one = row(1, {0: 5})
     why = Unavailable(Reason.VIRTUALISED, "no such PMU")
-    assert share_out([one], Energy({}, {}, {}, why=why), machine(1, 2), by_cycles=True, everything=True) == {}
-    no_total = Energy({0: 10.0}, {}, {})
-    assert why_not(Energy({}, {}, {}, why=why), by_cycles=True, everything=True) is why
-    told = why_not(no_total, by_cycles=True, everything=False)
+    everything = report(one, everything=True)
+    assert share_out(everything, Energy({}, {}, why=why), machine(1, 2)) == {}
+    no_total = Energy({0: 10.0}, {})
+    assert why_not(everything, Energy({}, {}, why=why)) is why
+    told = why_not(report(one), no_total)
     assert told is not None
     assert "aperf" in told.detail
-    assert why_not(no_total, by_cycles=True, everything=True) is None
-    assert share_out([one], no_total, machine(1, 2), by_cycles=True, everything=False) == {}
-    assert share_out([one], no_total, machine(1, 2), by_cycles=True, everything=True) == {one.key: 10.0}
+    assert why_not(everything, no_total) is None
+    assert share_out(report(one), no_total, machine(1, 2)) == {}
+    assert share_out(everything, no_total, machine(1, 2)) == {one.key: 10.0}
 
 
 def test_another_time_at_the_same_power() -> None:
     one = row(1, {0: 250})
-    found = share_out([one], Energy({0: 10.0}, {0: 1000.0}, {}, 2.0).over(0.5), machine(1, 2), by_cycles=True,
-                      everything=False)
-    assert found == {one.key: 2.5}
-    assert Energy({0: 1.0}, {}, {}).over(3.0) == Energy({0: 1.0}, {}, {})
+    assert share_out(report(one, seconds=0.5), Energy({0: 10.0}, {0: 1000.0}, 2.0), machine(1, 2)) == {one.key: 2.5}
+    assert Energy({0: 1.0}, {}).over(3.0) == Energy({0: 1.0}, {})

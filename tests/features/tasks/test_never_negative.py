@@ -58,7 +58,8 @@ def test_no_count_falls_below_zero(
                     made = task_rows(aggregator, by, reach[0], idle=True)
                     assert task_rows(aggregator, by, reach[0]) == [row for row in made if any(row.counts.values())]
             assert all(load >= 0 for row in rows for load in row.loads.values())
-            assert all(value >= 0 for counts in aggregate.apart(reach).values() for value in counts.values())
+            assert all(value >= 0 for part in aggregate.apart(reach).values()
+                       for value in (*part.counts.values(), *part.loads.values()))
             [sums] = aggregate.totals(reach).sets
             assert all(value >= 0 for value in sums.values())
             assert sums["run"] == sum(row.counts["run"] for row in rows)

@@ -24,7 +24,7 @@ from turbotui.cli import main
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord, task_record
-from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
@@ -48,8 +48,8 @@ def row(pid: int | None, tid: int | None, name: str, run: int, **others: object)
     return replace(made, **others)  # type: ignore[arg-type] # of its fields
 
 
-def made_record(number: int) -> TaskRecord:
-    """Tasks of interval `number` of `made_frames`."""
+def made_record(number: int, loads: dict[int, int] | None = None) -> TaskRecord:
+    """Tasks of interval `number` of `made_frames`, with these loads of the idle task."""
     rows = {
         Grouping.THREAD: (
             row(7, 8, "ä␛[2J", 1000 + number, guessed=True), row(7, 7, "", 500, incomplete=True, ended=True),
@@ -59,7 +59,8 @@ def made_record(number: int) -> TaskRecord:
         Grouping.COMMAND: (row(None, None, "late", 1505 + number, threads=3),),
     }
     report = Report(EVERYTHING[0], CHOICE, seconds=1.0 + number / 8, lost=number, names=NAMES,
-                    apart={"idle": {"run": 5 + number}}, early=0.5, used_ns=4)
+                    apart={"idle": Apart({"run": 5 + number}, {1: number} if loads is None else loads)}, early=0.5,
+                    used_ns=4)
     return TaskRecord(NOON + number * SECOND, number * SECOND,
                       {by: (replace(report, rows=rows[by]),) for by in RECORDED_BY})
 
@@ -184,7 +185,7 @@ def test_a_tier_has_the_tasks_of_all_intervals_between_its_ticks(tmp_path: Path)
     first = found[0].reports[Grouping.THREAD][0]
     assert first.seconds == sum(1.0 + at / 8 for at in range(1, 11))
     assert first.lost == 10
-    assert first.apart == {"idle": {"run": sum(5 + at for at in range(1, 11))}}
+    assert first.apart == {"idle": Apart({"run": sum(5 + at for at in range(1, 11))}, {1: sum(range(1, 11))})}
     busy = next(one for one in first.rows if one.tid == 8)
     assert busy.counts["run"] == sum(1000 + at for at in range(1, 11))
     assert busy.loads == {0: busy.counts["run"], 1: busy.counts["run"] + 10}
@@ -279,7 +280,7 @@ def _intervals(path: Path) -> int:
 
 def test_tasks_of_a_file_of_version_1_are_read_for_ever(capsys: pytest.CaptureFixture[str]) -> None:
     with recording.read(str(GOLDEN)) as journal:
-        assert [same(one, made_record(at)) for at, one in enumerate(read_records(journal), 1)] == [True] * 3
+        assert [same(one, made_record(at, loads={})) for at, one in enumerate(read_records(journal), 1)] == [True] * 3
     assert main(["tasks", "--replay", str(GOLDEN), "--format", "json", "--by", "process"]) == 0
     found = jsontables.tables(capsys.readouterr().out)
     assert [(one["kind"], one["seconds"]) for one in found] == [("RECORDED", 1.0 + at / 8) for at in (1, 2, 3)]

@@ -74,9 +74,9 @@ def test_the_sum_of_rows_the_idle_task_and_others_are_what_was_booked() -> None:
             apart = aggregate.apart(since)
             assert set(apart) == ({"idle"} if kept is None else {"idle", "others"})
             assert {row.tid for row in rows} <= ({5, 8, None} if kept is None else {5, None})
-            assert [sum(row.counts[name] for row in rows) + sum(counts[at] for counts in apart.values())
+            assert [sum(row.counts[name] for row in rows) + sum(mark.totals[at] for mark in apart.values())
                     for at, name in enumerate(aggregate.names)] == list(whole)
-        assert apart["idle"] == (1, 1)
+        assert apart["idle"].totals == (1, 1)
         [one] = ApplicationTotals([aggregate]).totals().sets
         assert one["run"] == sum(row.counts["run"] for row in task_rows(aggregate, Grouping.PROCESS))
 
@@ -89,7 +89,7 @@ def test_who_is_no_row_becomes_none_however_long_he_is_silent() -> None:
     aggregate.tidy()
     assert {row.name: row.counts["run"] for row in task_rows(aggregate, Grouping.COMMAND)} == {
         "five": 191, "(lost samples)": 9}
-    assert aggregate.apart() == {"idle": (1, 30), "others": (1, 70)}
+    assert {what: mark.totals for what, mark in aggregate.apart().items()} == {"idle": (1, 30), "others": (1, 70)}
 
 
 def test_a_number_that_is_used_again_starts_at_zero() -> None:

@@ -130,10 +130,10 @@ def test_energy_shares_add_up_to_the_packages() -> None:
         joules = {number: truth_of(host).package_truth(number).joules - was for number, was in enumerate(before)}
         used = {cpu: truth_of(host).truth(cpu).aperf - was for cpu, was in enumerate(cycles)}
         report = found.report(one, Grouping.PROCESS)
-        shares = share_out(report.rows, Energy(joules, used, {}, 1.0), found._machine.topology, by_cycles=True,
-                           everything=True)
-    assert sum(shares.values()) == pytest.approx(sum(joules.values()), rel=0.02)
-    assert len(shares) == len(report.rows)
+        shares = share_out(report, Energy(joules, used, report.seconds), found._machine.topology)
+    assert sum(shares.values()) == pytest.approx(sum(joules.values()))
+    assert shares.keys() == {*(row.key for row in report.rows), "idle"}
+    assert shares["idle"] < 0.05 * sum(joules.values())
 
 
 def test_an_interval_counts_from_the_one_before() -> None:

@@ -529,7 +529,7 @@ def snapshot_of(rows: int) -> TaskSnapshot:
 def test_the_past_of_tasks_is_bounded_and_grows_coarser_with_age() -> None:
     past = TaskPast()
     for second in range(4000):
-        past.keep(PastTasks(second, snapshot_of(99), Energy({}, {}, {}), second))
+        past.keep(PastTasks(second, snapshot_of(99), Energy({}, {}), second))
     times = [kept.time_ns for kept in past._kept]
     assert sum(kept.size for kept in past._kept) <= 20_000
     assert times[-30:] == list(range(3970, 4000)), "the newest are all there"

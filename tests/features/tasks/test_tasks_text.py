@@ -36,7 +36,7 @@ def table(lost: int = 0) -> TaskInterval:
     aggregate.feed([RingRecords(11, (parse_record(sample(5, 5, 3000, (1, 400), 11), FORMAT),))])
     rows = tuple(task_rows(aggregate, Grouping.THREAD))
     report = Report(Application("web", pids=(5,)), choice, rows=rows, seconds=1.0, lost=lost, names=aggregate.names)
-    energy = Energy({0: 3.0}, {}, {0: 900.0, 11: 600.0})
+    energy = Energy({0: 3.0}, {})
     return TaskInterval(
         report,
         ApplicationTotals([aggregate]),

@@ -12,7 +12,7 @@ from watchedtasks import written
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import NOT_SCHEDULED, TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
-from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.screen_text import task_evidence
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.text import TaskInterval, as_text, notes
@@ -37,7 +37,7 @@ def both() -> tuple[TaskInterval, Report]:
         first, second, third = report.rows[:3]
         rows = (first, unseen(second, "loads"), unseen(third, "packed double"))
         report = replace(report, rows=rows)
-        return TaskInterval(report, one.aggregate, 1, {}, Energy({}, {}, {}), Grouping.COMMAND,
+        return TaskInterval(report, one.aggregate, 1, {}, Energy({}, {}), Grouping.COMMAND,
                             simulated_host("turin-2s")), report
 
 
@@ -103,7 +103,8 @@ def test_the_arithmetic_of_every_column_of_tasks_can_be_written_down() -> None:
 
 def test_explain_says_what_the_rows_add_up_to_and_what_is_in_no_row() -> None:
     _, report = both()
-    report = replace(report, apart={"idle": {"run": 1_500_000_000, "switches": 7}, "others": {"run": 0}})
+    idle = Apart({"run": 1_500_000_000, "switches": 7}, {})
+    report = replace(report, apart={"idle": idle, "others": Apart({"run": 0}, {})})
     first, *_, last = task_evidence(TaskSnapshot(SnapshotRequest(), (report,)), None, None).remarks
     assert first.startswith("mode C")
     assert last.startswith(f"all: sum of the rows: run {sum(row.run_seconds for row in report.rows):.6f} s, switches ")

@@ -114,7 +114,7 @@ class CommandBeside:
         self.has_terminal = True
         self.on_end: Callable[[], None] = _nothing
         self.output = output
-        self.energy = Energy({}, {}, {})
+        self.energy = Energy({}, {})
         self._words = words
         self._seen = seen
         self._held = seen.commands[0]

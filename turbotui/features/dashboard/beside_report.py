@@ -102,8 +102,7 @@ def _task_lines(watching: WatchedApplications, beside: CommandBeside, machine: M
     """Format the tasks that the command started, busiest first; called while their counters are closed."""
     one, by = watching.watched[0], Grouping.COMMAND
     report = watching.report(one, by, whole=True)
-    joules = share_out(report.rows, beside.energy.over(report.seconds), machine.topology,
-                       by_cycles="cycles" in report.names, everything=False)
+    joules = share_out(report, beside.energy, machine.topology)
     most = replace(report, rows=report.rows[:_TASKS])
     shown = TaskInterval(most, one.aggregate, None, joules, beside.energy, by, machine.host,
                          looks=TaskLooks(ProcFacts(machine.host)))

@@ -24,7 +24,7 @@ from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 
-NO_ENERGY: Final = Energy({}, {}, {})
+NO_ENERGY: Final = Energy({}, {})
 _WORK: Final = "cpu_usec"
 _STAYS: Final = 2.0
 """How many times busier another group must be before its events are counted instead."""

@@ -81,7 +81,7 @@ class RowsShown(Enum):
     RESCTRL = "Groups of resctrl: caches, memory bandwidth, energy of cores"
 
 
-_NO_ENERGY: Final = Energy({}, {}, {})
+_NO_ENERGY: Final = Energy({}, {})
 _MOST_ROWS: Final = 6_000
 """The most rows of all past intervals that are kept, some 20 MB."""
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.features.tasks.report import Apart
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, TaskRow, active_tasks, task_rows
 from turbotui.features.tasks.thread_totals import Mark, Thread
@@ -122,19 +123,21 @@ class ApplicationTotals:
         """Counts over all entries, including those without a row, for each set while it was active."""
         return self._added([one.sums() for one in self._aggregators])
 
-    def apart(self, since: Marks | None = None) -> dict[str, dict[str, int]]:
+    def apart(self, since: Marks | None = None) -> dict[str, Apart]:
         """Counts of whole CPUs that no row has, by kind: the idle task, and threads outside the command.
 
         Without what only one of several sets counts, for that was counted for a part of the time.
         """
         every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if since is None else since
-        found: dict[str, dict[str, int]] = {}
+        found: dict[str, Apart] = {}
         for aggregator, marks in zip(self._aggregators, every, strict=True):
-            for what, counts in aggregator.apart(marks).items():
-                sums = found.setdefault(what, dict.fromkeys((name for name in self.names if name in self.always), 0))
-                for name, count in zip(aggregator.names, counts, strict=True):
-                    if name in sums:
-                        sums[name] += count
+            for what, done in aggregator.apart(marks).items():
+                part = found.setdefault(what, Apart({name: 0 for name in self.names if name in self.always}, {}))
+                for name, count in zip(aggregator.names, done.totals, strict=True):
+                    if name in part.counts:
+                        part.counts[name] += count
+                for cpu, load in done.loads_by_cpu().items():
+                    part.loads[cpu] = part.loads.get(cpu, 0) + load
         return found
 
     def totals(self, since: Marks | None = None) -> Totals:

@@ -22,7 +22,7 @@ from turbotui.sampling.energy import Energy
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.row_content import RowContent
 
-_NO_ENERGY = Energy({}, {}, {})
+_NO_ENERGY = Energy({}, {})
 _NAMING = replace(NAMING, said=lambda inputs: f"{inputs.row.name or '(no name)'} {inputs.row.pid}")
 
 

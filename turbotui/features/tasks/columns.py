@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
-from turbotui.features.tasks.energy import METHOD
+from turbotui.features.tasks.energy import METHOD, UNITS
 from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS, PROC, MeasuredCell, MeasuredFact, TaskFact
 from turbotui.features.tasks.loads import LOAD_BY_ID, LOAD_FACTS, LOADS
 from turbotui.features.tasks.loads import NOT_YET as NOT_SAMPLED
@@ -183,7 +183,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("GB/s", "GB/s", 2, (BYTE,), _bytes, width=7, priority=2,
                help="loads and stores of the core a second, by the core's metric definition"),
     TaskColumn("~Watt", "W", 2, (ENERGY,), _watts, width=7, priority=1,
-               help=METHOD.format(unit="cycles, or busy time")),
+               help=METHOD.format(unit=UNITS)),
     TaskColumn("Fault/s", "/s", 0, ("faults",), _scaled("faults", 1.0), width=7, priority=6,
                help="page faults"),
     *map(_fact_column, LAST_FACTS),
@@ -203,7 +203,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("Bytes", "B", 0, (BYTE,), lambda i: i.numerics.bytes(i.row.counts), width=14, default=False,
                help="loads and stores of the core in the interval"),
     TaskColumn("~J", "J", 3, (ENERGY,), lambda i: i.joules, width=9, default=False,
-               help=METHOD.format(unit="cycles, or busy time")),
+               help=METHOD.format(unit=UNITS)),
     TaskColumn("CPUs", "", -1, (RUN,), lambda i: cpu_ranges(i.row.cpus), width=9, default=False,
                help="every CPU on which it was seen"),
 )

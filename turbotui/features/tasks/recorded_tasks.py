@@ -15,7 +15,7 @@ from turbotui.features.tasks.merging import NO_GROUP, by_group
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.recorded_facts import ancestry_facts, ancestry_from, facts_facts, facts_from
 from turbotui.features.tasks.recorded_rows import rows_facts, rows_from
-from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.features.tasks.waits import waits_of_all
@@ -27,7 +27,7 @@ from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
+from turbotui.recording.json_values import JsonValue, reason_facts, reason_from, whole
 from turbotui.recording.rows import TASKS_STREAM, FindRows, IntervalRows, joined_rows
 from turbotui.sampling.frame import Frame
 
@@ -160,7 +160,10 @@ def _report_facts(report: Report) -> dict[str, object]:
         "sets": report.set_count, "early": report.early, "used_ns": report.used_ns,
         **({} if report.waits_lost is None else {"waits_lost": report.waits_lost}),
         **({"sampling": report.sampling} if report.sampling else {}),
-        "apart": {what: dict(counts) for what, counts in report.apart.items()},
+        **({} if report.unseen is None else {"unseen": reason_facts(report.unseen)}),
+        "apart": {what: part.counts for what, part in report.apart.items()},
+        "apart_loads": {what: {str(cpu): load for cpu, load in part.loads.items()}
+                        for what, part in report.apart.items()},
         "numerics": {
             "flops": numerics.has_flops, "bytes": numerics.has_bytes, "double": numerics.double_only,
             "note": numerics.note, "why": reason_facts(why),
@@ -170,8 +173,8 @@ def _report_facts(report: Report) -> dict[str, object]:
 
 
 def _report_from(said: JsonValue, by: Grouping, model: CpuModel) -> Report:
-    cgroup, mode, when, used, waits_lost, sampling = (
-        said.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost", "sampling"))
+    cgroup, mode, when, used, waits_lost, sampling, unseen = (
+        said.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost", "sampling", "unseen"))
     application = Application(
         said["name"].text(), said["pids"].integers(), None if cgroup is None else cgroup.text(),
         said["everything"].flag(), said["command"].texts(), said["events"].text())
@@ -186,10 +189,17 @@ def _report_from(said: JsonValue, by: Grouping, model: CpuModel) -> Report:
         application, choice, _numerics_from(said["numerics"], model), rows, said["seconds"].number(),
         said["lost"].integer(), said["throttled"].integer(), said["damaged"].integer(), said["missed"].integer(),
         said["ended"].flag(), said["error"].text(), names, said["sets"].integer(), said["early"].number(), (),
-        {what: {name: count.integer() for name, count in counts.entries().items()}
-         for what, counts in said["apart"].entries().items()},
+        _apart_from(said["apart"], said.get("apart_loads")),
         None if used is None else used.integer(), None if waits_lost is None else waits_lost.integer(),
-        "" if sampling is None else sampling.text())
+        "" if sampling is None else sampling.text(), None if unseen is None else reason_from(unseen))
+
+
+def _apart_from(counts: JsonValue, loads: JsonValue | None) -> dict[str, Apart]:
+    known = {} if loads is None else loads.entries()  # 0.4.0 recorded none
+    return {what: Apart({name: count.integer() for name, count in part.entries().items()},
+                        {whole(cpu): load.integer() for cpu, load in known[what].entries().items()}
+                        if what in known else {})
+            for what, part in counts.entries().items()}
 
 
 def _member(kind: type[E], said: JsonValue) -> E:
@@ -224,7 +234,10 @@ def _joined(later: Iterable[Report], earlier: Iterable[Report]) -> Iterable[Repo
         if first is None or first.names != one.names:  # it came, or other events are counted now
             yield one
             continue
-        apart = {what: _sum(counts, first.apart.get(what, {})) for what, counts in one.apart.items()}
+        nothing = Apart({}, {})
+        apart = {what: Apart(_sum(part.counts, first.apart.get(what, nothing).counts),
+                             _sum(part.loads, first.apart.get(what, nothing).loads))
+                 for what, part in one.apart.items()}
         yield replace(one, rows=_joined_rows(first.rows, one.rows), seconds=first.seconds + one.seconds,
                       early=first.early + one.early, apart=apart)
 

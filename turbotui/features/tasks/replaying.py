@@ -14,7 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.columns import TaskInputs
-from turbotui.features.tasks.energy import METHOD, share_out, why_not
+from turbotui.features.tasks.energy import method, share_out, why_not
 from turbotui.features.tasks.recorded_tasks import tasks_of
 from turbotui.features.tasks.region_totals import RegionTotals, regions_of
 from turbotui.features.tasks.report import Report
@@ -62,15 +62,13 @@ class ReplayedTasks:
     @property
     def no_energy(self) -> Unavailable | None:
         """The reason why energy is not shared out; None if it is."""
-        return why_not(self.energy, by_cycles="cycles" in self.report.names,
-                       everything=self.report.application.everything)
+        return why_not(self.report, self.energy)
 
     @property
     def table(self) -> RowTable[TaskInputs]:
         """A row for each thread, process or command."""
         report = self.report
-        joules = share_out(report.rows, self.energy.over(report.seconds), self.frame.topology,
-                           by_cycles="cycles" in report.names, everything=report.application.everything)
+        joules = share_out(report, self.energy, self.frame.topology)
         alone = replace(report, application=replace(report.application, name="")) if self.alone else report
         return task_table(alone, self.by, joules, self.no_energy, self.looks)
 
@@ -89,6 +87,8 @@ class ReplayedTasks:
     def notes(self) -> Iterator[str]:
         """Notes on what the numbers leave out, and how they were made."""
         report = self.report
+        if report.unseen is not None:
+            yield report.unseen_note()
         if self.left_out:
             yield f"{self.left_out:,} rows that ran least were not recorded"
         if report.lost:
@@ -104,7 +104,7 @@ class ReplayedTasks:
         if self.no_energy is not None:
             yield f"no energy: {self.no_energy.sentence()}"
         else:
-            yield f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in report.names else 'busy time')}"
+            yield f"J and W are an {method(report)}"
         if report.set_count > 1:
             yield multiplexing_sentence(report.set_count)
 

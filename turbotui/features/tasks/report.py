@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import NamedTuple
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.applications import Application
@@ -11,7 +12,21 @@ from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN
+from turbotui.features.tasks.totals_table import EITHER_PART, IDLE_PART, OUTSIDE_PART
 from turbotui.machine.tasks.sets import TaskSampling
+from turbotui.quantities.unavailable import Unavailable
+
+
+class Apart(NamedTuple):
+    """What was counted on whole CPUs and is in no row.
+
+    Attributes:
+        counts: by name; what lacks is unknown.
+        loads: by CPU, what its energy is shared by, as `TaskRow.loads`; empty where that is unknown.
+    """
+
+    counts: dict[str, int]
+    loads: dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +52,7 @@ class Report:
         apart: what was counted on whole CPUs and is in no row, by what it is; see `ApplicationTotals.apart`.
         waits_lost: records of switches that found no room, of which waits are made; None where waits are not read.
         sampling: how loads are sampled, or why not; "" where nobody asked.
+        unseen: why tasks outside what may be seen are in no row; None where all are seen that were asked for.
         used_ns: CPU time of a command that has ended, and of all that it waited for; None where that is not known.
     """
 
@@ -55,16 +71,27 @@ class Report:
     set_count: int = 1
     early: float = 0.0
     sets: tuple[Mapping[str, int], ...] = ()
-    apart: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    apart: Mapping[str, Apart] = field(default_factory=dict)
     used_ns: int | None = None
     waits_lost: int | None = None
     sampling: str = ""
+    unseen: Unavailable | None = None
 
     @property
     def sums(self) -> dict[str, int]:
         """Sums over all rows of the events that every set counts."""
         known = [name for name in self.names if not any(name in row.estimated for row in self.rows)]
         return {name: sum(row.counts[name] for row in self.rows) for name in known}
+
+    def unseen_note(self) -> str:
+        """How much tasks ran that may not be seen, and what would show them; "" if all are seen."""
+        if self.unseen is None:
+            return ""
+        apart = {what: cpu_seconds(part.counts) for what, part in self.apart.items()}
+        whole = cpu_seconds(self.sums) + sum(apart.values())
+        parts = (f"{what}: {apart[what]:.3f} s, {apart[what] / whole:.0%} of the CPUs' time"
+                 for what in (OUTSIDE_PART, EITHER_PART) if whole and apart.get(what))
+        return f"{'; '.join(parts) or f'{OUTSIDE_PART}: nothing'} ({self.unseen.sentence()})"
 
     def numerics_note(self) -> str:
         """Why FLOPs or bytes are unknown; "" if they are known."""
@@ -74,8 +101,8 @@ class Report:
 
     def sums_sentence(self) -> str:
         """Sums over all rows and counts beside them, without the events of FLOPs and bytes."""
-        apart = "; ".join(f"{what} {self._listed(counts)}" for what, counts in self.apart.items()
-                          if any(counts.values()))
+        apart = "; ".join(f"{what} {self._listed(part.counts)}" for what, part in self.apart.items()
+                          if any(part.counts.values()))
         return f"sum of the rows: {self._listed(self.sums)}{f'; in no row: {apart}' if apart else ''}"
 
     def _listed(self, counts: Mapping[str, int]) -> str:
@@ -87,3 +114,28 @@ class Report:
 def cpu_seconds(counts: Mapping[str, int]) -> float:
     """CPU seconds among counts; perf's task clock if no better clock is there."""
     return counts.get(CPU_TIME, counts.get(RUN, 0)) / 1e9
+
+
+def idle_apart(apart: Mapping[str, Apart], idle_ns: int | None, *, by_cycles: bool) -> dict[str, Apart]:
+    """Tell the idle task from tasks that perf has no number for, of which it says the same.
+
+    Args:
+        apart: what was counted on whole CPUs and is in no row.
+        idle_ns: for how long the CPUs idled; None where that is unknown.
+        by_cycles: whether loads are cycles, of which the idle task has next to none.
+
+    Returns:
+        The run time of both, because other counts are of both together; all counts of both as one where the idle time
+        is unknown.
+    """
+    found, nothing = dict(apart), Apart({RUN: 0}, {})
+    either, outside = found.pop(IDLE_PART, nothing), found.pop(OUTSIDE_PART, nothing)
+    if idle_ns is None:
+        return found | {EITHER_PART: either, OUTSIDE_PART: outside}
+    both = either.counts[RUN]
+    idle = min(idle_ns, both)
+    idle_loads = {} if by_cycles else {cpu: load * idle // both for cpu, load in either.loads.items() if both}
+    loads = {cpu: either.loads.get(cpu, 0) + outside.loads.get(cpu, 0) - idle_loads.get(cpu, 0)
+             for cpu in {**either.loads, **outside.loads}}
+    return found | {IDLE_PART: Apart({RUN: idle}, idle_loads),
+                    OUTSIDE_PART: Apart({RUN: both - idle + outside.counts[RUN]}, loads)}

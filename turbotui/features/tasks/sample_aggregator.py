@@ -18,7 +18,7 @@ from turbotui.features.tasks.slices import Slices
 from turbotui.features.tasks.task_regions import TaskRegions
 from turbotui.features.tasks.thread_totals import ThreadTotals
 from turbotui.features.tasks.timeline import Timeline
-from turbotui.features.tasks.totals_table import ALIVE, ENDED, LOST, OTHERS, TotalsTable
+from turbotui.features.tasks.totals_table import ALIVE, ENDED, LOST, OTHERS, OUTSIDE, TotalsTable
 from turbotui.machine.perf_records import (
     NOBODY,
     CounterReopened,
@@ -180,20 +180,16 @@ class SampleAggregator(TotalsTable):
                 self._gaps.add(cpu)
                 if self._slices is not None:
                     self._slices.forget()
+            case ThreadNamed(tid=0) | Forked(tid=0):
+                return  # of a task outside this pid namespace
+            case Exited(tid=0):
+                self._note_end(cpu, -1, OUTSIDE)
             case ThreadNamed():
-                self._known[record.tid] = intern(record.name)
-                for entry in self._by_tid.get(record.tid, ()):
-                    entry.name = self._known[record.tid]
-                if record.executed and self._kept is not None and record.tid in self._awaited:
-                    self._kept.add(record.tid)
-                if self._slices is not None and record.executed:
-                    thread = (self._roots.get(record.event, record.tid), record.tid)
-                    if not self._slices.knows(thread):  # its counters began with this exec
-                        self._slices.on(thread, record.time)
+                self._note_name(record)
             case Forked():
                 self._forked(record)
             case Exited():
-                self._dying.setdefault(cpu, deque(maxlen=_DYING)).append((record.pid, record.tid))
+                self._note_end(cpu, record.pid, record.tid)
                 self._off(cpu, record)
                 for entry in self._by_tid.get(record.tid, ()):
                     entry.ended_ns = record.time
@@ -205,6 +201,21 @@ class SampleAggregator(TotalsTable):
                 self._enabled.pop((cpu, -1), None)
             case _:
                 return  # records that say nothing about tasks
+
+    def _note_name(self, record: ThreadNamed) -> None:
+        self._known[record.tid] = intern(record.name)
+        for entry in self._by_tid.get(record.tid, ()):
+            entry.name = self._known[record.tid]
+        if record.executed and self._kept is not None and record.tid in self._awaited:
+            self._kept.add(record.tid)
+        if self._slices is not None and record.executed:
+            thread = (self._roots.get(record.event, record.tid), record.tid)
+            if not self._slices.knows(thread):  # its counters began with this exec
+                self._slices.on(thread, record.time)
+
+    def _note_end(self, cpu: int, pid: int, tid: int) -> None:
+        """Remember whose last switch-out, which has no number any more, comes next on a CPU."""
+        self._dying.setdefault(cpu, deque(maxlen=_DYING)).append((pid, tid))
 
     def _forked(self, record: Forked) -> None:
         """Start a new entry for a reused thread id.
@@ -271,7 +282,7 @@ class SampleAggregator(TotalsTable):
             if ring_cpu in self._gaps:
                 self._gaps.discard(ring_cpu)
                 pid, tid = -1, LOST
-            elif self._kept is not None and tid and tid not in self._kept:
+            elif self._kept is not None and tid not in self._kept and tid not in (0, OUTSIDE):
                 pid, tid = -1, OTHERS
         else:
             root = self._roots.get(sample.event, tid)
@@ -280,8 +291,8 @@ class SampleAggregator(TotalsTable):
         entry.pid = pid
         entry.samples += 1
         entry.seen_ns = sample.time
-        if entry.samples == 1 and (pid, tid) in self._dying.get(ring_cpu, ()):  # its only slice ended with it
-            entry.ended_ns = sample.time
+        if entry.samples == 1 and tid > 0 and (pid, tid) in self._dying.get(ring_cpu, ()):
+            entry.ended_ns = sample.time  # its only slice ended with it
         self._place(entry, cpu)
         ran = self._add(entry, key, reading, cpu, sample.time)
         if self._slices is not None:

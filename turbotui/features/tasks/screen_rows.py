@@ -109,8 +109,7 @@ def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] =
     snapshot, energy = kept.snapshot, kept.spent
     live = [report for report in snapshot.reports if report.names]
     why = next(filter(None, (
-        why_not(energy, by_cycles="cycles" in report.names, everything=report.application.everything)
-        for report in live)), None)
+        why_not(report, energy) for report in live)), None)
     columns = tuple(
         column
         for column in known_columns(snapshot)
@@ -118,8 +117,7 @@ def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] =
     )
     rows: list[TaskInputs] = []
     for report in live:
-        joules = share_out(report.rows, energy.over(report.seconds), topology, by_cycles="cycles" in report.names,
-                           everything=report.application.everything)
+        joules = share_out(report, energy, topology)
         found = [row for row in report.rows
                  if (not row.ended or row.counts["run"]) and (cpu is None or cpu in row.loads)]
         if snapshot.request.tree:

@@ -22,6 +22,7 @@ from turbotui.features.tasks.columns import (
     was_not_scheduled,
     why_missing,
 )
+from turbotui.features.tasks.energy import method
 from turbotui.features.tasks.live import TaskSnapshot
 from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report, cpu_seconds
@@ -128,8 +129,7 @@ def _facts(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
     choice, numerics = live[0].choice, live[0].numerics
     found = [f"mode {choice.mode.value} · sampled {choice.when.value}"]
     if energy is None:
-        unit = "cycles" if "cycles" in live[0].names else "busy time"
-        found.append(f"~Watt is an estimate: the package's energy, by the task's share of its {unit}")
+        found.append(f"~Watt is an {method(live[0])}")
     if numerics.has_flops and numerics.note:
         found.append(f"FLOPs and bytes: {numerics.note}")
     found += dict.fromkeys(report.sampling for report in live if report.sampling)

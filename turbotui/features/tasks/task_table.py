@@ -23,12 +23,14 @@ from turbotui.features.tasks.columns import (
     why_missing,
 )
 from turbotui.features.tasks.cpu_time import CPU_TIME
+from turbotui.features.tasks.energy import METHOD, UNITS
 from turbotui.features.tasks.fact_columns import PROC
 from turbotui.features.tasks.loads import LOADS
 from turbotui.features.tasks.loads import NOT_YET as NOT_SAMPLED
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.thread_totals import RUN
+from turbotui.features.tasks.totals_table import IDLE_PART, OUTSIDE_PART
 from turbotui.features.tasks.waits import NOT_YET, WAIT
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.quantities.columns import Column, Value
@@ -145,14 +147,16 @@ class Total:
         what: the part.
         counts: by name; None is unknown; what lacks was counted for a part of the time only.
         estimated: names of counts that were brought to all instructions.
+        joules: its share of the energy; None where it has none.
     """
 
     what: str
     counts: Mapping[str, int | None]
     estimated: frozenset[str] = frozenset()
+    joules: float | None = None
 
 
-def total_table(report: Report, aggregate: ApplicationTotals) -> RowTable[Total]:
+def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[str, float]) -> RowTable[Total]:
     """The table of sums over the rows, and of counts in no row.
 
     The sum of the rows, what is in no row and what came after the last samples are the final read together. What
@@ -162,13 +166,15 @@ def total_table(report: Report, aggregate: ApplicationTotals) -> RowTable[Total]
     Args:
         report: of the interval.
         aggregate: of the application.
+        joules: shares of the energy; see `share_out`.
     """
     whole = aggregate.totals()
     totals = Totals(report.sets or whole.sets)
     joined = frozenset(aggregate.names) - aggregate.always
     sums = {name: value for name, value in report.sums.items() if name in aggregate.always}
-    rows = [Total(SUM, totals.brought_to(sums), joined)]
-    rows += [Total(what, counts) for what, counts in report.apart.items()]
+    rows = [Total(SUM, totals.brought_to(sums), joined,
+                  sum(joules.get(row.key, 0.0) for row in report.rows) if joules else None)]
+    rows += [Total(what, part.counts, joules=joules.get(what)) for what, part in report.apart.items()]
     if aggregate.read is not None:
         rows += [Total(AFTER, {name: max(0, value) for name, value in of_all_sets(aggregate, aggregate.tail).items()}),
                  Total(FINAL, of_all_sets(aggregate, aggregate.read))]
@@ -186,6 +192,8 @@ def total_table(report: Report, aggregate: ApplicationTotals) -> RowTable[Total]
         Column[Total]("what", "", -1, (), lambda one: one.what, help="the part that was counted", identity=True),
         _seconds("Time_s", time, "CPU time"),
         _seconds("Clock_s", RUN, "for how long counters counted, by perf's task clock"),
+        *((Column[Total]("~J", "J", 3, (ENERGY,), lambda one: one.joules, help=METHOD.format(unit=UNITS), width=9),)
+          if joules else ()),
         *(_count(name) for name in names),
     )
     return RowTable(TOTALS, "total", columns, tuple(rows), _judged_total)
@@ -212,9 +220,18 @@ def _count(name: str) -> Column[Total]:
     return Column(name, "", 0, (name,), lambda one: one.counts.get(name), help=name, width=12)
 
 
+BOTH_TOGETHER: Final = Unavailable(Reason.NOT_READ, "perf has the number 0 for the idle task and for tasks outside: "
+                                   "only their times can be told apart, by /proc/stat")
+"""Why the two parts have no counts beside their times."""
+
+
 def _judged_total(column: Column[Total], one: Total, value: Value) -> Cell:
     if value is not None:
         return Cell(value, estimated=not one.estimated.isdisjoint(column.needs))
+    if column.needs == (ENERGY,):
+        return Cell(None, Unavailable(Reason.NOT_READ, "energy is shared out among rows and what is in no row"))
+    if one.what in (IDLE_PART, OUTSIDE_PART):
+        return Cell(None, BOTH_TOGETHER)
     if all(name in one.counts for name in column.needs):
         return Cell(None, Unavailable(Reason.NEVER_RAN, NOT_SCHEDULED))
     if one.what == USED:

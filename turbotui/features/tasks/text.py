@@ -11,7 +11,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.application_totals import ApplicationTotals, Totals, multiplexing_sentence
 from turbotui.features.tasks.columns import NOT_SCHEDULED, TaskInputs
 from turbotui.features.tasks.cpu_time import CPU_TIME
-from turbotui.features.tasks.energy import METHOD, why_not
+from turbotui.features.tasks.energy import method, why_not
 from turbotui.features.tasks.fact_columns import ARGUMENTS
 from turbotui.features.tasks.loads import LOADS
 from turbotui.features.tasks.report import Report, cpu_seconds
@@ -73,7 +73,7 @@ class TaskInterval:
         report: its rows.
         aggregate: of it.
         number: of the interval; None for the whole run.
-        joules: of rows, by their key.
+        joules: of rows, by their key, and of what is in no row, by its word.
         energy: what they were shared out of.
         by: what a row stands for.
         host: of the machine.
@@ -96,8 +96,7 @@ class TaskInterval:
     @property
     def no_energy(self) -> Unavailable | None:
         """Why there is no share of the energy; None where there is."""
-        return why_not(self.energy, by_cycles="cycles" in self.aggregate.names,
-                       everything=self.report.application.everything)
+        return why_not(self.report, self.energy)
 
     @property
     def tasks(self) -> RowTable[TaskInputs]:
@@ -109,7 +108,7 @@ class TaskInterval:
         """The table of tasks, the table of their totals, and that of regions where a command marked some."""
         found = () if self.regions is None else self.regions.found()
         regions = (region_table(found),) if found else ()
-        return self.tasks, total_table(self.report, self.aggregate), *regions
+        return self.tasks, total_table(self.report, self.aggregate, self.joules), *regions
 
     @property
     def envelope(self) -> Envelope:
@@ -159,6 +158,8 @@ def notes(table: TaskInterval) -> list[str]:
 def _what_lacks(table: TaskInterval) -> Iterator[str]:
     """Notes on lost samples, throttling, omitted counters and merged threads."""
     report, aggregate = table.report, table.aggregate
+    if report.unseen is not None:
+        yield report.unseen_note()
     so_far = "" if table.number is None else " so far"
     if report.lost:
         harm = _HARM[aggregate.choice.mode]
@@ -233,7 +234,7 @@ def _what_is_estimated(table: TaskInterval) -> Iterator[str]:
     if report.numerics.has_flops and report.numerics.note:
         yield f"FLOPs and bytes: {report.numerics.note}"
     if table.no_energy is None and table.joules:
-        yield f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in aggregate.names else 'busy time')}"
+        yield f"J and W are an {method(report)}"
     if report.sampling:
         yield report.sampling
     if aggregate.choice.when is SamplingMoment.SWITCHES:

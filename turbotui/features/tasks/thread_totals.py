@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import sub
 from typing import Final, NamedTuple
 
 from turbotui.dataclass import dataclass
@@ -123,6 +124,15 @@ class ThreadTotals:
     guessed: bool = False
     held: int = 0
     _marked: Mark | None = None
+
+    def since(self, mark: Mark | None) -> Mark:
+        """What was added since a mark; everything without one."""
+        if mark is None:
+            return self.mark()
+        had, loads = mark.loads_by_cpu(), LoadByCpu()
+        for cpu, load in () if self.loads is None else self.loads.by_cpu().items():
+            loads.add(cpu, load - had.get(cpu, 0))
+        return Mark(tuple(map(sub, self.totals, mark.totals)), self.migrations - mark.migrations, loads)
 
     @property
     def ended(self) -> bool:

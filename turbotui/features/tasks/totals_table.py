@@ -26,9 +26,14 @@ LOST: Final = -2
 """What nobody can be named for."""
 OTHERS: Final = -3
 """Who is no descendant of what is watched."""
-IN_NO_ROW: Final = {0: "idle", OTHERS: "others"}
+OUTSIDE: Final = -4
+"""Who has no number in the pid namespace in which the counters were opened, and is not the idle task for certain."""
+IDLE_PART: Final = "idle"
+OUTSIDE_PART: Final = "outside what may be seen"
+EITHER_PART: Final = "idle or outside what may be seen"
+IN_NO_ROW: Final = {0: IDLE_PART, OTHERS: "others", OUTSIDE: OUTSIDE_PART}
 """Accounts of whole CPUs that are no row: nobody's work, or that of others than a watched command, by thread number."""
-_UNNAMED: Final = {0: "idle", -1: "(ending)", LOST: "(lost samples)", OTHERS: "(others)"}
+_UNNAMED: Final = {0: "idle", -1: "(ending)", LOST: "(lost samples)", OTHERS: "(others)", OUTSIDE: "(outside)"}
 _MANY: Final = "(many names)"
 _GONE: Final = 4_096  # threads whose names are remembered after their end
 
@@ -168,16 +173,10 @@ class TotalsTable:
                     totals[number] += value - (0 if mark is None else mark.totals[number])
         return tuple(totals)
 
-    def apart(self, since: Mapping[int, Mark] | None = None) -> dict[str, tuple[int, ...]]:
-        """Return the counts of the entries without a row (idle task, other threads), since marks or since the start."""
-        found = {}
-        for tid, what in IN_NO_ROW.items():
-            entry = self._entries.get((-1, tid))
-            if entry is not None:
-                mark = (since or {}).get(entry.serial)
-                old = (0,) * len(self.names) if mark is None else mark.totals
-                found[what] = tuple(new - before for new, before in zip(entry.totals, old, strict=True))
-        return found
+    def apart(self, since: Mapping[int, Mark] | None = None) -> dict[str, Mark]:
+        """Return what the entries without a row (idle task, other threads) did since marks or since the start."""
+        return {what: entry.since((since or {}).get(entry.serial)) for tid, what in IN_NO_ROW.items()
+                if (entry := self._entries.get((-1, tid))) is not None}
 
     def marks(self) -> dict[int, Mark]:
         """Return the current marks of all entries, by serial number."""

@@ -143,7 +143,7 @@ class _Watch:
         self._ended = False
         self._signal = 0
         self._said: dict[str, set[str]] = {}
-        self._spent = Energy({}, {}, {})
+        self._spent = Energy({}, {})
         self._so_far: dict[str, StartTotals] = {}
         self._facts = ProcFacts(host)
         once = (not listed or arguments.intervals == 1) and len(applications) == 1
@@ -244,8 +244,7 @@ class _Watch:
         energy = self._spent if number is None else energy
         for one in watching.watched:
             report: Report = watching.report(one, self._by, whole=number is None)
-            joules = share_out(report.rows, energy.over(report.seconds), self._machine.topology,
-                               by_cycles="cycles" in report.names, everything=one.application.everything)
+            joules = share_out(report, energy, self._machine.topology)
             earlier = StartTotals() if number is None else self._so_far.get(one.application.name, StartTotals())
             shown = TaskInterval(report, one.aggregate, number, joules, energy, self._by, self._machine.host, earlier,
                                  TaskLooks(self._facts), one.regions if number is None else None)

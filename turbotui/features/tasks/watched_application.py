@@ -15,6 +15,7 @@ from turbotui.features.tasks.thread_totals import RUN, Mark
 from turbotui.machine.host import Host
 from turbotui.machine.region_pipes import MarkPipe, RegionProcesses
 from turbotui.machine.tasks.sample_reader import SampleReader
+from turbotui.machine.tasks.sight import machine_times
 from turbotui.machine.tasks.slices import RunTimes
 
 _SLICE_NS: Final = 100_000_000
@@ -22,6 +23,38 @@ _SLICE_NS: Final = 100_000_000
 _LEAST_SLICE_NS: Final = 20_000_000
 _FIRST_SLICE_NS: Final = 5_000_000
 """Shorter first slice, so that every event set counts at least once on short commands."""
+
+
+class IdleTimes:
+    """How long CPUs idled by /proc/stat: since an application is watched, in this interval, and in the one before.
+
+    Args:
+        host: the machine.
+        cpus: those that are watched.
+        known: whether /proc/stat counts the times of the machine.
+    """
+
+    def __init__(self, host: Host, cpus: Sequence[int], *, known: bool) -> None:
+        self._host, self._cpus, self._known = host, cpus, known
+        self._now = self._opened = self._began = self._before = self._read()
+
+    def end(self) -> None:
+        """Read the times at the end of an interval, of the whole run too."""
+        self._now = self._read()
+
+    def begin(self) -> None:
+        """Begin the next interval where this one ended."""
+        self._before, self._began = self._began, self._now
+
+    def spent(self, *, whole: bool = False, again: bool = False) -> int | None:
+        """The ns from the beginning of the interval, of the run, or of the interval before, to the last end."""
+        since = self._opened if whole else self._before if again else self._began
+        now = self._began if again else self._now
+        return None if since is None or now is None else max(0, now - since)
+
+    def _read(self) -> int | None:
+        times = machine_times(self._host, self._cpus) if self._known else None
+        return None if times is None else times.idle
 
 
 @dataclass(slots=True)
@@ -38,6 +71,7 @@ class WatchedApplication:
         opened_ns: when watching began.
         marks, marked_ns: what every aggregator had when the interval began, and when that was.
         before, before_ns: the same of the interval before.
+        idle: where tasks outside a pid namespace look like the idle task to perf, what tells them apart.
         active: the position of the set that counts now.
         active_ns: since when; 0 until something was seen.
         slice_ns: length of a time slice.
@@ -71,6 +105,7 @@ class WatchedApplication:
     missed: int = 0
     used_ns: int | None = None
     regions: TaskRegions | None = None
+    idle: IdleTimes | None = None
 
     def mark_regions(self, pipe: MarkPipe, host: Host) -> None:
         """Divide the counts of threads among the marked regions from now on."""
@@ -120,6 +155,8 @@ class WatchedApplication:
         """Begin the next interval where this one ended."""
         self.tidy()
         self.before, self.before_ns = self.marks, self.marked_ns
+        if self.idle is not None:
+            self.idle.begin()
         self.marks, self.marked_ns = self.aggregate.marks(), self.taken_ns
         for aggregator in self.aggregators:
             aggregator.began = 0 if self.gap_ns is None else self.marked_ns - self.gap_ns

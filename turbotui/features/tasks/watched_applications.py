@@ -14,13 +14,13 @@ from turbotui.features.tasks.cpu_time import SchedStats
 from turbotui.features.tasks.load_watch import LoadWatch
 from turbotui.features.tasks.merging import Lineage, by_group
 from turbotui.features.tasks.multiplexing import MultiplexedSets
-from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.report import Report, idle_apart
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.timeline import Timeline
 from turbotui.features.tasks.wait_watch import WaitWatch
 from turbotui.features.tasks.waits import SIMULATED
-from turbotui.features.tasks.watched_application import WatchedApplication, slice_for
+from turbotui.features.tasks.watched_application import IdleTimes, WatchedApplication, slice_for
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
@@ -29,6 +29,7 @@ from turbotui.machine.tasks.proc_facts import ProcFacts, Stat
 from turbotui.machine.tasks.processes import cgroup_folder, cpu_time, has_ended, name_of, processes, threads_of
 from turbotui.machine.tasks.sample_reader import SampleReader, open_sample_reader, refuse_recorded
 from turbotui.machine.tasks.sets import Mode
+from turbotui.machine.tasks.sight import FOREIGN
 from turbotui.machine.tasks.switch_times import SwitchTimes
 from turbotui.machine.tasks.wait_set import WaitSet
 
@@ -116,6 +117,8 @@ class WatchedApplications:
             UsageError: an event is unknown or given twice.
             EventError: an event cannot be understood.
         """
+        if self.facts.sight.foreign and not application.everything:
+            raise MachineError(f"tasks cannot be found: {FOREIGN.sentence()}; or watch --all")
         if application.container and self._host.kind is HostKind.REAL:
             found = find_container(self._host, application.container)
             application = replace(application, cgroup=found.path)
@@ -173,6 +176,8 @@ class WatchedApplications:
                 if number:
                     reader.rest()
                 one.folder = self._aim(one, reader, on_exec=on_exec and not number)
+            if sets[0].mode is Mode.CPUS:
+                self._begin_whole_cpus(one)
             for aggregator in aggregators:
                 self._name_all(aggregator, one)
         except BaseException:
@@ -180,6 +185,13 @@ class WatchedApplications:
                 reader.close()
             raise
         return one
+
+    def _begin_whole_cpus(self, one: WatchedApplication) -> None:
+        """Begin the time of whole CPUs, whose counters have begun together when all were open."""
+        one.opened_ns = one.marked_ns = one.before_ns = one.taken_ns = self._host.now_ns()
+        sight = self.facts.sight
+        if sight.nested:
+            one.idle = IdleTimes(self._host, self._cpus, known=sight.times and one.folder is None)
 
     @property
     def pause(self) -> float:
@@ -233,6 +245,11 @@ class WatchedApplications:
         if by is Grouping.UNIT:
             rows = by_group(rows, self.family(one).group)
         apart = one.aggregate.apart(None if whole else since)
+        if one.idle is not None:
+            if not again and not whole:
+                one.idle.end()
+            idle_ns = one.idle.spent(whole=whole, again=again)
+            apart = idle_apart(apart, idle_ns, by_cycles="cycles" in one.aggregate.names)
         sets = one.aggregate.totals(None if whole else since).sets
         seconds = (one.taken_ns - (one.opened_ns if whole else since_ns)) / 1e9
         early = 0.0 if whole or again else one.early
@@ -262,6 +279,7 @@ class WatchedApplications:
             one.used_ns,
             (0 if self._waits is None else self._waits.lost) if self._waits_wanted else None,
             "" if self._loads is None else self._loads.sentence(),
+            None if one.idle is None else self.facts.sight.why,
         )
 
     def family(self, one: WatchedApplication, known: Mapping[int, Stat] | None = None) -> Lineage:
@@ -276,6 +294,8 @@ class WatchedApplications:
         ran = None if self._switches is None else self._switches.take()
         for one in self.watched:
             one.taken_ns = self._host.now_ns()
+            if one.idle is not None:
+                one.idle.end()
             for reader, aggregator in zip(one.readers, one.aggregators, strict=True):
                 one.book(reader, aggregator, ran)
                 if aggregator is one.aggregators[-1]:
@@ -358,13 +378,13 @@ class WatchedApplications:
 
     def _name_nameless(self, one: WatchedApplication) -> None:
         """Read names from /proc for threads whose creation was not recorded."""
-        if self._host.kind is HostKind.REAL:
+        if self._host.kind is HostKind.REAL and not self.facts.sight.foreign:
             for aggregator in one.aggregators:
                 for pid, tid in aggregator.nameless():
                     aggregator.rename(tid, name_of(self._host, pid, tid))
 
     def _name_all(self, aggregator: SampleAggregator, one: WatchedApplication) -> None:
-        if self._host.kind is not HostKind.REAL:
+        if self._host.kind is not HostKind.REAL or self.facts.sight.foreign:
             return
         for pid in processes(self._host) if one.application.whole_cpus else one.pids:
             for tid in threads_of(self._host, pid):

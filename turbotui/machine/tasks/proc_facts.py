@@ -16,6 +16,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.small_files import text_of
 from turbotui.machine.tasks.group_names import GroupName, group_name, group_paths
+from turbotui.machine.tasks.sight import FOREIGN, TaskSight, task_sight
 from turbotui.quantities.plain_numbers import integer, whole_number
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
@@ -122,17 +123,29 @@ def command_words(host: Host, pid: int) -> list[str] | None:
 class ProcFacts:
     """Reads facts, and caches those that seldom change while a process and its name are the same.
 
+    Tasks have the numbers that perf gives them: where /proc has those of another pid namespace, nothing is known.
+
     Args:
         host: the machine of the tasks.
     """
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._sight: TaskSight | None = None
         self._known: OrderedDict[int, TaskFacts] = OrderedDict()
         self._users: dict[str, str] = {}
 
+    @property
+    def sight(self) -> TaskSight:
+        """What this process can see of the machine's tasks."""
+        if self._sight is None:
+            self._sight = task_sight(self._host)
+        return self._sight
+
     def stat(self, pid: int, tid: int | None = None) -> Stat | None:
         """Return the stat of a process or thread; None if it has ended, or may not be seen."""
+        if self.sight.foreign:
+            return None
         part = "" if tid is None or tid == pid else f"/task/{tid}"
         try:
             return parse_stat(self._host.read_text(f"/proc/{pid}{part}/stat"))
@@ -221,5 +234,7 @@ class TaskLooks:
             if not self._left:
                 return TOO_MANY
             self._left -= 1
+            if self._reader.sight.foreign:
+                return FOREIGN
             self._seen[key] = self._reader.facts(pid, tid)
         return self._seen[key] or ENDED

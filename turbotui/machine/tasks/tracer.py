@@ -130,11 +130,12 @@ class TaskTracer:
         self._cgroup = None if cgroup is None else self._host.open_file(cgroup)
         self._replug_ns = self._host.now_ns() + _REPLUG_NS
         for cpu in self._cpus:
-            self._add_cpu(cpu)
+            self._add_cpu(cpu, enable=False)
+        self._enable(self._sets)  # all at one instant: it takes a millisecond a CPU to open them
 
-    def _add_cpu(self, cpu: int) -> None:
+    def _add_cpu(self, cpu: int, *, enable: bool) -> None:
         cgroup = self._cgroup
-        self._keep([self._open(-1 if cgroup is None else cgroup, cpu, cgroup=cgroup is not None)], enable=True)
+        self._keep([self._open(-1 if cgroup is None else cgroup, cpu, cgroup=cgroup is not None)], enable=enable)
 
     def find_threads(self, pids: Iterable[int]) -> frozenset[int]:
         """In mode A, find threads that were created since the last call.
@@ -196,7 +197,7 @@ class TaskTracer:
         news = []
         for cpu in sorted(set(online) - have):
             try:
-                self._add_cpu(cpu)
+                self._add_cpu(cpu, enable=True)
             except HostError:  # ENODEV: offline again
                 continue
             news.append(RingRecords(cpu, (CounterReopened(0),)))
@@ -342,9 +343,12 @@ class TaskTracer:
             one.write_into(shared_ring)
             self.roots.update({event_id(descriptor): one.root for descriptor in (*one.samplers, one.reporter)
                                if descriptor >= 0})
-        if enable and not self._resting:
-            for one in sets:
-                control(one.leader, ENABLE, WHOLE_GROUP, "starting counters")
+        if enable:
+            self._enable(sets)
+
+    def _enable(self, sets: Sequence[CounterSet]) -> None:
+        for one in () if self._resting else sets:
+            control(one.leader, ENABLE, WHOLE_GROUP, "starting counters")
 
     def _mapped(self, descriptor: int, pages: int) -> Ring:
         while True:
