@@ -26,16 +26,16 @@ _BUSY: Final = slice(0, 3)  # user, nice and system: guests are in the first two
 _IDLE: Final = slice(3, 5)  # idle and iowait
 
 OUTSIDE: Final = Unavailable(
-    Reason.NOT_PERMITTED, "this process is in a pid namespace of its own (a container), in which other tasks of the "
+    Reason.HIDDEN, "this process is in a pid namespace of its own (a container), in which other tasks of the "
     "machine have no number",
     "run turbotui on the machine itself, or with its pid namespace: --pid=host (Docker, Podman), hostPID: true "
     "(Kubernetes)")
 _HIDDEN: Final = Unavailable(
-    Reason.NOT_PERMITTED, "/proc shows this user no processes of others (it is mounted with hidepid)",
+    Reason.HIDDEN, "/proc shows this user no processes of others (it is mounted with hidepid)",
     "run as root or with CAP_SYS_PTRACE, join the group of the option gid=, or: mount -o remount,hidepid=0 /proc; of a "
     "systemd service: ProtectProc=default")
 FOREIGN: Final = Unavailable(
-    Reason.NOT_PERMITTED, "/proc has the numbers of another pid namespace than this process, so nothing in it can be "
+    Reason.HIDDEN, "/proc has the numbers of another pid namespace than this process, so nothing in it can be "
     "found by a number from perf",
     "mount the /proc of this namespace: unshare --mount-proc, or mount -t proc proc /proc")
 
