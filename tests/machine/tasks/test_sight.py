@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from prochost import ProcHost
+from prochost import Content, ProcHost
 
 from turbotui.machine.host import NAMESPACES, HostKind, Privileges
 from turbotui.machine.tasks.sight import FOREIGN, OUTSIDE, MachineTimes, TaskSight, machine_times, task_sight
@@ -25,7 +25,8 @@ class SeeingHost(ProcHost):
 
 def sight(options: str = "", *, namespaces: dict[str, int] | None = None, capabilities: int = 0, status: str = "",
           more: str = "", kind: HostKind = HostKind.REAL) -> TaskSight:
-    files = {"/proc/self/mountinfo": MOUNTS.format(options) + more, "/proc/self/status": f"Groups:\t4 27 \n{status}"}
+    files: dict[str, Content] = {"/proc/self/mountinfo": MOUNTS.format(options) + more,
+                                 "/proc/self/status": f"Groups:\t4 27 \n{status}"}
     return task_sight(SeeingHost(files, kind, rights=Privileges(1000, capabilities, 2, None, namespaces or NAMESPACES)))
 
 
