@@ -32,6 +32,7 @@ TEXT_COMES_IN = {
     "machine/perf_abi.py": "as timestamp.py",
     "machine/own_files.py": "opens what it writes",
     "machine/tasks/wait_times.py": "the namespace of processes of this one, which is only compared",
+    "terminal/sequences.py": "what the terminal sends, of which only keys in a table are obeyed",
     "opening/readings.py": "a glance at files of /proc before the host is loaded, made visible as the host does",
     "features/score/history.py": "names of the files of scores",
     "widgets/profiles.py": "names of the files of profiles, of which only plain ones are shown",
@@ -45,6 +46,7 @@ TEXT_COMES_IN = {
     "tables/openmetrics.py": "samples that it has written itself as bytes, of text that is visible",
     "features/export/live/rendering.py": "bytes that it made itself of text that is visible",
     "features/fleet/server.py": "parses what a server answers, and makes every label and word in it visible",
+    "features/serve/page.py": "the digest of its own script",
     "features/serve/server.py": "what the page of a tab sends: keys, and numbers that are checked",
     "features/gather/scrubbing.py": "looks for secrets in bytes of the machine, and gives bytes back",
 }
@@ -125,6 +127,61 @@ def writes(node: ast.Call) -> bool:
 def test_files_are_written_in_one_place() -> None:
     strange = {name for name, node in calls() if writes(node)} - FILES_ARE_WRITTEN.keys()
     assert strange == set(), "these modules write files: let own_files do it"
+
+
+CHILDREN = {
+    "features/serve/server.py": "a dashboard for each tab: own_program",
+    "features/fleet/opening.py": "a node's dashboard: own_program, or the command that the user wrote",
+    "events/vendor/perf_list.py": "perf, from an absolute folder of PATH",
+    "remote/ssh.py": "ssh, whose words the user wrote",
+    "machine/launching.py": "the command that the user wrote, with the user's environment",
+}
+"""Modules that start programs, and which."""
+STARTING_CALLS = {"Popen", "check_call", "check_output", "create_subprocess_exec", "create_subprocess_shell", "system",
+                  "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "subprocess_exec", "subprocess_shell",
+                  "execv", "execve", "execvp", "execvpe", "execl", "execle", "execlp", "execlpe", "spawnv", "spawnve",
+                  "spawnvp", "spawnl", "spawnlp", "startfile", "Process", "ProcessPoolExecutor"}
+
+
+def starts(node: ast.Call) -> bool:
+    owner, name = called(node)
+    return name in STARTING_CALLS or owner == "subprocess"
+
+
+def test_programs_are_started_in_a_few_modules() -> None:
+    assert {name for name, node in calls() if starts(node)} == CHILDREN.keys()
+
+
+SOCKETS = {
+    "remote/socket_file.py": "a collector's socket",
+    "remote/links.py": "the connection to such a socket",
+    "features/export/live/scrape_server.py": "scrapes of Prometheus",
+    "features/serve/server.py": "browsers",
+    "features/serve/connections.py": "as server.py, which opens it",
+    "features/fleet/server.py": "the server of a fleet",
+}
+"""Modules that open sockets, and for whom; SECURITY.md has the same."""
+SOCKET_CALLS = {"socket", "socketpair", "create_server", "create_connection", "start_server", "start_unix_server",
+                "open_connection", "open_unix_connection", "HTTPConnection", "HTTPSConnection", "urlopen", "TCPSite",
+                "UnixSite", "run_app", "create_unix_server", "create_unix_connection"}
+
+
+def test_sockets_are_opened_in_a_few_modules() -> None:
+    assert {name for name, node in calls() if called(node)[1] in SOCKET_CALLS} == SOCKETS.keys()
+
+
+def test_every_program_but_the_users_own_gets_an_environment_without_relative_folders() -> None:
+    for name in CHILDREN.keys() - {"machine/launching.py"}:
+        started = [node for module, node in calls() if module == name and starts(node)]
+        for node in started:
+            environment, = (one.value for one in node.keywords if one.arg == "env")
+            by_name = isinstance(environment, ast.Name)
+            made = (PACKAGE / name).read_text("utf-8") if by_name else ast.unparse(environment)
+            assert "environment_of_children(os.environ)" in made
+    interpreters = {name for name, nodes in modules() for node in nodes
+                    if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.executable"}
+    assert interpreters == {"machine/own_program.py", "features/export/verb.py", "features/export/live/verb.py"}, (
+        "the last two only name it in a sentence")
 
 
 def test_nothing_of_the_machine_is_changed() -> None:

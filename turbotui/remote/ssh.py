@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Final
 
 from turbotui.errors import UsageError
+from turbotui.machine.own_program import environment_of_children
 from turbotui.remote.links import PIECE, Connector, LinkError, Outbox, SocketConnector
 from turbotui.untrusted import decoded, one_line, original
 
@@ -55,7 +56,7 @@ class SshLink:
         try:
             self._process = subprocess.Popen([os.fsencode(word) for word in words],  # noqa: S603 - no shell
                                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                             start_new_session=True)
+                                             start_new_session=True, env=environment_of_children(os.environ))
         except FileNotFoundError as error:
             raise LinkError(f"there is no {words[0]} on this machine: install OpenSSH's client") from error
         except OSError as error:

@@ -25,6 +25,7 @@ from turbotui.features.fleet.screen import FleetScreen
 from turbotui.features.fleet.server import Server, ServerAccess
 from turbotui.features.fleet.session import FleetSession, PastRequest
 from turbotui.features.fleet.trends import Trends
+from turbotui.machine.own_program import own_command
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.segment_lines import SegmentLines
 
@@ -181,7 +182,7 @@ async def test_enter_leaves_for_the_node() -> None:
         app = pilot.app
         assert isinstance(app, FleetApp)
         await until(pilot, lambda: app.chosen)
-        assert app.chosen == [sys.executable, "-m", "turbotui", "--host", "admin@n5"]
+        assert app.chosen == [*own_command(), "--host", "admin@n5"]
 
 
 async def test_a_node_that_cannot_be_opened_is_reported() -> None:

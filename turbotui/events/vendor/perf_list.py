@@ -17,6 +17,7 @@ from turbotui.events.vendor.json_rows import scale_of
 from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.own_files import passing_files
+from turbotui.machine.own_program import environment_of_children
 from turbotui.machine.pmus import DEVICES, list_pmus
 from turbotui.machine.small_files import names_in, text_of
 from turbotui.quantities.documents import DocumentError, parse_json
@@ -71,7 +72,8 @@ class PerfTables:
         return "\n".join(parts)
 
     def _perf(self) -> str:
-        path = shutil.which("perf")
+        # nothing of the working folder, in which others may write
+        path = shutil.which("perf", path=os.pathsep.join(filter(os.path.isabs, os.get_exec_path())))
         if path is None:
             raise NoTablesError(f"{_NONE}: perf is not installed (package linux-perf); {_REMEDY}.")
         if not self._cpuid:
@@ -181,7 +183,7 @@ def _run(path: str, words: tuple[str, ...], environment: dict[str, str]) -> byte
     said = f"{_NONE}: {path} {' '.join(words)}"
     try:
         done = subprocess.run([path, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE,  # noqa: S603 - no shell
-                              check=False, env={**os.environ, "LC_ALL": "C", **environment})
+                              check=False, env={**environment_of_children(os.environ), "LC_ALL": "C", **environment})
     except subprocess.TimeoutExpired as error:
         raise NoTablesError(f"{said} does not answer within {_PATIENCE:g} s; {_REMEDY}.") from error
     except OSError as error:

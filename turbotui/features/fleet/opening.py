@@ -13,6 +13,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.fleet.model import FleetNode
+from turbotui.machine.own_program import environment_of_children, own_command
 from turbotui.untrusted import guarded, one_line, original
 
 USUAL: Final = "turbotui --host {address}"
@@ -41,9 +42,9 @@ class NodeOpener:
         """
         if self.recordings:
             path = self._recording(node)
-            return [*_own(), "replay", path]
+            return [*own_command(), "replay", path]
         words = [_WORD.sub(lambda found: _value(node, found[1]), word) for word in shlex.split(self.template)]
-        return [*_own(), *words[1:]] if words[0] == _OWN else words
+        return [*own_command(), *words[1:]] if words[0] == _OWN else words
 
     def _recording(self, node: FleetNode) -> str:
         names = [node.name, _address(node), node.labels.get("host", "")]
@@ -73,14 +74,11 @@ def checked(template: str) -> str:
 def run(words: Sequence[str]) -> str:
     """Run a command in this terminal until it ends, and return its error, or ""."""
     try:
-        status = subprocess.call([original(word) for word in words])  # noqa: S603 - no shell; labels are single words
+        status = subprocess.call([original(word) for word in words],  # noqa: S603 - no shell; labels are single words
+                                 env=environment_of_children(os.environ))
     except OSError as error:
         return f"{one_line(words[0])} cannot be started: {error.strerror}"
     return f"{one_line(' '.join(words[-2:]))} ended with status {status}" if status else ""
-
-
-def _own() -> list[str]:
-    return [sys.executable, "-m", "turbotui"]
 
 
 def _address(node: FleetNode) -> str:

@@ -1,4 +1,4 @@
-"""The server of `turbotui serve`: textual-serve's page behind a key, and a dashboard for each tab."""
+"""The server of `turbotui serve`: a page, and behind its key a dashboard for each tab."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ import secrets
 import signal
 import socket
 import struct
-import sys
 import termios
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Final
 
+import textual_serve
 from aiohttp import WSMsgType, web
 from aiohttp.http import HttpProcessingError
-from textual_serve.server import Server
 
 from turbotui.errors import TurbotuiError
 from turbotui.features.serve.connections import serve_until_signal
+from turbotui.features.serve.page import PAGE, POLICY
+from turbotui.machine.own_program import environment_of_children, own_command
 from turbotui.quantities.plain_numbers import whole_number
 
 _READ: Final = 1 << 16
@@ -33,7 +35,7 @@ _MOST: Final = 1000  # most columns or lines
 
 
 class Tab:
-    """A dashboard whose terminal is a tab, with the interface of textual-serve's `AppService`.
+    """A dashboard whose terminal is a tab.
 
     No shell is involved: the words of the command line are passed to exec(2) unchanged.
 
@@ -56,12 +58,12 @@ class Tab:
         """Open the terminal, and start the dashboard in it."""
         self._terminal, slave = pty.openpty()
         self._resize(width, height)
-        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        environment = {**environment_of_children(os.environ), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         for name in ("COLUMNS", "LINES"):  # variables of the terminal in which serve was started
             environment.pop(name, None)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "turbotui", *self._options, stdin=slave, stdout=slave, stderr=slave,
+                *own_command(), *self._options, stdin=slave, stdout=slave, stderr=slave,
                 env=environment, start_new_session=True)
         finally:
             os.close(slave)
@@ -145,19 +147,17 @@ def _send(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
 
 _MOST_TABS: Final = 8
 """The most tabs at a time, because each is a process that reads the machine."""
-_POLICY: Final = ("default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
-                  "font-src 'self' data:; img-src 'self' data:; connect-src 'self' {socket}; frame-ancestors 'none'; "
-                  "base-uri 'none'; form-action 'none'")
-"""The page's content security policy, which forbids the font of Google's that textual-serve's page requests."""
+_STATIC: Final = Path(textual_serve.__path__[0]) / "static"
+"""The terminal in JavaScript, with its styles and fonts."""
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class DashboardServer(Server):
+class DashboardServer:
     """Shows a dashboard to each tab that knows the address's key.
 
     Other users of this machine can reach the port, and so can any page through its visitor's browser. The users lack
-    the key; such pages are recognised by Host (DNS rebinding) or Origin.
+    the key; such pages are recognised by Host (DNS rebinding) or Origin. Page and script hold no secret; see `page`.
 
     Args:
         host: the listening address.
@@ -167,47 +167,37 @@ class DashboardServer(Server):
 
     def __init__(self, host: str, port: int, options: Sequence[str]) -> None:
         named = f"[{host}]" if ":" in host else host
-        super().__init__("turbotui", host, port, title="turbotui", public_url=f"http://{named}:{port}")
         self._options = tuple(options)
         self._key = secrets.token_urlsafe(24)
-        self._cookie = f"turbotui-{port}"
         self._host = f"{named}:{port}"
+        self._origin = f"http://{self._host}"
         self._tabs: set[object] = set()  # protocols of the connections of tabs
 
     @property
     def address(self) -> str:
         """The address for a browser, with the key."""
-        return f"{self.public_url}/?key={self._key}"
+        return f"{self._origin}/?key={self._key}"
 
-    async def application(self) -> web.Application:
-        """Make the application, whose pages are all checked."""
-        app = await self._make_app()
-        app.middlewares.append(self._checked)
+    def application(self) -> web.Application:
+        """Make the application, all of whose requests are checked."""
+        app = web.Application(middlewares=[self._checked])
+        app.add_routes([web.get("/", self._page), web.get("/ws", self._tab), web.static("/static", _STATIC)])
         return app
 
     async def serve_at(self, listener: socket.socket) -> None:
         """Serve at a listening socket until SIGINT or SIGTERM."""
-        await serve_until_signal(await self.application(), listener, self._tabs)
-
-    async def on_startup(self, app: web.Application) -> None:
-        """Print nothing, because the verb prints the address."""
+        await serve_until_signal(self.application(), listener, self._tabs)
 
     @web.middleware
     async def _checked(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         """Refuse requests with another host name, from another page, or without the key."""
         if request.host != self._host:
-            return _refused(f"this is {self.public_url}, and no other name is answered for it")
+            return _refused(f"this is {self._origin}, and no other name is answered for it")
         origin = request.headers.get("Origin")
-        if origin is not None and origin != self.public_url:
+        if origin is not None and origin != self._origin:
             return _refused("pages from elsewhere get no answer")
-        if request.path.startswith("/download/"):
-            return _refused("there is nothing to download")
-        given = request.query.get("key", "")
-        if given and request.path == "/" and self._is_key(given):
-            came = web.HTTPSeeOther("/")  # the key does not stay in the address bar
-            came.set_cookie(self._cookie, self._key, httponly=True, samesite="Strict")
-            raise came
-        if not request.path.startswith("/static/") and not self._is_key(request.cookies.get(self._cookie, "")):
+        given = request.query.get("key")
+        if (given is None and request.path == "/ws") or (given is not None and not self._is_key(given)):
             return _refused("the whole address is needed, with the key that turbotui serve printed")
         try:
             response = await handler(request)
@@ -216,7 +206,7 @@ class DashboardServer(Server):
                 raise
             raise web.HTTPNotFound from error  # a name that no file system takes
         if not response.prepared:
-            policy = _POLICY.format(socket=self.public_url.replace("http", "ws", 1))
+            policy = POLICY.format(socket=self._origin.replace("http", "ws", 1))
             response.headers.update({"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer",
                                      "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"})
         return response
@@ -225,7 +215,11 @@ class DashboardServer(Server):
         # a header may hold bytes that are no UTF-8, which Python decodes as lone surrogates
         return hmac.compare_digest(text.encode("utf-8", "surrogatepass"), self._key.encode())
 
-    async def handle_websocket(self, request: web.Request) -> web.StreamResponse:
+    @staticmethod
+    async def _page(_request: web.Request) -> web.StreamResponse:
+        return web.Response(text=PAGE, content_type="text/html")
+
+    async def _tab(self, request: web.Request) -> web.StreamResponse:
         """Show a dashboard to a tab, until either ends."""
         if len(self._tabs) >= _MOST_TABS:
             return _refused(f"{_MOST_TABS} tabs are open already, each with a dashboard of its own", 503)

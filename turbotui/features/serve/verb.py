@@ -10,7 +10,7 @@ from turbotui.commands.addresses import parse_address
 from turbotui.errors import TurbotuiError, UsageError
 
 _ADDRESS: Final = "127.0.0.1:8000"
-_NEEDED: Final = ("textual_serve", "aiohttp", "aiohttp_jinja2", "jinja2")
+_NEEDED: Final = ("textual_serve", "aiohttp")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

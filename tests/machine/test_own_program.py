@@ -1,0 +1,60 @@
+"""What turbotui starts of itself imports nothing from the working folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import turbotui
+from turbotui.machine.own_program import environment_of_children, own_command
+
+TRAPS = ("turbotui/__init__.py", "turbotui/__main__.py", "turbotui/cli.py", "argparse.py", "encodings/__init__.py",
+         "sitecustomize.py", "usercustomize.py", "lib/sitecustomize.py", "lib/argparse.py")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A folder in which somebody waits for an interpreter that imports from it."""
+    for name in TRAPS:
+        path = tmp_path / "here" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r})\nraise SystemExit(99)\n")
+    return tmp_path / "here"
+
+
+@pytest.mark.parametrize("path", [None, "", ":", ".", "lib", "/nowhere:", "lib:/nowhere:."])
+def test_no_module_of_the_working_folder_is_imported(hostile: Path, path: str | None) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    if path is not None:
+        environment["PYTHONPATH"] = path
+    done = subprocess.run([*own_command(), "--version"], cwd=hostile,  # noqa: S603 - ourselves
+                          capture_output=True, text=True, check=False,
+                          env=environment_of_children(environment))
+    assert not (hostile.parent / "ran").exists()
+    assert (done.returncode, done.stdout) == (0, f"turbotui {turbotui.__version__}\n"), done.stderr
+
+
+def test_a_checkout_that_is_not_installed_starts_itself(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    (checkout / "turbotui").symlink_to(turbotui.__path__[0])
+    words = subprocess.run(
+        [sys.executable, "-c", "import turbotui.machine.own_program as own; print(*own.own_command(), sep='\\n')"],
+        cwd=checkout, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert str(checkout) in words[-1]
+    shown = """import runpy, sys; sys.argv[1:] = ['--version']
+try: runpy.run_path(sys.orig_argv[-1], run_name='__main__')
+finally: print(sys.modules['turbotui.cli'].__file__)"""
+    done = subprocess.run([*words[:-1], "-c", shown, words[-1]], cwd=tmp_path,  # noqa: S603 - ourselves
+                          capture_output=True, text=True,
+                          check=False)
+    assert done.stdout.splitlines()[-1] == str(checkout / "turbotui" / "cli.py")
+
+
+def test_folders_that_the_user_names_stay() -> None:
+    assert environment_of_children({"PYTHONPATH": "/a::b:/c:.", "HOME": "/h"}) == {"PYTHONPATH": "/a:/c", "HOME": "/h"}
+    assert environment_of_children({"PYTHONPATH": ":"}) == environment_of_children({}) == {}

@@ -1,0 +1,28 @@
+"""Start turbotui again without importing anything from the working folder, in which others may be able to write.
+
+`python -m NAME` imports from the working folder first, and an empty or relative entry of PYTHONPATH means a folder in
+it (https://docs.python.org/3/using/cmdline.html, -m, -P and PYTHONPATH).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+import turbotui
+
+_PATH = "PYTHONPATH"
+
+
+def own_command() -> list[str]:
+    """The first words of a command line that starts this turbotui, by its path, with this interpreter."""
+    user_site = ["-s"] if sys.flags.no_user_site else []
+    return [sys.executable, "-P", *user_site, os.path.join(os.path.abspath(turbotui.__path__[0]), "__main__.py")]
+
+
+def environment_of_children(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which no interpreter imports from the working folder because of PYTHONPATH."""
+    found = dict(environment)
+    kept = [folder for folder in found.pop(_PATH, "").split(os.pathsep) if os.path.isabs(folder)]
+    return {**found, _PATH: os.pathsep.join(kept)} if kept else found
