@@ -9,6 +9,8 @@ from typing import Any
 
 import jsonschema
 
+from turbotui.quantities.marks import MARKS
+
 SCHEMA = Path(__file__).parents[1] / "docs" / "table.schema.json"
 
 
@@ -30,8 +32,9 @@ def tables(text: str) -> list[dict[str, Any]]:
         for row in one["rows"]:
             assert row["values"].keys() == ids, one["table"]
             unknown = {name for name, value in row["values"].items() if value is None}
-            assert unknown == row.get("why", {}).keys(), (one["table"], row)
-            assert {*row.get("disputed", ()), *row.get("estimated", ()), *row.get("partial", ())} <= ids, one["table"]
+            assert unknown <= row.get("why", {}).keys() <= unknown | {*row.get("partial", ())}, (one["table"], row)
+            for mark in MARKS:
+                assert {*row.get(mark.name, ())} <= ids - unknown, (one["table"], mark.name)
     return found
 
 

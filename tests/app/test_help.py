@@ -7,7 +7,8 @@ from dashboard_driver import dashboard
 from scripted_machine import FakeSession
 from textual.widgets import Input
 
-from turbotui.app.help import MARKS, STATES, Help, help_items, matching
+from turbotui.app.help import SIGNS, STATES, Help, help_items, matching
+from turbotui.quantities.marks import MARKS
 from turbotui.widgets import cells
 from turbotui.widgets.listing import Item, Listing
 
@@ -36,7 +37,7 @@ def test_lines_are_found_by_all_words_and_stand_below_their_heading(typed: str, 
 
 def test_every_mark_of_a_cell_is_explained() -> None:
     marks = {value for name, value in vars(cells).items() if name.startswith("MARK_")}
-    assert marks | {cells.UNKNOWN} <= {mark for mark, _ in MARKS}
+    assert marks | {mark.sign for mark in MARKS} | {cells.UNKNOWN} <= {sign for sign, _ in SIGNS}
 
 
 @pytest.mark.parametrize("word", ["SIMULATED", "RECORDED", "PAST", "PAUSED", "REC", "LATE", "TCC", "DIFFERENCES"])

@@ -11,7 +11,7 @@ from pathlib import Path
 from every_row import of_every
 
 from turbotui.app.actions import ACTIONS
-from turbotui.app.help import MARKS, STATES
+from turbotui.app.help import SIGNS, STATES
 from turbotui.app.tour import STEPS
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.formula_text import formula_of
@@ -71,7 +71,7 @@ def test_what_a_screen_says_begins_with_a_capital_letter(path: Path) -> None:
 
 
 def test_texts_of_tables_begin_with_a_capital_letter_and_end() -> None:
-    texts = [*(action.help for action in ACTIONS), *(text for _, text in (*MARKS, *STATES)),
+    texts = [*(action.help for action in ACTIONS), *(text for _, text in (*SIGNS, *STATES)),
              *(sentence for step in STEPS for sentence in (step.about, step.text)),
              *(column.help for column in STATIC_COLUMNS)]
     assert [text for text in texts if text[:1].islower()] == []

@@ -278,7 +278,7 @@ def test_a_total_that_lacks_a_part_names_the_part() -> None:
     why = pair([1, 5], [2, 4]).why(whole, PAIR.row(Scope.PACKAGE, 0))
     assert why is not None
     assert why.reason is Reason.WENT_BACK
-    assert why.detail.startswith("a part of the sum is unknown, cpu 1: ")
+    assert why.detail.startswith("a part is unknown, cpu 1: ")
 
 
 def test_a_counter_that_began_within_the_interval_gives_no_rate() -> None:

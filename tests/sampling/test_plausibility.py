@@ -129,7 +129,7 @@ async def test_energy_that_stands_still_is_unknown_asked_for_on_and_shown_when_i
     # the machine's sum lacks a part, and is unknown with that part's reason
     reason, detail = why(frames[-1], watts, SYSTEM_ROW)
     assert reason is Reason.STANDS_STILL
-    assert detail.startswith("a part of the sum is unknown, package 1: perf power/energy.pkg/ has not moved")
+    assert detail.startswith("a part is unknown, package 1: perf power/energy.pkg/ has not moved")
     assert frames[4].cell(watts, SYSTEM_ROW) == 104
 
 
@@ -315,7 +315,7 @@ def test_energy_of_a_machine_that_lacks_a_package_is_unknown() -> None:
     frame = frame_of({energy("energy.pkg"): [135, None], counter("irq"): [1, 2, None, 4]})
     reason, detail = why(frame, shown("energy.pkg", Scope.PACKAGE), SYSTEM_ROW)
     assert reason is Reason.FAILED
-    assert detail.startswith("a part of the sum is unknown, package 1: ")
+    assert detail.startswith("a part is unknown, package 1: ")
     assert frame.cell(shown("energy.pkg", Scope.PACKAGE), PACKAGES[0]) == 135
     assert frame.cell(shown("irq", Scope.CPU), SYSTEM_ROW) == 7  # a count of what was counted, marked
     assert frame.partial(shown("irq", Scope.CPU), SYSTEM_ROW)

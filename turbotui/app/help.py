@@ -13,13 +13,10 @@ from textual.widgets import Input
 from turbotui.app.actions import ACTIONS, Action, Where, actions_of
 from turbotui.app.list_window import MenuWindow
 from turbotui.app.watch import Watch
+from turbotui.quantities.marks import MARKS, OUTSTANDING
 from turbotui.untrusted import one_line
 from turbotui.widgets.cells import (
     MARK_AMBER,
-    MARK_DISPUTED,
-    MARK_ESTIMATED,
-    MARK_OLD,
-    MARK_PARTIAL,
     MARK_RED,
     TOO_WIDE,
     UNKNOWN,
@@ -30,14 +27,11 @@ from turbotui.widgets.listing import Item, Listing
 _NARROWEST = 20
 """Minimum width of a line, however narrow the window is."""
 
-MARKS: tuple[tuple[str, str], ...] = (
+SIGNS: tuple[tuple[str, str], ...] = (
     (UNKNOWN, "Unknown; e says why, and what would help. Never 0."),
-    (MARK_AMBER, "Past the first threshold."),
+    (MARK_AMBER, "Past the first threshold, or past the one of a metric's vendor."),
     (MARK_RED, "Past the second threshold."),
-    (MARK_ESTIMATED, "Estimated: the counter ran part of the interval and was scaled."),
-    (MARK_OLD, "Old: a CPU behind it did not answer in time; a longer interval (+) helps."),
-    (MARK_PARTIAL, "Partial: a CPU inside this row did not answer."),
-    (MARK_DISPUTED, "Disputed: another counter contradicts this one; e shows both."),
+    *((mark.sign, f"{mark.name.capitalize()}: {mark.meaning}.") for mark in MARKS if mark is not OUTSTANDING),
     (TOO_WIDE, "Filled with it: a number too wide for its column; m, then up, makes that wider."),
     ("dim", "A core's or package's value, said again on its other CPUs."),
     ("coloured", "How much a value is of what is possible, in nine steps from cool and dim to warm and bright."),
@@ -90,7 +84,7 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Wh
             for _, number, word in screens:
                 items.append(Item(((f"  {number:<12}", StyleRole.KEY), (f"Screen: {word}.", StyleRole.PLAIN))))
         items.append(Item(()))
-    for heading, table in (("Marks", MARKS), ("Words at the edges of the screen", STATES)):
+    for heading, table in (("Marks", SIGNS), ("Words at the edges of the screen", STATES)):
         items.append(Item(((heading, StyleRole.SORTED),)))
         items += [Item(((f"  {mark:<14}", StyleRole.KEY), (text, StyleRole.PLAIN))) for mark, text in table]
         items.append(Item(()))

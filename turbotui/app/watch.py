@@ -17,6 +17,7 @@ from turbotui.app.sessions import SpiedSession, WatchedSession
 from turbotui.app.starting_columns import starting_columns
 from turbotui.machine.view import kernel_release
 from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.marks import OLD
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
@@ -28,7 +29,6 @@ from turbotui.sampling.limits import LONGEST_INTERVAL, SHORTEST_INTERVAL
 from turbotui.sampling.selection import default_columns
 from turbotui.sources.source import Source
 from turbotui.widgets.arrangement import ColumnArrangement
-from turbotui.widgets.cells import MARK_OLD
 from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.profiles import Profile
 from turbotui.widgets.row_charts import past_of
@@ -391,7 +391,7 @@ class Watch:
             return ""
         cpus = len(late - {SHARED})
         who = f"{cpus} CPU{'s' * (cpus != 1)}" if cpus else "/proc"
-        return f"{who} LATE, {MARK_OLD} IS OLD: + LENGTHENS THE INTERVAL"
+        return f"{who} LATE, {OLD.sign} IS OLD: + LENGTHENS THE INTERVAL"
 
     # Interval
 

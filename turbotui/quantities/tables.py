@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, R, Value
 from turbotui.quantities.formula_text import unrounded
+from turbotui.quantities.marks import MARKS, Mark
 from turbotui.quantities.traced import (
     ReadingKind,
     Traced,
@@ -94,9 +95,9 @@ class Cell:
 
     Attributes:
         value: in the column's display unit; None is unknown.
-        why: the reason where the value is unknown.
+        why: the reason where the value, or a part of it, is unknown.
         estimated: the counters behind the value ran for only a part of the interval and were scaled.
-        partial: a sum or mean some of whose parts are missing.
+        partial: a sum, mean or maximum some of whose parts are missing.
         disputed: what contradicts the value, one sentence each.
         old: a CPU behind the value did not answer in time; the value is from its previous answer.
         outstanding: the value is past the threshold set by its metric's vendor.
@@ -109,6 +110,21 @@ class Cell:
     disputed: tuple[str, ...] = ()
     old: bool = False
     outstanding: bool = False
+
+    @property
+    def marks(self) -> Sequence[Mark]:
+        """The marks of the value, in the order of `MARKS`; what is unknown has none."""
+        return () if self.value is None else [mark for mark in MARKS if getattr(self, mark.name)]
+
+    @property
+    def signs(self) -> str:
+        """The signs of these marks."""
+        return "".join(mark.sign for mark in self.marks)
+
+    @property
+    def bare(self) -> Value:
+        """The value for formats without a place for marks; unknown if it must not be read without its mark."""
+        return self.value if all(mark.bare for mark in self.marks) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +169,9 @@ class Table(Protocol[C, K]):
 
     def cell(self, column: C, row: K) -> Cell:
         """One value with its marks and its reason."""
+
+    def bare(self, column: C, rows: Sequence[K]) -> Sequence[Value]:
+        """`Cell.bare` of many rows."""
 
     def evidence(self, column: C, row: K) -> CellEvidence:
         """The evidence of a cell."""
@@ -229,6 +248,10 @@ class RowTable(Generic[R]):
     def cell(self, column: Column[R], row: R) -> Cell:
         """See `Table.cell`."""
         return self.judge(column, row, column.compute(row))
+
+    def bare(self, column: Column[R], rows: Sequence[R]) -> Sequence[Value]:
+        """See `Table.bare`."""
+        return [self.cell(column, row).bare for row in rows]
 
     def evidence(self, column: Column[R], row: R) -> CellEvidence:
         """See `Table.evidence`."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.marks import MARKS
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.traced import number_text
@@ -23,6 +24,7 @@ from turbotui.sampling.row_inputs import RowInputs, WatchedTotals
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.sweep import Selection
 
+_NOT_BARE = tuple(mark.name for mark in MARKS if not mark.bare)
 _FEW = 2
 """The number of rows below which computing cell by cell costs less than first putting signals in row order."""
 
@@ -118,6 +120,14 @@ class Frame(Interval):
         if len(rows) < _FEW:
             return [self.cell(column, row) for row in rows]
         return self._select(rows).cells(self, column)
+
+    def bare_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
+        """`cells`, with what must not be read without its mark as unknown; see `quantities.marks`."""
+        values = self.cells(column, rows)
+        if not self.newer.late and not self.gaps_behind(column):
+            return values
+        return [None if value is None or any(getattr(self, name)(column, row) for name in _NOT_BARE) else value
+                for row, value in zip(rows, values, strict=True)]
 
     def home_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> tuple[Sequence[RowId], Sequence[Value]]:
         """The rows whose values `cells` returns, each once, with these values; rows that do not exist are left out."""
@@ -252,13 +262,13 @@ class Frame(Interval):
         return Unavailable(Reason.OUT_OF_RANGE, doubt or said)
 
     def _part_missing(self, signal: Signal, position: int) -> Unavailable:
-        """Why a sum is unknown of which one part is unknown."""
+        """Why a part of a row's value is unknown."""
         part = self.topology.instances(signal.scope)[position]
         found = problem(self, signal, part.cpus)
         place = f"{part.row.scope.value} {part.label if part.label >= 0 else '.'.join(map(str, part.row.key))}"
         if found is None:
-            return Unavailable(Reason.FAILED, f"{signal.id} of {place} is unknown, so the sum is")
-        return Unavailable(found.reason, f"a part of the sum is unknown, {place}: {found.detail}", found.remedy)
+            return Unavailable(Reason.FAILED, f"a part is unknown, {place}: {signal.id}")
+        return Unavailable(found.reason, f"a part is unknown, {place}: {found.detail}", found.remedy)
 
     def disputed(self, column: CounterColumn, row: RowId) -> tuple[str, ...]:
         """Sentences about readings that contradict the numbers behind a cell; empty if there are none."""
@@ -277,24 +287,41 @@ class Frame(Interval):
                 found |= dict.fromkeys(text for position, text in at.items() if inside is None or position in inside)
         return tuple(found)
 
+    def disputes(self, column: CounterColumn) -> bool:
+        """Whether some cell of a column may be `disputed`."""
+        marks = self.marks()
+        return bool(marks) and not marks.keys().isdisjoint((*column.needs, *column.wants))
+
     def partial(self, column: CounterColumn, row: RowId) -> bool:
         """Whether some instances behind the cell are unknown, so that a sum is too small or a mean incomplete.
 
-        A package column may be made of CPU counters; its own rows can then be incomplete too.
+        A package column may be made of CPU counters; its own rows can then be incomplete too. CPUs that are offline or
+        lack the counter are no part of the row.
         """
+        gaps = self.gaps_behind(column)
+        home = self.home(column, row) if gaps else None
+        return home is not None and any(map(self.inputs(home).incomplete, gaps))
+
+    def lost(self, column: CounterColumn, row: RowId) -> bool:
+        """Whether a reading behind a cell, or behind a part of it, is unknown."""
+        gaps = self.gaps_behind(column)
+        home = self.home(column, row) if gaps else None
+        return home is not None and any(map(self.inputs(home).lost, gaps))
+
+    def lacking(self, column: CounterColumn, row: RowId) -> Unavailable | None:
+        """Why a part of a cell is unknown; None if the cell is not `partial`."""
+        if not self.partial(column, row):
+            return None
         home = self.home(column, row)
-        instance = None if home is None else self.topology.instance(home)
-        if instance is None:
-            return False
+        inputs = self.inputs(row if home is None else home)
+        parts = ((name, inputs.missing_part(name)) for name in self.gaps_behind(column))
+        return next(self._part_missing(self.capabilities.signals[name], part)
+                    for name, part in parts if part is not None)
+
+    def gaps_behind(self, column: CounterColumn) -> Sequence[SignalId]:
+        """The signals of a column without a number on some instance of the machine."""
         signals = self.capabilities.signals
-        ranks = (signals[name].scope.rank for name in column.needs if name in signals)
-        if instance.row.scope.rank <= min(ranks, default=column.scope.rank):
-            return False
-        lost = self.newer.late | self.newer.failed
-        if lost and not lost.isdisjoint(instance.cpus):
-            return True
-        inputs = self.inputs(instance.row)
-        return any(inputs.incomplete(name) for name in column.needs)
+        return [name for name in (*column.needs, *column.wants) if name in signals and self.has_gaps(name)]
 
     def estimated(self, column: CounterColumn, row: RowId) -> bool:
         """Whether a counter behind the cell ran for only part of the interval and was scaled (multiplexed)."""

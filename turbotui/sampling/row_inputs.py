@@ -132,16 +132,24 @@ class RowInputs:
 
     def incomplete(self, signal: SignalId) -> bool:
         """Whether a signal is known for some instances of the row and unknown for others."""
+        items = self._with_gaps(signal)
+        return None in items and any(item is not None for item in items)
+
+    def lost(self, signal: SignalId) -> bool:
+        """Whether a signal is unknown for some instance of the row that has it."""
+        return None in self._with_gaps(signal)
+
+    def _with_gaps(self, signal: SignalId) -> Numbers:
+        """The numbers of the instances in the row that have a signal; nothing if the whole machine has no gap."""
         known = self._known(signal)
         frame = self._frame
         if known is None or not frame.has_gaps(signal):
-            return False
+            return ()
         if known.behavior is Behavior.COUNTER:
             items = self._picked(signal, known, frame.deltas, frame.deltas_at)
         else:
             items = self._picked(signal, known, frame.levels, frame.levels_at)
-        items = self._there(items, known)
-        return None in items and any(item is not None for item in items)
+        return self._there(items, known)
 
     def core_type(self) -> str | None:
         """See `columns.Inputs.core_type`."""

@@ -45,3 +45,9 @@ def tagged_cell(frame: Frame, column: CounterColumn, cpus: Iterable[int]) -> Val
     if column.whole_only or any(name not in frame.capabilities.signals for name in column.needs):
         return None
     return column.compute(TaggedInputs(frame, column, cpus))
+
+
+def tagged_partial(frame: Frame, column: CounterColumn, cpus: Iterable[int]) -> bool:
+    """`Frame.partial` of `tagged_cell`."""
+    gaps = frame.gaps_behind(column)
+    return bool(gaps) and any(map(TaggedInputs(frame, column, cpus).incomplete, gaps))

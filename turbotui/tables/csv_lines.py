@@ -1,8 +1,9 @@
 """Comma-separated values (RFC 4180): one header, one line for each row and interval, every cell present.
 
 The columns before the measured ones never change: time in UTC, seconds of the interval, machine, kind (REAL, SIMULATED,
-    RECORDED), kind of the row, and the identity words of the table. An empty cell is unknown. If columns are usually
-    estimated (multiplexed event sets), a last column "estimated" names the estimated ones, separated by semicolons.
+    RECORDED), kind of the row, and the identity words of the table. An empty cell is unknown. With marks, a last column
+    for each of `quantities.marks` names the columns whose values have it, separated by semicolons; without, a value
+    that must not be read without its mark is unknown.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.marks import MARKS
 from turbotui.quantities.tables import AnyTable, measures
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.text import number_text
@@ -32,7 +34,7 @@ class CsvLines:
         """The rows of one interval, after the header if it is due."""
         columns = measures(table)
         header = (*HEADER, *table.identity, *(column.title for column in columns),
-                  *(("estimated",) if self._marks else ()))
+                  *((mark.name for mark in MARKS) if self._marks else ()))
         if header != self._header:
             self._header = header
             yield _line(header)
@@ -49,15 +51,21 @@ class CsvLines:
 
 
 def csv_text(envelope: Envelope, table: AnyTable) -> str:
-    """A table as a CSV file, with a column that names estimated values; lines end as in RFC 4180."""
+    """A table as a CSV file with columns of marks; lines end as in RFC 4180."""
     return "".join(f"{line}\r\n" for line in CsvLines(marks=True).lines(envelope, table))
 
 
 def _cells(table: AnyTable, columns: Iterable[Column[Any]], row: Any, *, marks: bool) -> Iterator[str]:
     cells = [(column, table.cell(column, row)) for column in columns]
+    if not marks:
+        yield from (_number(column, cell.bare) for column, cell in cells)
+        return
     yield from (_number(column, cell.value) for column, cell in cells)
-    if marks:  # event names contain no semicolon
-        yield ";".join(column.title for column, cell in cells if cell.estimated and cell.value is not None)
+    titles: dict[str, list[str]] = {mark.name: [] for mark in MARKS}
+    for column, cell in cells:
+        for mark in cell.marks:
+            titles[mark.name].append(column.title)
+    yield from map(";".join, titles.values())  # event names contain no semicolon
 
 
 def _number(column: Column[Any], value: Value) -> str:

@@ -19,8 +19,8 @@ _LEFT = 3
 class Extremes:
     """Collects least, mean and greatest over all intervals.
 
-    The mean weighs every interval equally, however long it was. An interval in which a number was unknown does not
-    count for that number.
+    The mean weighs every interval equally, however long it was. An interval in which a number, or a part of it, was
+    unknown does not count for that number.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -40,7 +40,7 @@ class Extremes:
                 self._names[row] = f"cpu{row.key[0]}"  # every row below the summary is a CPU
             rings = self._seen.setdefault(row, {})
             for column in self._columns:
-                value = frame.cell(column, row)
+                (value,) = frame.bare_cells(column, (row,))
                 if value is not None and not isinstance(value, str):
                     rings.setdefault(column.id, HistoryRing(1)).push(value)
 

@@ -19,11 +19,14 @@ if TYPE_CHECKING:  # the command line needs only the names
 TEXT: Final = "text"
 """The format of a verb's own layout for people: turbostat's, or tables below headings."""
 
+JSON: Final = "json"
+"""The format that has the reason of everything unknown."""
+
 FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "table": ("turbotui.tables.table", "TableText"),
         "csv": ("turbotui.tables.csv_lines", "CsvLines"),
-        "json": ("turbotui.tables.json_lines", "JsonLines"),
+        JSON: ("turbotui.tables.json_lines", "JsonLines"),
         "openmetrics": ("turbotui.tables.openmetrics", "OpenMetricsText"),
     }
 )
@@ -58,7 +61,7 @@ def make_format(name: str, intervals: int | None = 1, *, marks: bool = False) ->
         name: of `FORMATS`.
         intervals: number of intervals; `SEVERAL` if only their end is sure, None if not even that. An exposition of
             several intervals contains times.
-        marks: whether CSV names the estimated columns, which it cannot mark otherwise.
+        marks: whether CSV has columns of marks; see `csv_lines`.
 
     Raises:
         UsageError: there is no such format.

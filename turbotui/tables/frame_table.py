@@ -59,11 +59,15 @@ class FrameTable:
         frame = self.frame
         value = None if column.identity and row is SYSTEM_ROW else frame.cell(column, row)
         if value is None:
-            return Cell(None, frame.why(column, row), estimated=frame.estimated(column, row),
-                        partial=frame.partial(column, row))
+            return Cell(None, frame.why(column, row))
         outstanding = column.rule is not None and bool(frame.cell(column.rule, row))
-        return Cell(value, None, frame.estimated(column, row), frame.partial(column, row), frame.disputed(column, row),
-                    outstanding=outstanding)
+        lacking = frame.lacking(column, row)
+        return Cell(value, lacking, frame.estimated(column, row), lacking is not None, frame.disputed(column, row),
+                    frame.old(column, row), outstanding)
+
+    def bare(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
+        """See `tables.Table.bare`."""
+        return self.frame.bare_cells(column, rows)
 
     def evidence(self, column: CounterColumn, row: RowId) -> CellEvidence:
         """See `tables.Table.evidence`."""

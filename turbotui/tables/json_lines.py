@@ -10,17 +10,17 @@ from typing import Any
 
 from turbotui import __version__
 from turbotui.quantities.columns import Column
+from turbotui.quantities.marks import DISPUTED, MARKS
 from turbotui.quantities.tables import AnyTable, measures
 from turbotui.tables.envelope import Envelope
 from turbotui.untrusted import bytes_in_base64, json_text
 
 
 class JsonLines:
-    """JSON lines whose rows carry `values`, and in `why` a sentence for each null.
+    """JSON lines whose rows carry `values`, and in `why` a sentence for each null and for each partial value.
 
-    `disputed` has a sentence for each value that another counter contradicts; `estimated`, `partial` and `outstanding`
-    (past its vendor's threshold) list the names of such columns. `bytes` has the bytes of each text that is not UTF-8,
-    in base64: the text itself has marks for them.
+    Each of `quantities.marks` lists the names of the columns whose values have it; `disputed` has a sentence for each.
+    `bytes` has the bytes of each text that is not UTF-8, in base64: the text itself has marks for them.
     """
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
@@ -59,16 +59,19 @@ def _row(table: AnyTable, row: Any) -> dict[str, object]:
     cells = {column.id: table.cell(column, row) for column in measures(table)}
     found: dict[str, object] = {"row": identity.kind, **identity.names,
                                 "values": {name: cell.value for name, cell in cells.items()}}
-    marks: dict[str, object] = {
-        "bytes": _bytes({**identity.names, **{name: cell.value for name, cell in cells.items()}}),
-        "why": {name: cell.why.sentence() for name, cell in cells.items()
-                if cell.value is None and cell.why is not None},
-        "disputed": {name: "; ".join(cell.disputed) for name, cell in cells.items() if cell.disputed},
-        "estimated": [name for name, cell in cells.items() if cell.estimated],
-        "partial": [name for name, cell in cells.items() if cell.partial],
-        "outstanding": [name for name, cell in cells.items() if cell.outstanding],
-    }
-    return found | {word: mark for word, mark in marks.items() if mark}
+    raw = _bytes({**identity.names, **{name: cell.value for name, cell in cells.items()}})
+    if raw:
+        found["bytes"] = raw
+    reasons = {name: cell.why.sentence() for name, cell in cells.items()
+               if cell.why is not None and (cell.value is None or cell.partial)}
+    if reasons:
+        found["why"] = reasons
+    for mark in MARKS:
+        marked = [name for name, cell in cells.items() if getattr(cell, mark.name) and cell.value is not None]
+        if marked:
+            found[mark.name] = ({name: "; ".join(cells[name].disputed) for name in marked} if mark is DISPUTED
+                                else marked)
+    return found
 
 
 def _bytes(values: Mapping[str, object]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """OpenMetrics text (the OpenMetrics 1.0 specification): one exposition, of one interval or several, ends with `# EOF`.
 
 Each column is one gauge in base units at its own level of the topology, so that nothing appears twice: the reader sums.
-    Unknown values are left out.
+    Unknown values are left out, and values that must not be read without their mark.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class OpenMetricsText:
         for column in columns:
             rows = table.own_rows(column)
             samples = [(table.identify(row).names, value)
-                       for row, value in zip(rows, table.values(column, rows), strict=True) if value is not None]
+                       for row, value in zip(rows, table.bare(column, rows), strict=True) if value is not None]
             if samples:
                 text = f"{column.help} ({', '.join(filter(None, (column.id, table.formula(column))))})"
                 yield from _family(names[column.id], column, text, samples, common)

@@ -1,7 +1,6 @@
 """A table for people: aligned, with every cell present, and with marks.
 
-`-` is an unknown value, `~` follows an estimate, `?` a value that another counter contradicts, `*` a sum some of whose
-parts are missing, `▲` a metric past its vendor's threshold.
+`-` is an unknown value; the signs of a value's marks (`quantities.marks`) follow it.
 """
 
 from __future__ import annotations
@@ -15,14 +14,6 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.text import format_cell
 
 _GAP = "  "
-ESTIMATED = "~"
-"""Follows a number whose counter ran for only a part of the interval."""
-DISPUTED = "?"
-"""Follows a number that another counter contradicts."""
-PARTIAL = "*"
-"""Follows a sum some of whose parts are missing."""
-OUTSTANDING = "▲"
-"""Follows a metric past its vendor's threshold; on the screen the mark precedes the number."""
 
 
 class TableText:
@@ -81,11 +72,7 @@ class TableText:
 
     @staticmethod
     def _cell(column: Column[Any], cell: Cell) -> str:
-        text = format_cell(column, cell.value, hexadecimal=True)
-        if cell.value is None:
-            return text
-        mark = DISPUTED if cell.disputed else ESTIMATED if cell.estimated else ""
-        return text + mark + (PARTIAL if cell.partial else "") + (OUTSTANDING if cell.outstanding else "")
+        return format_cell(column, cell.value, hexadecimal=True) + cell.signs
 
     def _line(self, columns: Sequence[Column[Any]], cells: Sequence[str]) -> str:
         placed = (

@@ -1,7 +1,8 @@
 """turbostat's text layout: TABs, headers, `-` for the topology of the summary row (docs/specs/turbostat.md 1.3).
 
 Values of a core or package are printed on the first row of that core or package, and a row ends where its data ends, as
-scripts that parse turbostat expect. A row without data is not printed.
+scripts that parse turbostat expect. A row without data is not printed. There is no place for marks: a sum, mean or
+maximum of which a part is unknown is `-`.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class TurbostatText:
         yield self._line([(column, self._summary(frame, column)) for column in layout.columns])
         rows = tuple(layout.row_ids(frame))
         firsts = self._rows_with_values(frame, rows)
-        values = [frame.cells(column, rows) for column in layout.columns]
+        values = [frame.bare_cells(column, rows) for column in layout.columns]
         for number, row in enumerate(rows):
             line = self._line([
                 (column, self._text(frame, column, row, cells[number], hexadecimal=True)
@@ -99,7 +100,7 @@ class TurbostatText:
     def _summary(self, frame: Frame, column: CounterColumn) -> str:
         if column.identity:
             return UNKNOWN
-        return self._text(frame, column, SYSTEM_ROW, frame.cell(column, SYSTEM_ROW))
+        return self._text(frame, column, SYSTEM_ROW, *frame.bare_cells(column, (SYSTEM_ROW,)))
 
     def _text(self, frame: Frame, column: CounterColumn, row: RowId, value: Value, *, hexadecimal: bool = False) -> str:
         if value is None and column.unit == "%":

@@ -14,10 +14,6 @@ TOO_WIDE = "#"
 """Fills a cell that is too narrow for its number."""
 MARK_AMBER = "▲"
 MARK_RED = "!"
-MARK_ESTIMATED = "~"
-MARK_PARTIAL = "*"
-MARK_OLD = "‹"
-MARK_DISPUTED = "?"
 
 
 class StyleRole(Enum):

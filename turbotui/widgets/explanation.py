@@ -9,6 +9,7 @@ from typing import Any
 
 from turbotui.quantities.columns import Column
 from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.marks import DISPUTED, PARTIAL
 from turbotui.quantities.tables import Cell, CellEvidence
 from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.cells import said
@@ -62,13 +63,11 @@ def evidence_lines(evidence: CellEvidence, width: int, more: Sequence[str] = ())
 
 
 def _marks(cell: Cell) -> list[str]:
-    marks = (
-        ("~ estimated: a counter ran part of the interval, and was scaled", cell.estimated),
-        ("‹ old: a CPU behind it did not answer in time; this is what it said last", cell.old),
-        ("* partial: a part of what it is made of was not read, or not counted all the time", cell.partial),
-    )
-    known = cell.value is not None
-    return [*(text for text, is_so in marks if is_so and known), *(f"? disputed: {text}" for text in cell.disputed)]
+    found: list[str] = []
+    for mark in cell.marks:
+        reasons = cell.disputed if mark is DISPUTED else (cell.why.sentence(),) if mark is PARTIAL and cell.why else ()
+        found += [f"{mark.sign} {mark.name}: {text}" for text in reasons or (mark.meaning,)]
+    return found
 
 
 def past_lines(column: Column[Any], ring: HistoryRing | None, top: float | None, seq: int) -> list[str]:

@@ -9,17 +9,14 @@ from typing import TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
+from turbotui.quantities.marks import MARKS, OLD, OUTSTANDING, PARTIAL
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
-from turbotui.sampling.tagged import tagged_cell
+from turbotui.sampling.tagged import tagged_cell, tagged_partial
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import (
     IDENTITY_SCOPES,
-    MARK_DISPUTED,
-    MARK_ESTIMATED,
-    MARK_OLD,
-    MARK_PARTIAL,
     TOO_WIDE,
     UNKNOWN,
     Slot,
@@ -52,6 +49,8 @@ from turbotui.widgets.table_view import TAGS_ROW
 
 Alerted: TypeAlias = Mapping[ColumnId, Mapping[Hashable, StyleRole]]
 """Roles of cells that belong to alerts, by column and row."""
+
+_SIGNS = tuple(mark for mark in MARKS if mark is not OUTSTANDING)
 
 
 @dataclass(kw_only=True)
@@ -164,8 +163,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
     def value(self, frame: Frame, column: CounterColumn, row: RowId) -> Value:
         """The value of a cell, including cells of the tagged rows' sum."""
         if row == TAGS_ROW:
-            cpus = [cpu for tag in self.view.tags if (found := frame.topology.instance(tag)) for cpu in found.cpus]
-            return tagged_cell(frame, column, sorted(set(cpus)))
+            return tagged_cell(frame, column, self._tagged_cpus(frame))
         return frame.cell(column, row)
 
     def column(self, content: FrameContent, rows: Sequence[RowId], slot: Slot) -> list[TextSegment]:
@@ -186,7 +184,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         blank = (" " * (slot.width + 1), StyleRole.DIM)
         standings = self._standings_of(frame, column, rows)
         values = frame.cells(column, rows)
-        plain = self.view.mark is None and not frame.newer.late and (
+        plain = self.view.mark is None and not frame.newer.late and not frame.disputes(column) and (
             not self._scaled(frame, column) or frame.ran_throughout(column))
         if not plain:
             return [
@@ -237,22 +235,25 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             marked_at = self.view.mark
             then = self.value(marked_at.frame, column, row) if isinstance(marked_at, FrameContent) else None
             text = difference_text(column, difference(column, value, then), slot.width)
-        if row != TAGS_ROW and frame.old(column, row):
-            return marked(MARK_OLD, text), StyleRole.DIM
+        signs = self._signs(frame, column, row)
+        if OLD.sign in signs:
+            return marked(signs, text), StyleRole.DIM
         role = alarm(column, value) or (StyleRole.AMBER if row in self._outstanding(frame, column, (row,)) else None)
         if role is not None:
-            return alarmed(text, role, standing)
-        mark = " "
-        if row != TAGS_ROW:
-            if frame.disputed(column, row):
-                mark = MARK_DISPUTED
-            elif row.scope is not Scope.CPU and frame.partial(column, row):
-                mark = MARK_PARTIAL
-            elif self._scaled(frame, column) and frame.estimated(column, row):
-                mark = MARK_ESTIMATED
+            return alarmed(text, role, standing, signs)
         if standing is not StyleRole.PLAIN or self.view.mark is not None or row == TAGS_ROW:
-            return marked(mark, text), standing
-        return marked(mark, text), self.levels.roles(frame, column, (row,), (value,))[0]
+            return marked(signs, text), standing
+        return marked(signs, text), self.levels.roles(frame, column, (row,), (value,))[0]
+
+    def _signs(self, frame: Frame, column: CounterColumn, row: RowId) -> str:
+        """The signs of a cell's marks, without that of a metric past its vendor's threshold, which is an alarm's."""
+        if row == TAGS_ROW:
+            return PARTIAL.sign if tagged_partial(frame, column, self._tagged_cpus(frame)) else ""
+        return "".join(mark.sign for mark in _SIGNS if getattr(frame, mark.name)(column, row))
+
+    def _tagged_cpus(self, frame: Frame) -> Sequence[int]:
+        instances = (frame.topology.instance(tag) for tag in self.view.tags)
+        return sorted({cpu for instance in instances if instance is not None for cpu in instance.cpus})
 
     def _standing(self, frame: Frame, column: CounterColumn, row: RowId) -> StyleRole | None:
         """How a row shows a column: as its own value, dimmed as an enclosing row's value, or not at all (None)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
@@ -51,7 +50,7 @@ class FrameContent(Content[CounterColumn, RowId]):
 
     def cell(self, column: CounterColumn, row: RowId) -> Cell:
         """See `Content.cell`."""
-        return replace(self.table((column,), (row,)).cell(column, row), old=self.frame.old(column, row))
+        return self.table((column,), (row,)).cell(column, row)
 
     def evidence(self, column: CounterColumn, row: RowId) -> CellEvidence:
         """See `Content.evidence`."""

@@ -184,9 +184,9 @@ def fast_numbers(column: Column[Any], values: Sequence[Value], width: int) -> Se
                 for value in values]
 
 
-def alarmed(text: str, role: StyleRole, standing: StyleRole) -> TextSegment:
-    """A role for a value past a threshold; the value of an enclosing row stays dim."""
-    return marked(ALARM_MARKS[role], text), role if standing is StyleRole.PLAIN else StyleRole.DIM
+def alarmed(text: str, role: StyleRole, standing: StyleRole, signs: str = "") -> TextSegment:
+    """A role for a value past a threshold, with the signs of its marks; an enclosing row's value stays dim."""
+    return marked(signs + ALARM_MARKS[role], text), role if standing is StyleRole.PLAIN else StyleRole.DIM
 
 
 def alerted(segment: TextSegment, role: StyleRole) -> TextSegment:
@@ -197,10 +197,11 @@ def alerted(segment: TextSegment, role: StyleRole) -> TextSegment:
     return (text, role) if before is StyleRole.AMBER or text[0] != " " else (marked(ALARM_MARKS[role], text[1:]), role)
 
 
-def marked(mark: str, text: str) -> str:
-    """A cell's text with its mark directly before the number."""
-    blank = len(text) - len(text.lstrip()) if mark != " " else 0
-    return f" {text[: blank - 1]}{mark}{text[blank:]}" if blank else mark + text
+def marked(signs: str, text: str) -> str:
+    """A cell's text with signs directly before the number, as many as there is room for."""
+    number = text.lstrip() if signs else text
+    room = len(text) - len(number) + 1
+    return signs[:room].rjust(room) + number
 
 
 def shortened(segments: Sequence[TextSegment], width: int) -> Sequence[TextSegment]:

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Generic, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, ColumnId, R, Value
+from turbotui.quantities.marks import OUTSTANDING
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.widgets.cells import (
-    MARK_DISPUTED,
-    MARK_ESTIMATED,
-    MARK_PARTIAL,
     Slot,
     StyleRole,
     alarm,
@@ -190,12 +188,13 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
         else:
             then = self.view.mark.value(column, row)
             text = difference_text(column, difference(column, cell.value, then), slot.width)
+        signs = "".join(mark.sign for mark in cell.marks if mark is not OUTSTANDING)
         role = alarm(column, cell.value) or (StyleRole.AMBER if cell.outstanding else None)
         if role is not None:
-            return alarmed(text, role, StyleRole.PLAIN)
-        mark = (MARK_DISPUTED if cell.disputed else MARK_PARTIAL if cell.partial else
-                MARK_ESTIMATED if cell.estimated else " ")
-        return marked(mark, text), self._level(content, row, column, cell.value) if cell.value else StyleRole.DIM
+            return alarmed(text, role, StyleRole.PLAIN, signs)
+        if cell.old:
+            return marked(signs, text), StyleRole.DIM
+        return marked(signs, text), self._level(content, row, column, cell.value) if cell.value else StyleRole.DIM
 
     def _level(self, content: RowContent[R], row: Hashable, column: Column[R], value: Value) -> StyleRole:
         """The colour level of a value; plain if unknown, and for a difference."""

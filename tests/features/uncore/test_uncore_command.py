@@ -75,7 +75,7 @@ def test_estimates_are_marked_in_every_format(capsys: pytest.CaptureFixture[str]
     words = ("--machine", "vera-2s", *FAST, "-k", "nvidia_ucf_pmu")
     (table,) = tables(known(capsys, *words, "--json", mark='"why"'))
     assert [set(row["estimated"]) for row in table["rows"]] == [{one["id"] for one in table["columns"]}] * 3
-    out = known(capsys, *words, "--format", "csv", mark=",,,")
+    out = known(capsys, *words, "--format", "csv", mark=",,,,,")
     marks = [row["estimated"].split(";") for row in csv.DictReader(out.splitlines())]
     assert marks == [[one["id"] for one in table["columns"]]] * 3
     out = known(capsys, *words, mark="—")

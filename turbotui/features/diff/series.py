@@ -143,13 +143,14 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
 
 
 def _take(found: dict[Key, Series], frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> None:
-    for row, value in zip(rows, frame.cells(column, rows), strict=True):
+    for row, value in zip(rows, frame.bare_cells(column, rows), strict=True):
         series = found.get((column.id, row))
         if series is None:
             series = found[column.id, row] = Series(column, row)
         series.take(value)
         if value is None and series.why is None:
-            series.why = frame.why(column, row) or Unavailable(Reason.NOT_READ, "this recording does not have it")
+            series.why = (frame.why(column, row) or frame.lacking(column, row)
+                          or Unavailable(Reason.NOT_READ, "this recording does not have it"))
 
 
 def _circumstances(span: RecordedSpan) -> Mapping[str, str]:

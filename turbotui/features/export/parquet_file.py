@@ -77,7 +77,7 @@ def _batch(frame: Frame, schema: Any, level: str, rows: Sequence[Any], columns: 
         **{scope.value: pa.array([place.get(scope.value) for place in places], pa.int32()) for scope in PLACES},
     }
     for one in columns:
-        values = frame.cells(one.column, rows)
+        values = frame.bare_cells(one.column, rows)
         if one.is_text:
             found[one.name] = pa.array([None if value is None else str(value) for value in values], _WORDS)
         else:

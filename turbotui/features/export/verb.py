@@ -66,7 +66,7 @@ class CsvExport:
         seconds = "" if frame.seconds is None else f"{frame.seconds:.6f}"
         for level, columns in self._levels.items():
             rows = rows_of_level(frame, level)
-            values = {one.name: frame.cells(one.column, rows) for one in columns}
+            values = {one.name: frame.bare_cells(one.column, rows) for one in columns}
             for at, row in enumerate(rows):
                 place = place_of(frame, row)
                 cells = (values[one.name][at] if one.name in values else None for one in self._columns)

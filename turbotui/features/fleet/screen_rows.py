@@ -10,7 +10,8 @@ from turbotui.features.fleet.columns import AGE, HOUR, MEASURED, NODE, WHY, Flee
 from turbotui.features.fleet.grouping import by_label, group_row
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.tables import fleet_table
-from turbotui.widgets.cells import MARK_OLD, Slot, StyleRole, cell_text, cut
+from turbotui.quantities.marks import OLD
+from turbotui.widgets.cells import Slot, StyleRole, cell_text, cut
 from turbotui.widgets.content import Line
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment, marked
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter
@@ -66,7 +67,7 @@ class FleetPainter(RowPainter[FleetNode]):
         if node is None:
             return super().segment(content, row, slot)
         if node.gone and slot.column.id in _MEASURED and node.values.get(slot.column.id) is not None:
-            return marked(MARK_OLD, cell_text(slot.column, node.values[slot.column.id], slot.width)), StyleRole.DIM
+            return marked(OLD.sign, cell_text(slot.column, node.values[slot.column.id], slot.width)), StyleRole.DIM
         text, role = super().segment(content, row, slot)
         if slot.column.id == HOUR.id:
             return text, StyleRole.SPARK

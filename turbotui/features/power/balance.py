@@ -83,6 +83,11 @@ class Balance:
         """The consumers that are added up."""
         return tuple(one for one in self.consumers if one.role is BalanceRole.COUNTED)
 
+    @property
+    def lost(self) -> tuple[Consumer, ...]:
+        """The unknown parts without those that sleep, which take next to nothing."""
+        return tuple(one for one in self.unknown if one.why is None or one.why.reason is not Reason.ASLEEP)
+
     def within(self, name: str) -> tuple[Consumer, ...]:
         """Return the consumers that a consumer contains."""
         return tuple(one for one in self.consumers if one.role is BalanceRole.INSIDE and one.inside == name)
@@ -109,9 +114,10 @@ def balanced(consumers: Sequence[Consumer], seconds: float) -> Balance:
     speaking = [one for one in platforms if one.watts is not None]
     # A figure below the counted sum is not of the whole machine, so the next one is tried.
     platform = next((one for one in speaking if not _exceeds(counted, one.watts)), speaking[0] if speaking else None)
-    elsewhere, why = _elsewhere(counted, platform, platforms)
     found = Balance(tuple(consumers), counted, tuple(one for one in parts if one.watts is None), platform, platforms,
-                    elsewhere, why, seconds=seconds)
+                    None, None, seconds=seconds)
+    elsewhere, why = _elsewhere(found)
+    found = replace(found, elsewhere=elsewhere, why=why)
     return replace(found, contradictions=tuple(text for rule in _RULES for text in rule(found)))
 
 
@@ -138,18 +144,21 @@ def _platforms(consumers: Sequence[Consumer]) -> Iterator[PlatformFigure]:
         yield PlatformFigure(kind, name, total, members)
 
 
-def _elsewhere(counted: float | None, platform: PlatformFigure | None,
-               platforms: Sequence[PlatformFigure]) -> tuple[float | None, Unavailable | None]:
+def _elsewhere(found: Balance) -> tuple[float | None, Unavailable | None]:
+    counted, platform = found.counted, found.platform
     if counted is None:
         return None, Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
     if platform is None or platform.watts is None:
-        silent = ", ".join(one.name for one in platforms)
+        silent = ", ".join(one.name for one in found.platforms)
         detail = (f"{silent} says nothing of the whole machine now" if silent else
                   "nothing tells what the whole machine takes: no psys, power meter, supply or discharging battery")
         return None, Unavailable(Reason.NOT_SET if silent else Reason.NO_HARDWARE, detail)
     if _exceeds(counted, platform.watts):
         return None, Unavailable(Reason.CONTRADICTED, f"the parts, {counted:.1f} W, are more than the "
                                  f"{platform.watts:.1f} W of {platform.name}")
+    for one in found.lost:
+        why = Unavailable(Reason.FAILED, "it was not read") if one.why is None else one.why
+        return None, replace(why, detail=f"a part is unknown, {one.name}: {why.detail}")
     return max(0.0, platform.watts - counted), None
 
 

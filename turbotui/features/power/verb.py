@@ -108,7 +108,8 @@ def power_table(found: Balance, frame: Frame) -> RowTable[PowerRow]:
 
     def judge(column: PowerColumn, row: PowerRow, value: Value) -> Cell:
         if value is not None:
-            return Cell(value, partial=row.consumer.role is BalanceRole.SUM and bool(found.unknown))
+            lacks = row.consumer.role is BalanceRole.SUM or (column.id == "Share" and found.total_figure is None)
+            return Cell(value, partial=lacks and bool(found.lost))
         return Cell(None, (row.consumer.why if column.id in _WATTS else None) or _NOT_ITS)
 
     def basis(column: PowerColumn, row: PowerRow) -> CellEvidence:

@@ -241,7 +241,7 @@ def _throttling(session: Session, frame: Frame) -> Throttling:
 
 def _cell(session: Session, frame: Frame, name: ColumnId, row: RowId) -> Value:
     column = session.catalog.get(name)
-    return None if column is None else frame.cell(column, row)
+    return None if column is None else frame.bare_cells(column, (row,))[0]
 
 
 def score_in(line: str, pattern: re.Pattern[str]) -> float | None:

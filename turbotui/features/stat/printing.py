@@ -12,10 +12,12 @@ from turbotui.machine.host import Host
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import Scope
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import why_absent
+from turbotui.tables.formats import JSON
 from turbotui.tables.frame_formats import make_frame_format
 from turbotui.tables.layout import Layout
 
@@ -70,12 +72,30 @@ class FramePrinter:
         self._streams = streams
         self._format = make_frame_format(options.format, layout, intervals)
         self._extremes = _extremes(layout) if options.extremes else None
+        self._layout = layout
+        self._told: set[tuple[Reason, tuple[str, ...]]] = set()
+        self._tells = options.format != JSON  # which has every reason itself
 
     def take(self, frame: Frame) -> None:
         """Print one interval."""
         self._streams.rows(self._format.lines(frame))
+        if self._tells:
+            self._tell_lost_parts(frame)
         if self._extremes is not None:
             self._extremes.take(frame)
+
+    def _tell_lost_parts(self, frame: Frame) -> None:
+        """Warn once of numbers of the whole machine that are unknown or marked for lack of a part, and why."""
+        lost: dict[Unavailable, list[str]] = {}
+        for column in self._layout.columns:
+            why = frame.lacking(column, SYSTEM_ROW)
+            if why is not None:
+                lost.setdefault(why, []).append(column.id)
+        for why, names in lost.items():
+            told = why.reason, tuple(names)
+            if told not in self._told:
+                self._told.add(told)
+                warn(f"{', '.join(names)} of the whole machine: {why.sentence()}")
 
     def end(self) -> None:
         """Print what follows the last interval."""

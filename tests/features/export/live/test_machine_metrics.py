@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -9,17 +10,31 @@ from scraped import COST, counters, names, scrapes, series_of, text_of, values, 
 
 from turbotui.features.export.live.about import source_reasons, sources_up
 from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES
-from turbotui.features.export.live.levels import MACHINE, LevelPlaces
-from turbotui.features.export.live.machine_metrics import ExportRequest, MachineMetrics
+from turbotui.features.export.live.levels import CPU, MACHINE, LevelPlaces
+from turbotui.features.export.live.machine_metrics import (
+    BUSY_TIMES,
+    ExportRequest,
+    MachineMetrics,
+    known_spreads,
+    spread,
+)
 from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN, RenderedScrape
 from turbotui.features.export.live.totals import CounterTotals, known_counters
 from turbotui.quantities.catalog import catalog_for
-from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
+from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES, SimulatedHost
 
 BUSY, TSC = "turbotui_{}_mperf_cycles_total", "turbotui_{}_tsc_cycles_total"
+
+
+def without(frame: Frame, lost: Mapping[SignalId, int]) -> Frame:
+    """The frame without the newer reading of a signal at one position."""
+    holed = {name: [None if at == lost[name] else value for at, value in enumerate(frame.newer.values[name])]
+             for name in lost}
+    return Frame(frame.older, replace(frame.newer, values={**frame.newer.values, **holed}), frame.capabilities)
 
 
 def cell(frame: Frame, name: str) -> float:
@@ -89,12 +104,41 @@ def test_a_cpu_whose_counter_is_unknown_takes_its_part_out_of_both_sides_of_a_qu
     holed = [None if at == 3 else value for at, value in enumerate(newer.values["mperf"])]
     changed = replace(newer, values={**newer.values, "mperf": holed})
     totals, families = CounterTotals(), known_counters(frames[0].capabilities, (MACHINE,))
-    totals.feed(Frame(older, changed, frames[0].capabilities), LevelPlaces(machine.topology, (MACHINE,)), families)
-    ticked = next(totals.of(family, MACHINE)[SYSTEM_ROW] for family in families if family.stem == "tsc_cycles")
+    places = LevelPlaces(machine.topology, (MACHINE,))
+    family = next(one for one in families if one.stem == "tsc_cycles")
+    totals.feed(Frame(older, changed, frames[0].capabilities), places, families)
+    assert SYSTEM_ROW not in totals.of(family, MACHINE)  # the others' total is not the machine's
+    totals.feed(frames[2], places, families)
     tweak = frames[1].whole_level("tsc_tweak") or 1.0
     ticks = [tick * tweak for at, tick in enumerate(frames[1].deltas("tsc")) if tick is not None and at != 3]
-    assert ticked == pytest.approx(sum(ticks), rel=1e-12)
+    whole = [tick * tweak for tick in frames[2].deltas("tsc") if tick is not None]
+    assert totals.of(family, MACHINE)[SYSTEM_ROW] == pytest.approx(sum(ticks) + sum(whole), rel=1e-12)
     assert len(ticks) == 7
+
+
+def test_a_total_that_lacks_a_part_again_and_again_is_left_out_until_all_are_known() -> None:
+    machine, frames = watched("laptop-old", small=True)
+    places, dead = LevelPlaces(machine.topology, (MACHINE, CPU)), {"irq.total": 3}
+    totals, families = CounterTotals(), known_counters(frames[0].capabilities, (MACHINE, CPU))
+    family = next(one for one in families if one.stem == "interrupts")
+    totals.feed(frames[1], places, families)
+    for left in (True, True, False, False):
+        totals.feed(without(frames[2], dead), places, families)
+        assert (SYSTEM_ROW in totals.of(family, MACHINE)) is left
+        assert cpu_row(0) in totals.of(family, CPU)
+    totals.feed(frames[2], places, families)
+    assert SYSTEM_ROW in totals.of(family, MACHINE)
+
+
+def test_spreads_lack_nothing_that_was_not_read_and_no_idle_cpu() -> None:
+    machine, frames = watched("laptop-old", small=True)
+    frame, places = frames[2], LevelPlaces(machine.topology, (MACHINE,))
+    catalog = catalog_for(frame.capabilities.signals)
+    for family in known_spreads(frame.capabilities, catalog):
+        if MACHINE in family.levels and family.scope is not Scope.PACKAGE:
+            assert spread(frame, family, places, MACHINE, catalog), family
+            signals = catalog.by_id[family.column].needs if family.column else BUSY_TIMES
+            assert not spread(without(frame, {signals[0]: 1}), family, places, MACHINE, catalog), family
 
 
 @pytest.mark.parametrize("shape", sorted(SHAPES))

@@ -71,7 +71,7 @@ def _needs(family: SpreadFamily, catalog: Catalog) -> Sequence[SignalId]:
 
 def spread(frame: Frame, family: SpreadFamily, places: LevelPlaces, level: MetricLevel,
            catalog: Catalog) -> Mapping[Hashable, Mapping[str, float]]:
-    """Return the three values of each instance, by their names, leaving out unknown instances.
+    """Return the three values of each instance, by their names, leaving out instances of which a part is unknown.
 
     Args:
         frame: the newest frame.
@@ -81,11 +81,22 @@ def spread(frame: Frame, family: SpreadFamily, places: LevelPlaces, level: Metri
         catalog: the catalog with the family's column.
     """
     by_key: dict[Hashable, list[float]] = {}
-    for key, value in zip(places.owners(level, family.scope), _values(frame, family, catalog), strict=True):
+    lost: set[Hashable] = set()
+    values = _values(frame, family, catalog)
+    for at, (key, value) in enumerate(zip(places.owners(level, family.scope), values, strict=True)):
         if value is not None and key is not None:
             by_key.setdefault(key, []).append(value * family.factor)
+        elif value is None and _lost(frame, family, catalog, at):
+            lost.add(key)
     return {key: {"min": min(values), "p95": percentile(values, 0.95), "max": max(values)}
-            for key, values in by_key.items()}
+            for key, values in by_key.items() if key not in lost}
+
+
+def _lost(frame: Frame, family: SpreadFamily, catalog: Catalog, at: int) -> bool:
+    """Return whether an instance has no value because it was not read, and not because it lacks one or is idle."""
+    columns = [column for name in ((family.column, _BUSY_COLUMN) if family.busy else (family.column,))
+               if (column := catalog.get(name)) is not None]
+    return not columns or any(frame.lost(column, frame.rows(family.scope)[at]) for column in columns)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -200,7 +211,7 @@ def column_metrics(frame: Frame, columns: Sequence[CounterColumn], level: Metric
         if level.scope is None or column.scope.rank > level.scope.rank or column.decimals < 0:
             continue
         rows, factor = frame.rows(level.scope), base_factor(column)
-        cells = zip(rows, frame.cells(column, rows), strict=True)
+        cells = zip(rows, frame.bare_cells(column, rows), strict=True)
         samples = [(level.named(labels[row]), value * factor) for row, value in cells if isinstance(value, int | float)]
         name = names[column.id].removeprefix(_PREFIX)
         document = f" ({column.document})" if column.document else ""
@@ -378,7 +389,7 @@ class MachineMetrics:
     def _lowest_ratio(self, frame: Frame) -> Iterator[ExposedMetric]:
         for name in self._lowest():
             column = self._catalog.by_id[name]
-            value = frame.cell(column, SYSTEM_ROW)
+            (value,) = frame.bare_cells(column, (SYSTEM_ROW,))
             if isinstance(value, int | float):
                 yield ExposedMetric("turbotui_machine_lowest_performance_ratio", "gauge", _help(
                     "APERF/MPERF of the slowest CPU that was busy for half of the last interval", column.document),

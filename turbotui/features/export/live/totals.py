@@ -7,6 +7,7 @@ increases: it stays when CPUs go offline, continues when they return, and never 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from turbotui.features.export.live.families import COUNTERS, CounterFamily
@@ -14,6 +15,7 @@ from turbotui.features.export.live.levels import LevelPlaces, MetricLevel
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.plan import reading_cpus
 
 
 def known_counters(capabilities: Capabilities, levels: Iterable[MetricLevel]) -> tuple[CounterFamily, ...]:
@@ -69,28 +71,35 @@ class CounterTotals:
                 continue
             scope = frame.capabilities.signals[family.signals[0]].scope
             rises = _increases(frame, family)
+            without = _without(frame, family) if None in rises else frozenset()
             for level in family.levels:
                 if level in places.levels and level.holds(scope):
-                    self._add(family, level, places.owners(level, scope), rises)
+                    self._add(family, level, places.owners(level, scope), rises, without)
 
     def _add(self, family: CounterFamily, level: MetricLevel, owners: Sequence[Hashable | None],
-             rises: Sequence[float | None]) -> None:
+             rises: Sequence[float | None], without: AbstractSet[int]) -> None:
         totals = self._of.setdefault((family.stem, level.word), {})
         known = self._known.setdefault((family.stem, level.word), {})
-        for key, rise in zip(owners, rises, strict=True):
+        risen: set[Hashable] = set()
+        lost: set[Hashable] = set()
+        for at, (key, rise) in enumerate(zip(owners, rises, strict=True)):
             if rise is not None and key is not None:
                 totals[key] = totals.get(key, 0.0) + rise
-                known[key] = self._fed
+                risen.add(key)
+            elif rise is None and at not in without:
+                lost.add(key)
+        known.update(dict.fromkeys(risen - lost, self._fed))
 
     def of(self, family: CounterFamily, level: MetricLevel) -> Mapping[Hashable, float]:
-        """Return a counter's totals by present instance, leaving out instances that were unknown lately.
+        """Return a counter's totals by present instance, leaving out instances of which a part was unknown lately.
 
-        A total that stands still for lack of readings would look like 0 watts. A single interval may be unknown,
-        because all counters are reopened when CPUs come or go.
+        A total that stands still for lack of readings would look like 0 watts, and one that lacks a CPU like an idle
+        machine. A single interval may be unknown, because all counters are reopened when CPUs come or go, and because
+        the increases of a late CPU come with its next answer.
         """
         known = self._known.get((family.stem, level.word), {})
         totals = self._of.get((family.stem, level.word), {})
-        return {key: total for key, total in totals.items() if self._fed - known[key] <= _MISSED}
+        return {key: total for key, total in totals.items() if key in known and self._fed - known[key] <= _MISSED}
 
 
 def _increases(frame: Frame, family: CounterFamily) -> Sequence[float | None]:
@@ -107,6 +116,18 @@ def _increases(frame: Frame, family: CounterFamily) -> Sequence[float | None]:
             found = [None if b is None else a for a, b in zip(found, frame.deltas(name), strict=True)]
     factor = _factor(frame, family.factor)
     return found if factor == 1.0 else [None if a is None else a * factor for a in found]
+
+
+def _without(frame: Frame, family: CounterFamily) -> frozenset[int]:
+    """Return the positions of instances that lack a counter of the family, and are no lost part of coarser ones."""
+    signals = frame.capabilities.signals
+    scope = signals[family.signals[0]].scope
+    found: set[int] = set()
+    for name in (*family.signals, *family.together):
+        if name in signals and signals[name].scope is scope and signals[name].absent:
+            reading = reading_cpus(signals[name], frame.topology)
+            found.update(at for at, cpu in enumerate(reading) if cpu in signals[name].absent)
+    return frozenset(found)
 
 
 def _factor(frame: Frame, name: SignalId) -> float:

@@ -1,0 +1,40 @@
+"""What may be known about a cell's value beside the value, and how each output says so.
+
+Every writer walks `MARKS`. Screens and aligned tables put the signs beside the number, JSON and CSV use the names.
+turbostat's text, CSV without columns of marks, OpenMetrics and exports have no place for a mark: there a value is
+printed bare, or is unknown.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbotui.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One thing that a reader has to know with a value.
+
+    Attributes:
+        name: the attribute of `Cell`, the member of a row in JSON, the column of CSV.
+        sign: beside the number.
+        meaning: in words for people.
+        bare: whether formats without a place for marks print the value; if not, it is unknown there.
+    """
+
+    name: str
+    sign: str
+    meaning: str
+    bare: bool
+
+
+MARKS: Final = (
+    Mark("old", "‹", "a CPU behind it did not answer in time; a longer interval (+) helps", bare=False),
+    Mark("disputed", "?", "another counter contradicts this one; e shows both", bare=True),
+    Mark("partial", "*", "a part of what it is made of is unknown", bare=False),
+    Mark("estimated", "~", "the counter ran part of the interval and was scaled", bare=True),
+    Mark("outstanding", "▲", "past the threshold of its metric's vendor", bare=True),
+)
+"""Where there is room for one sign, it is the first one's."""
+OLD, DISPUTED, PARTIAL, ESTIMATED, OUTSTANDING = MARKS
