@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Final
 
-PATIENCE: Final = 240.0
-"""Seconds; less than pytest's faulthandler_timeout, so that a test says what it waited for."""
+PATIENCE: Final = float(os.environ.get("TURBOTUI_TEST_PATIENCE", "240"))
+"""Seconds; less than pytest's faulthandler_timeout, so that a test says what it waited for.
+
+`.ci/mutants --promises`, where failing is what is waited for, makes it shorter."""
 ENDED_BY_THE_TEST: Final = 3600.0
 """Nominal seconds of intervals that a test ends itself.
 

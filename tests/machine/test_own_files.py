@@ -81,6 +81,26 @@ sys.exit(main({list(words)!r}))""")
     assert list(tmp_path.rglob("*.new")) == []
 
 
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed (package strace)")
+@pytest.mark.parametrize(("call", "argument"), [
+    ("create_file", "'x' * 99"), ("replace_file", "'x' * 99"), ("append_lines", "b'x' * 99"),
+])
+def test_a_disk_that_reports_at_the_end_that_it_is_full(call: str, argument: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    if call != "create_file":
+        path.write_text("before\n")
+    program = f"import sys; from turbotui.machine.own_files import {call}; {call}(sys.argv[1], {argument})"
+    # NFS and delayed allocation report ENOSPC when the data is written back, not when write(2) takes it
+    done = subprocess.run(  # noqa: S603 - ours
+        ["strace", "-qq", "-o", "/dev/null", "-e", "inject=fsync,fdatasync:error=ENOSPC",  # noqa: S607 - found above
+         sys.executable, "-c", program, str(path)],
+        check=False, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"})
+    assert "No space left on device" in done.stderr
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == (
+        {} if call == "create_file" else {"file": "before\n"})
+
+
 def test_a_line_that_was_cut_off_ends_before_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "new" / "file"
     append_lines(str(path), b"one\ntw")
@@ -186,6 +206,17 @@ def test_where_only_root_can_write_root_does_and_the_file_is_theirs(theirs: Path
     os.chown(tmp_path / "log", 0, 0)
     with pytest.raises(PermissionError):  # a folder where others can put links
         open_output(str(tmp_path / "link"))
+
+
+@needs_root
+def test_root_follows_no_link_that_the_user_could_not_open(theirs: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    secret.chmod(0o600)
+    (tmp_path / "link").symlink_to(secret)
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):  # O_NOFOLLOW: open(2), ELOOP
+        open_output(str(tmp_path / "link"))
+    assert secret.read_text() == "secret"
 
 
 @needs_root

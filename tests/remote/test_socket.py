@@ -31,7 +31,7 @@ from turbotui.remote.links import LinkError, SocketConnector
 from turbotui.remote.requests import request_line
 from turbotui.remote.server import MOST_OF_ONE_USER, Admission, Peer, SocketClient, peer_of
 from turbotui.remote.session import RemoteSession
-from turbotui.remote.socket_file import SocketFileError, group_number, listening_socket
+from turbotui.remote.socket_file import SocketFileError, group_number, listening_socket, open_trusted_folder
 from turbotui.sampling.frame import Frame
 
 ROOT = Path(__file__).parents[2]
@@ -205,6 +205,15 @@ def test_what_is_there_is_left_as_it_is(folder: Path) -> None:
     assert not (folder / "elsewhere").exists()
     assert link.is_symlink()
     assert dangling.is_symlink()
+
+
+def test_a_folder_that_became_a_link_is_not_followed(folder: Path) -> None:
+    (folder / "run").mkdir()
+    os.close(open_trusted_folder(str(folder / "run"), "s"))
+    (folder / "run").rename(folder / "elsewhere")
+    (folder / "run").symlink_to(folder / "elsewhere")
+    with pytest.raises(OSError, match="Not a directory|Too many levels of symbolic links"):
+        open_trusted_folder(str(folder / "run"), "s")
 
 
 def test_a_folder_that_others_can_change_is_refused(folder: Path) -> None:

@@ -88,6 +88,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
+os.setgroups([1, 4])  # the environment of tests may have none, which would not show that they are given up
 session = Session(read_machine(LinuxHost()), SOURCES, 0.1, LinuxHost())
 first, later = (session.catalog.get(name) for name in ("IRQ", "CSW/s"))
 frames = queue.Queue()

@@ -63,7 +63,7 @@ def listening_socket(path: str, group: int | None) -> Iterator[socket.socket]:
     with contextlib.ExitStack() as opened:
         opened.enter_context(contextlib.closing(listener))
         try:
-            directory = _trusted(os.path.realpath(folder), path)
+            directory = open_trusted_folder(os.path.realpath(folder), path)
             opened.callback(os.close, directory)
             _take_stale_away(directory, name, path)
             _bind(listener, directory, name, group)
@@ -75,8 +75,17 @@ def listening_socket(path: str, group: int | None) -> Iterator[socket.socket]:
         yield listener
 
 
-def _trusted(folder: str, path: str) -> int:
-    """Open a folder if only root and this user can replace files in it and in all folders above."""
+def open_trusted_folder(folder: str, path: str) -> int:
+    """Open a folder if only root and this user can replace files in it and in all folders above.
+
+    Args:
+        folder: without links; a part that has become one since the links were resolved is refused.
+        path: of the socket, for messages.
+
+    Raises:
+        OSError: a part is a link or cannot be opened.
+        SocketFileError: others can change a part.
+    """
     trusted = {0, os.geteuid()}
     descriptor = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for part in ("", *filter(None, folder.split("/"))):
