@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -50,6 +51,45 @@ def _finite(value: object) -> None:
 def test_json_that_cannot_be_used_is_refused(text: str) -> None:
     with pytest.raises(DocumentError):
         parse_json(f'{{"format": {text}}}')
+
+
+@given(st.recursive(st.just("") | st.text('[]{},:"\\ab'), lambda inner: st.lists(inner, max_size=3)
+                    | st.dictionaries(st.text('[]{},:"\\ab', max_size=3), inner, max_size=3), max_leaves=40))
+def test_values_and_levels_are_counted_outside_of_texts(value: object) -> None:
+    many, depth = _shape(value)
+    text = json.dumps(value)
+    assert parse_json(text, most_values=many + 1) == value
+    if many:
+        with pytest.raises(DocumentError, match="it holds more than"):
+            parse_json(text, most_values=many)
+    for wrapped, right in ((64 - depth, True), (65 - depth, False)):
+        deep = "[" * wrapped + text + "]" * wrapped
+        if right:
+            assert parse_json(deep)
+        else:
+            with pytest.raises(DocumentError, match="it is nested too deeply"):
+                parse_json(deep)
+
+
+def _shape(value: object) -> tuple[int, int]:
+    """Commas and colons of a value, and its levels."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    shapes = [_shape(one) for one in inner]
+    own = max(0, len(inner) - 1) + (len(inner) if isinstance(value, dict) else 0)
+    return own + sum(many for many, _depth in shapes), (isinstance(value, dict | list)
+                                                        + max((depth for _many, depth in shapes), default=0))
+
+
+def test_a_document_of_objects_without_end_is_refused_before_they_are_made() -> None:
+    tracemalloc.start()
+    try:
+        for text in ("[" + "[]," * 5_000_000 + "[]]", '{"a":[' + '"",' * 5_000_000 + '""]}', "[" * 5_000_000):
+            with pytest.raises(DocumentError):
+                parse_json(text)
+        _now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 << 20
 
 
 @pytest.mark.parametrize("text", [

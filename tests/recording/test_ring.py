@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
+from dataclasses import replace
 
 from made_frames import CAPABILITIES, NOON, SECOND, decoded, frames, frames_of, said, snapshot, topology_of_cpus
 
 from turbotui.recording.ring import PastRing
 from turbotui.recording.stream_writer import Event, Gap
+from turbotui.sampling.late_values import FrameMaker
 
 
 def test_every_frame_comes_back_as_it_was() -> None:
@@ -130,3 +133,23 @@ def test_no_step_back_or_on_decodes_a_whole_group() -> None:
     assert max(steps[20:]) <= 2  # the newest group may be short
     assert sum(steps) > 150
     assert max(ticks(time) for time in times[1:]) <= 3
+
+
+def test_going_to_and_fro_between_columns_keeps_two_layouts() -> None:
+    """Each layout of a large machine has masks as long as a tick, which count towards the bound."""
+    topology = topology_of_cpus(range(256))
+    ring, sizes = PastRing(), []
+    tracemalloc.start()
+    try:
+        for number in range(400):
+            whole = snapshot(number, topology)
+            names = ("work", "heat") if number // 4 % 2 else ("work",)
+            seen = replace(whole, values={name: whole.values[name] for name in names},
+                           stamps={name: whole.stamps[name] for name in names}, wraps={})
+            ring.take(FrameMaker().frame(seen, CAPABILITIES))
+            sizes.append((ring.size, tracemalloc.get_traced_memory()[0]))
+    finally:
+        tracemalloc.stop()
+    (counted, held), (counted_half, held_half) = sizes[-1], sizes[200]
+    assert counted - counted_half < 200_000
+    assert held - held_half < 400_000, "each of the 50 changes between would keep 20 to 40 kB"

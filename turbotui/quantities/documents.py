@@ -2,8 +2,9 @@
 
 Python's parsers accept values that readers do not expect: both turn 1e999 into infinity (RFC 8259 section 6 leaves the
 range to the parser, and TOML 1.0 has words for infinity and "not a number"), integers have any length, and deep nesting
-raises RecursionError. Here each of these raises a `DocumentError`, so that readers have to check only the kind of a
-value. Texts are escaped for terminals.
+raises RecursionError. Three bytes of JSON, "[],", become an object of 64 bytes. Here each of these raises a
+`DocumentError`, the last two before anything is built, so that readers have to check only the kind of a value. Texts
+are escaped for terminals.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ _LONGEST_INTEGER = 4300  # characters; Python's own limit for int(), whose time 
 _DEEPEST = 64  # parts of a dotted key: tomllib's time grows with the square of them (8 s for 20,000)
 _LONG_KEY = rf"""(?<![\w.\-"'])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{_DEEPEST}}}"""
 _TOO_DEEP = "it is nested too deeply"
+MOST_VALUES = 2_000_000
+"""Values and keys of a JSON document, which take 150 MB; the tables of the largest processor have a tenth."""
+_ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b'[]{}"\\'))
+_SQUARE = bytes.maketrans(b"{}", b"[]")
+_ALL_BUT_STRUCTURE = bytes(set(range(256)) - set(b'[]{},:"\\'))
 
 
 _TOML_PLACE = re.compile(r"(?P<why>.*) \(at line (?P<line>[0-9]+), column (?P<column>[0-9]+)\)", re.DOTALL)
@@ -75,14 +81,20 @@ def _not_toml(said: str) -> DocumentError:
     return DocumentError(f"line {place['line']} is not TOML: {why} (column {place['column']})", int(place["line"]))
 
 
-def parse_json(text: str | bytes) -> object:
+def parse_json(text: str | bytes, most_values: int = MOST_VALUES) -> object:
     """Parse a JSON document.
 
+    Args:
+        text: of the document; bytes are UTF-8.
+        most_values: values and keys that it may hold.
+
     Raises:
-        DocumentError: it is not JSON (with the line), a number is not finite or too large, or it is nested too deeply.
+        DocumentError: it is not JSON (with the line), a number is not finite or too large, it is nested too deeply, or it
+            holds too many values.
     """
     import json  # noqa: PLC0415 - most runs read no document
 
+    _check_shape(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, most_values)
     try:
         plain = is_plain_json(text)  # most strings contain neither, and are long
         if plain and not _has_extremes(text):
@@ -100,6 +112,39 @@ def parse_json(text: str | bytes) -> object:
     except ValueError as error:
         raise DocumentError(f"it is not JSON: {error}") from error
     return found if plain else visible_in(found)
+
+
+def _check_shape(data: bytes, most_values: int) -> None:
+    """Refuse a document with too many values or levels, by its punctuation alone.
+
+    Punctuation inside of texts is counted as well at first, and is left out only where that is too much.
+
+    Raises:
+        DocumentError: the document is refused.
+    """
+    if data.count(b",") + data.count(b":") >= most_values:
+        left = _outside_of_texts(data, _ALL_BUT_STRUCTURE)
+        if left.count(b",") + left.count(b":") >= most_values:
+            raise DocumentError(f"it holds more than {most_values:,} values")
+    if data.count(b"[") + data.count(b"{") <= _DEEPEST:
+        return
+    left = _outside_of_texts(data, _ALL_BUT_BRACKETS).translate(_SQUARE)
+    for _ in range(_DEEPEST):
+        size = len(left)
+        left = left.replace(b"[]", b"")  # the innermost level
+        if len(left) == size:
+            return  # nothing is left, or it is not JSON, as the parser will say
+    if left:
+        raise DocumentError(_TOO_DEEP)
+
+
+def _outside_of_texts(data: bytes, dropped: bytes) -> bytes:
+    """The bytes of a document that stand outside of its texts and are not dropped."""
+    if b"\\" in data:
+        data = re.sub(rb"\\.", b"", data, flags=re.DOTALL)
+    left = data.translate(None, dropped)
+    left = left.replace(b'""', b"")  # nearly all texts, or the end of a text and the beginning of the next
+    return b"".join(left.split(b'"')[::2]) if b'"' in left else left
 
 
 def _has_extremes(text: str | bytes) -> bool:

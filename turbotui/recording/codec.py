@@ -31,7 +31,7 @@ Cell: TypeAlias = int | str | float | None
 Counts: TypeAlias = tuple[int, int, int, int, int, int]
 """Number of the tick, span, busy, overruns, late answers, frames behind; see `sampling.snapshot.Snapshot`."""
 
-MOST_CELLS: Final = 1 << 22
+MOST_CELLS: Final = 1 << 21
 """The most cells of a tick in a credible layout: 4,096 CPUs with 500 counters have half as many."""
 HEAD: Final = struct.Struct("<qqII")  # wall clock, monotonic clock, number of the layout, bytes of the body unpacked
 COUNTS: Final = struct.Struct("<qqqqqII")  # tick, span, busy, overruns, late answers, frames behind, bytes of extras

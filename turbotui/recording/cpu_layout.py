@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import pairwise
 from typing import Final, Generic, TypeVar
 
 from turbotui.dataclass import dataclass
@@ -21,6 +22,7 @@ from turbotui.sampling.snapshot import Snapshot
 
 _NUMBERS = ("cpu", "package", "die", "l3", "node", "module", "core", "smt")
 _MOST_CPUS = 1 << 16
+_MASKS = 8  # of LaneLayout and Lanes: three of all lanes, one of lasting lanes, and those of the runs of columns
 
 
 def topology_facts(topology: Topology) -> dict[str, object]:
@@ -138,6 +140,11 @@ class CpuTableLayout:
         object.__setattr__(self, "_columns", {name: self.clocks + at for at, name in enumerate(self.signals)})
         object.__setattr__(self, "_wrapped", {name: first + at for at, name in enumerate(self.wraps)})
 
+    @property
+    def size(self) -> int:
+        """Bytes in memory, nearly all of them the masks of as many lanes as a tick has."""
+        return _MASKS * self.lane_layout.arithmetic.size
+
     def fits(self, snapshot: Snapshot, capabilities: Capabilities) -> bool:
         """Tell whether a snapshot has this layout."""
         if snapshot.topology is not self.topology or capabilities is not self.capabilities:
@@ -189,7 +196,9 @@ class CpuTableLayout:
                 continue
             rows = self.lane_layout.columns[self.signals[name]].rows
             runs = [run.integers() for run in one.items()]
-            if not all(len(run) == 2 and 0 <= run[0] <= run[1] < rows for run in runs):
+            # ascending and apart, so that there are no more positions than rows
+            pairs = all(len(run) == 2 and 0 <= run[0] <= run[1] < rows for run in runs)
+            if not pairs or any(run[1] >= following[0] for run, following in pairwise(runs)):
                 raise DamagedError(f"{one.where} of the recording are no positions of {rows} rows")
             found[name] = frozenset(position for first, last in runs for position in range(first, last + 1))
         return found

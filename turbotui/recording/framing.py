@@ -7,6 +7,7 @@ marker.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Iterator
 from enum import IntEnum
@@ -31,8 +32,35 @@ class RecordingError(TurbotuiError):
     """A recording cannot be read or written; the message is a sentence that says why."""
 
 
+class TornFileError(RecordingError):
+    """A file of a recording ends before its first record is whole, as a kill or a full disk leaves it."""
+
+
 class DamagedError(RecordingError):
     """A payload is intact by its checksum, but its content does not fit its kind."""
+
+
+_FOREIGN: Final = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+
+
+@contextlib.contextmanager
+def damage_of(place: str) -> Iterator[None]:
+    """Turn what values of a payload can cause in the code that reads them into a `DamagedError` with its place.
+
+    This is the edge of every reader: a payload with a right checksum may hold anything.
+
+    Args:
+        place: of the payload: "record 7".
+
+    Raises:
+        DamagedError: the block raised it, or an exception of the interpreter.
+    """
+    try:
+        yield
+    except RecordingError:
+        raise
+    except _FOREIGN as error:
+        raise DamagedError(f"{place} holds what no recording holds ({type(error).__name__}: {error})") from error
 
 
 class RecordKind(IntEnum):

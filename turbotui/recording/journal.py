@@ -41,23 +41,60 @@ class Journal:
         layouts: layouts that are known from other recordings.
 
     Raises:
-        RecordingError: the files are no recording, or cannot be read.
+        RecordingError: none of the files can be read, or they have no reading; a file that alone cannot be read, or that
+            belongs to another recording, is left out and is one of `missing`.
     """
 
     def __init__(self, paths: Sequence[str], layouts: KnownLayouts | None = None) -> None:
         self.paths = tuple(paths)
-        self._parts: list[RecordingPart] = []
+        self._left_out: list[Missing] = []
         layouts = KnownLayouts() if layouts is None else layouts
         with contextlib.ExitStack() as opened:
-            for path in paths:
-                part = RecordingPart(path, layouts)
-                opened.callback(part.file.close)
-                self._parts.append(part)
+            self._parts = self._of_one_recording(self._readable(layouts, opened))
             first = next((tick for part in self._parts if (tick := part.first()) is not None), None)
             if first is None:
                 raise RecordingError(f"{paths[0]} holds no reading yet, or none that can be read")
             self._first = first
             opened.pop_all()
+
+    def _readable(self, layouts: KnownLayouts, opened: contextlib.ExitStack) -> list[RecordingPart]:
+        """Open every file that can be read, and note the others.
+
+        Raises:
+            RecordingError: there is none.
+        """
+        parts: list[RecordingPart] = []
+        errors: list[RecordingError] = []
+        for path in self.paths:
+            try:
+                part = RecordingPart(path, layouts)
+            except RecordingError as error:
+                errors.append(error)
+                continue
+            opened.callback(part.file.close)
+            parts.append(part)
+        if not parts:
+            raise errors[0]
+        self._left_out += (Missing(0, 0, 0, f"{error}; it is left out") for error in errors)
+        return parts
+
+    def _of_one_recording(self, parts: Sequence[RecordingPart]) -> list[RecordingPart]:
+        """Return the parts of the recording that the first part with a header belongs to, and note the others.
+
+        A name shows only which recording a file lies beside. Files of turbotui 0.4 do not name their recording: they
+        belong to it if they are of the same machine.
+        """
+        headers = [part.header() for part in parts]
+        first = next((header for header in headers if header is not None), None)
+        kept = []
+        for part, header in zip(parts, headers, strict=True):
+            if (header is None or first is None or header.identity == first.identity
+                    or (not header.recording and header.machine_words() == first.machine_words())):
+                kept.append(part)
+            else:
+                self._left_out.append(
+                    Missing(0, 0, 0, f"{part.file.path} belongs to another recording; it is left out"))
+        return kept
 
     def close(self) -> None:
         """Close the journal's files."""
@@ -128,7 +165,7 @@ class Journal:
     @property
     def missing(self) -> tuple[Missing, ...]:
         """The damage found so far; `check` reads everything."""
-        return tuple(one for part in self._parts for one in part.missing.values())
+        return (*self._left_out, *(one for part in self._parts for one in part.missing.values()))
 
     def events(self) -> tuple[Event, ...]:
         """All events, in order of time."""

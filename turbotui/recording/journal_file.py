@@ -10,12 +10,14 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.recording.framing import (
     HEAD_SIZE,
+    MARKER,
     Damage,
     DamagedError,
     Record,
     RecordingError,
     RecordKind,
     RecordParser,
+    TornFileError,
 )
 from turbotui.recording.json_values import unpacked
 from turbotui.recording.machine_facts import Header, header_from
@@ -52,6 +54,7 @@ class JournalFile:
     """A file written by a `StreamWriter`, which may grow while it is read.
 
     Raises:
+        TornFileError: the file is empty, or was cut off within its first record.
         RecordingError: the file cannot be opened, or is no recording.
     """
 
@@ -64,12 +67,17 @@ class JournalFile:
         self._entries: list[KeyEntry] = []
         self._seen = 0
         try:
+            begun = os.pread(self._descriptor, len(MARKER), 0)
             first = next((one for one in self.records(0, _FIRST_LOOK) if isinstance(one, Record)), None)
         except OSError as error:
             self.close()
             raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
         if first is None:
             self.close()
+            if not begun:
+                raise TornFileError(f"{path} is empty: its writer was stopped before the first record")
+            if MARKER.startswith(begun):
+                raise TornFileError(f"{path} was cut off within its first record")
             raise RecordingError(f"{path} is no recording of turbotui")
 
     def close(self) -> None:

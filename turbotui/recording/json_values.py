@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Sized
 from enum import Enum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.quantities.plain_numbers import integer
@@ -12,6 +12,8 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.untrusted import in_cell, json_text
 
+_MOST_VALUES: Final = 1_000_000
+"""Values and keys of a record's document: twice those of a layout of 4,096 CPUs with every column."""
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
 
@@ -156,7 +158,7 @@ def unpacked(payload: bytes, where: str) -> JsonValue:
     from turbotui.recording.compression import unpack  # noqa: PLC0415 - as above
 
     try:
-        return JsonValue(parse_json(unpack(payload)), where)
+        return JsonValue(parse_json(unpack(payload), _MOST_VALUES), where)
     except DocumentError as error:
         raise DamagedError(f"{where} of the recording cannot be read: {error}") from error
 

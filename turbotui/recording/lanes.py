@@ -59,7 +59,7 @@ class Lanes:
         return int.from_bytes(data, "little")
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=2)
 def lanes_of(count: int) -> Lanes:
-    """Return the cached arithmetic of that many lanes, whose two masks are as long as a tick."""
+    """Return the cached arithmetic of that many lanes, whose three masks are each as long as a tick."""
     return Lanes(count)

@@ -41,6 +41,7 @@ class Header:
         boot_id: the kernel's id of this boot of the machine; "" if the kernel does not tell it.
         wall_ns, now_ns: wall clock and monotonic clock at the session's beginning.
         session: a number unique to this session, which the parts of a rotated journal share.
+        recording: the `identity` of the recording that the session continues or begins; "" in files of turbotui 0.4.
         tier: seconds between ticks, and significant bits of increases; (0, 0): everything is recorded exactly.
         command: the words of the command that ran during the recording; () for none.
     """
@@ -57,6 +58,12 @@ class Header:
     session: str
     tier: tuple[float, int] = (0.0, 0)
     command: tuple[str, ...] = ()
+    recording: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The identity of the recording, which all its files share, whatever their names."""
+        return self.recording or self.session
 
     def host(self, kept: KeptAnswers | None = None) -> RecordedHost:
         """Make the host of the recorded machine."""
@@ -72,13 +79,20 @@ class Header:
         return f"the {self.was.value} machine {self.name} ({processor})"
 
 
-def header_of(machine: Machine, command: Sequence[str] = ()) -> Header:
-    """Make the header of a session that begins now, for a command if one is given."""
+def header_of(machine: Machine, command: Sequence[str] = (), recording: str = "") -> Header:
+    """Make the header of a session that begins now.
+
+    Args:
+        machine: the machine that is recorded.
+        command: the words of the command that runs meanwhile; () for none.
+        recording: the identity of the recording that the session continues; "" for a new one.
+    """
     host = machine.host
+    session = f"{time.time_ns():x}-{os.getpid():x}"
     return Header(
         version=__version__, name=host.name, was=host.kind, model=machine.model, privileges=machine.privileges,
         tcc=machine.tcc, boot_id=_boot_id(host), wall_ns=host.wall_ns(), now_ns=host.now_ns(),
-        session=f"{time.time_ns():x}-{os.getpid():x}", command=tuple(command),
+        session=session, command=tuple(command), recording=recording or session,
     )
 
 
@@ -101,7 +115,7 @@ def header_from(said: JsonValue) -> Header:
             f"the recording was made by turbotui {said['version'].text()} in version {said['format'].integer()} of the "
             f"format; this turbotui, {__version__}, reads version {FORMAT}"
         )
-    tcc, command = said.get("tcc"), said.get("command")
+    tcc, command, recording = said.get("tcc"), said.get("command"), said.get("recording")
     return Header(
         version=said["version"].text(), name=said["name"].text(), was=said["was"].one_of(HostKind),
         model=_model_from(said["model"]),
@@ -111,6 +125,7 @@ def header_from(said: JsonValue) -> Header:
         session=said["session"].text(),
         tier=_tier_from(said["tier"]),
         command=() if command is None else command.texts(),
+        recording="" if recording is None else recording.text(),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from turbotui.machine.machine import Machine
 from turbotui.machine.own_files import open_recording
 from turbotui.recording.event_detection import Changes
-from turbotui.recording.framing import RecordingError
+from turbotui.recording.framing import RecordingError, TornFileError
 from turbotui.recording.journal_file import JournalFile
 from turbotui.recording.json_values import packed
 from turbotui.recording.kept_files import kept_facts
@@ -165,11 +165,11 @@ class Recorder:
                  header: Header | None = None, sync_seconds: float = SYNC_SECONDS,
                  suspended_ns: Callable[[], int] | None = None, command: Sequence[str] = ()) -> None:
         self.tier = tier
-        self.header = header or header_of(machine, command)
         self.first_ns: int | None = None
         self._file = RecordingFile(path, sync_seconds)
         try:
-            last_index, noted = _tail(path, self.header) if self._file.size else (0, ())
+            identity, last_index, noted = _continued(path, header or header_of(machine))
+            self.header = header or header_of(machine, command, identity)
             self._stream = StreamWriter(self._file.write, self.header, tier, offset=self._file.size,
                                         last_index=last_index, noted=noted)
             if kept is not None:
@@ -274,8 +274,11 @@ class Recorder:
                 self._file.close()
 
 
-def refuse_other_machine(file: JournalFile, header: Header) -> None:
+def refuse_other_machine(file: JournalFile, header: Header) -> Header | None:
     """Refuse to continue the recording of another machine, because readers show the first session's machine.
+
+    Returns:
+        The header of the recording; None if it is damaged.
 
     Raises:
         RecordingError: the recording is of another machine, or has a later format.
@@ -284,20 +287,27 @@ def refuse_other_machine(file: JournalFile, header: Header) -> None:
     if before is not None and before.machine_words() != header.machine_words():
         raise RecordingError(f"{file.path} holds a recording of {before.machine_words()}, and this is"
                              f" {header.machine_words()}: name another file")
+    return before
 
 
-def _tail(path: str, header: Header) -> tuple[int, tuple[int, ...]]:
-    """Return the last index of a recording to be continued, and the offsets of gaps and events behind it.
+def _continued(path: str, header: Header) -> tuple[str, int, tuple[int, ...]]:
+    """Return what a session that continues a recording needs of it.
+
+    Returns:
+        The identity of the recording, the offset of its last index, and the offsets of gaps and events behind it; "",
+        0 and () if the file has no whole record: what a kill left of the first one is skipped by every reader.
 
     Raises:
         RecordingError: the file is no recording, or is of another machine.
     """
     try:
         file = JournalFile(path)
+    except TornFileError:
+        return "", 0, ()
     except RecordingError as error:
         raise RecordingError(f"{path} is there, and is no recording of turbotui: name another file") from error
     try:
-        refuse_other_machine(file, header)
-        return file.tail()
+        before = refuse_other_machine(file, header)
+        return "" if before is None else before.identity, *file.tail()
     finally:
         file.close()

@@ -16,6 +16,7 @@ from turbotui.recording.capability_facts import layout_definitions
 from turbotui.recording.framing import DamagedError, Record, RecordKind
 from turbotui.recording.journal_file import NOTED, JournalFile, KeyEntry
 from turbotui.recording.json_values import unpacked
+from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.rows import RecordedRows, rows_from, wall_of
 from turbotui.recording.stream_reader import Item, KnownLayouts, Missing, RecordedTick, StreamReader
@@ -115,14 +116,22 @@ class RecordingPart:
                 with contextlib.suppress(DamagedError):  # `items` reports the damage
                     self._clocks.append(head_of(record.payload).wall_ns)
 
+    def header(self) -> Header | None:
+        """Return the header of the file's first session, from its first tick if the record is damaged.
+
+        Raises:
+            RecordingError: the file has a later format.
+        """
+        header = self.file.header()
+        tick = self.first() if header is None else None
+        return header if tick is None else tick.header
+
     @property
     def seconds(self) -> float:
         """Seconds from one tick to the next where not every one was kept; 0: every one."""
         if self._seconds is None:
-            header = self.file.header()
-            tick = self.first() if header is None else None
-            found = tick.header if tick is not None else header
-            self._seconds = 0.0 if found is None else found.tier[0]
+            header = self.header()
+            self._seconds = 0.0 if header is None else header.tier[0]
         return self._seconds
 
     def span(self) -> tuple[int, int] | None:

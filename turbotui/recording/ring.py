@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Final
@@ -23,7 +23,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.late_values import FrameMaker
 
 MOST_BYTES: Final = 24 << 20
-"""Bytes of records; with both encoders and a decoded minute less than 40 MB at 256 CPUs with 43 signals."""
+"""Bytes of records and their layouts; with encoders and a decoded minute less than 40 MB at 256 CPUs, 43 signals."""
 
 HOUR: Final = 3600.0
 
@@ -63,7 +63,13 @@ class _Track:
         self.tier = tier
         self.encoder = SnapshotEncoder(tier, _KEY_EVERY)
         self.groups: deque[_Group] = deque()
-        self.size = 0
+        self._records = 0
+        self._layouts: Counter[CpuTableLayout] = Counter()  # compared by identity
+
+    @property
+    def size(self) -> int:
+        """The bytes of records and layouts; a layout that several groups share counts once."""
+        return self._records + sum(layout.size for layout in self._layouts)
 
     def take(self, frame: Frame) -> None:
         encoded = self.encoder.encode(frame.newer, frame.capabilities)
@@ -71,10 +77,15 @@ class _Track:
             return
         if encoded.key or not self.groups:
             self.groups.append(_Group(encoded.layout))
-        self.size += self.groups[-1].add(encoded)
+            self._layouts[encoded.layout] += 1
+        self._records += self.groups[-1].add(encoded)
 
     def drop_first(self) -> None:
-        self.size -= self.groups.popleft().size
+        group = self.groups.popleft()
+        self._records -= group.size
+        self._layouts[group.layout] -= 1
+        if not self._layouts[group.layout]:
+            del self._layouts[group.layout]
 
     def drop_before(self, started_ns: int) -> None:
         """Drop groups that ended before a time, except the last group."""
@@ -90,7 +101,7 @@ class PastRing:
     """The newest frames, in bounded memory; one thread may call `take` and another the other methods.
 
     Args:
-        most_bytes: the most bytes of all records together.
+        most_bytes: the most bytes of all records and layouts together.
         seconds: the age at which frames are dropped.
     """
 
@@ -125,7 +136,7 @@ class PastRing:
 
     @property
     def size(self) -> int:
-        """The bytes of all kept records."""
+        """The bytes of all kept records and their layouts."""
         return self._full.size + self._coarse.size
 
     @property

@@ -12,10 +12,10 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.machine.own_files import remove_recording, rename_recording
-from turbotui.recording.framing import RecordingError
+from turbotui.recording.framing import RecordingError, TornFileError
 from turbotui.recording.journal_file import JournalFile
 from turbotui.recording.machine_facts import Header, header_of
-from turbotui.recording.parts import part_path, part_time_ns, parts_of
+from turbotui.recording.parts import part_path, part_time_ns, parts_of, paths_of
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.recorder import Recorder, refuse_other_machine
 from turbotui.recording.rows import IntervalRows
@@ -72,10 +72,10 @@ class RotatingRecorder:
         self._machine = machine
         self._retention = retention
         self._kept = kept
-        self._command = tuple(command)
         self._seconds = {tier.name: seconds for tier, seconds in retention.tiers()}
-        _put_aside(path, header_of(machine))
-        self._recorders = {FULL.name: self._open(path, FULL, None)}
+        self._header = header_of(machine, command, identity_of(path))
+        _put_aside(path, self._header)
+        self._recorders = {FULL.name: self._open(path, FULL)}
 
     @property
     def size(self) -> int:
@@ -122,15 +122,13 @@ class RotatingRecorder:
         for recorder in self._recorders.values():
             recorder.close()
 
-    def _open(self, path: str, tier: Tier, like: Recorder | None) -> Recorder:
-        header = None if like is None else like.header
-        return Recorder(path, self._machine, kept=self._kept, tier=tier, header=header, command=self._command)
+    def _open(self, path: str, tier: Tier) -> Recorder:
+        return Recorder(path, self._machine, kept=self._kept, tier=tier, header=self._header)
 
     def _begin_tiers(self, wall_ns: int) -> None:
-        first = self._recorders[FULL.name]
         for tier, _seconds in self._retention.tiers():
             if tier is not FULL:
-                self._recorders[tier.name] = self._open(part_path(self.path, tier, wall_ns), tier, first)
+                self._recorders[tier.name] = self._open(part_path(self.path, tier, wall_ns), tier)
 
     def _rotate(self, recorder: Recorder, wall_ns: int) -> None:
         """Begin the next file of a tier, and remove parts that are no longer to be kept."""
@@ -141,7 +139,7 @@ class RotatingRecorder:
             path = self.path
         else:
             path = part_path(self.path, tier, wall_ns)
-        self._recorders[tier.name] = self._open(path, tier, recorder)
+        self._recorders[tier.name] = self._open(path, tier)
         self._remove_old(wall_ns)
         self._remove_surplus()
 
@@ -164,6 +162,23 @@ class RotatingRecorder:
                 return
             _remove(part)
 
+
+def identity_of(path: str) -> str:
+    """Return the identity of the recording at a path, by the first of its files that has a header; "" for none."""
+    for name in paths_of(path):
+        try:
+            file = JournalFile(name)
+        except RecordingError:
+            continue
+        try:
+            header = file.header()
+        finally:
+            file.close()
+        if header is not None:
+            return header.identity
+    return ""
+
+
 def _put_aside(path: str, header: Header) -> None:
     """Rename an existing file to a part.
 
@@ -172,7 +187,10 @@ def _put_aside(path: str, header: Header) -> None:
     """
     if not _size(path):
         return
-    file = JournalFile(path)
+    try:
+        file = JournalFile(path)
+    except TornFileError:
+        return  # a kill left it: the session begins behind what is there
     try:
         refuse_other_machine(file, header)
         index = file.index()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_from
-from turbotui.recording.framing import Damage, DamagedError, Record, RecordKind
+from turbotui.recording.framing import Damage, DamagedError, Record, RecordKind, damage_of
 from turbotui.recording.json_values import JsonValue, unpacked
 from turbotui.recording.kept_files import kept_from
 from turbotui.recording.machine_facts import Header, header_from
@@ -53,6 +53,8 @@ class Missing:
 
 
 _MOST_LAYOUTS: Final = 16
+_MOST_LAYOUT_BYTES: Final = 64 << 20
+"""Layouts that a reader keeps; the newest one is kept whatever its size."""
 
 Item: TypeAlias = RecordedTick | Gap | Event | Missing | KeptAnswers
 
@@ -80,9 +82,14 @@ class KnownLayouts:
             same = [one.topology for _header, _number, one in self._known.values()]
             known = self._known[payload] = header, number, layout_from(said, same)
         self._known.move_to_end(payload)
-        while len(self._known) > _MOST_LAYOUTS:
+        while _too_many([layout for _header, _number, layout in self._known.values()]):
             self._known.popitem(last=False)
         return known
+
+
+def _too_many(layouts: Sequence[CpuTableLayout]) -> bool:
+    return len(layouts) > _MOST_LAYOUTS or (len(layouts) > 1
+                                            and sum(layout.size for layout in layouts) > _MOST_LAYOUT_BYTES)
 
 
 class StreamReader:
@@ -136,21 +143,22 @@ class StreamReader:
         if found.stream:  # a table that a later version added
             return
         try:
-            if found.kind in (RecordKind.KEY, RecordKind.DELTA):
-                yield from self._take_tick(found)
-            elif found.kind == RecordKind.LAYOUT:
-                self._take_layout(found)
-            elif found.kind == RecordKind.HEADER:
-                yield from self._skipped_ticks()
-                self._enter(header_from(unpacked(found.payload, "the header")))
-            else:
-                yield from self._others(found)
+            with damage_of("it"):
+                if found.kind in (RecordKind.KEY, RecordKind.DELTA):
+                    yield from self._take_tick(found)
+                elif found.kind == RecordKind.LAYOUT:
+                    self._take_layout(found)
+                elif found.kind == RecordKind.HEADER:
+                    yield from self._skipped_ticks()
+                    self._enter(header_from(unpacked(found.payload, "the header")))
+                else:
+                    yield from self._others(found)
         except DamagedError as error:
             yield Missing(found.offset, found.end - found.offset, 0, f"record {found.sequence}: {error}")
 
     def one(self, record: Record) -> Iterator[Item]:
         """Decode a record other than a tick or layout, which needs no earlier record."""
-        with contextlib.suppress(DamagedError):  # reported to readers that read everything in order
+        with contextlib.suppress(DamagedError), damage_of("it"):  # reported to readers that read everything in order
             yield from self._others(record)
 
     def rest(self) -> Iterator[Missing]:
@@ -175,6 +183,8 @@ class StreamReader:
         self._enter(header)
         if number not in self._layouts:
             self._layouts[number] = layout, TickDecoder(layout.lane_layout)
+            while _too_many([layout for layout, _decoder in self._layouts.values()]):
+                del self._layouts[next(iter(self._layouts))]
         self._layout_payload = record.payload
 
     def _take_tick(self, record: Record) -> Iterator[Item]:

@@ -28,6 +28,9 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.lanes import MASK
 
 _MOST_EXTRAS: Final = 1 << 24
+_MOST_TEXTS: Final = 1 << 20
+_MOST_LETTERS: Final = 1 << 25
+"""Texts, and their letters, from one key tick to the next: cells of a later tick may be any of them."""
 _HEX: Final = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
 
 
@@ -119,6 +122,7 @@ class TickDecoder:
         self._stream: StreamDecompressor | None = None
         self._sums = 0
         self._texts: list[str] = []
+        self._letters = 0
 
     @property
     def begun(self) -> bool:
@@ -140,7 +144,7 @@ class TickDecoder:
             DamagedError: the payload is no tick, or not the next tick; then a key tick must follow.
         """
         if key:
-            self._stream, self._sums, self._texts = stream_decompressor(), 0, []
+            self._stream, self._sums, self._texts, self._letters = stream_decompressor(), 0, [], 0
         stream, self._stream = self._stream, None  # restored once all went well
         if stream is None:
             raise DamagedError("a tick cannot be decoded: those before it are missing")
@@ -162,6 +166,9 @@ class TickDecoder:
         tags, position = self._tags(body, position)
         if len(body) - position != planes:
             raise DamagedError("a tick has other cells than its layout")
+        self._letters += sum(map(len, texts))
+        if len(self._texts) + len(texts) > _MOST_TEXTS or self._letters > _MOST_LETTERS:
+            raise DamagedError(f"more than {_MOST_TEXTS:,} texts or {_MOST_LETTERS:,} letters since the last key tick")
         self._texts += texts
         moved = lane_layout.arithmetic.unfolded(lane_layout.arithmetic.joined(memoryview(body)[position:]))
         self._sums = lane_layout.arithmetic.add(self._sums & lane_layout.lasting, moved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -17,6 +18,9 @@ from turbotui.sampling.snapshot import Snapshot
 
 KEY_EVERY: Final = 60
 """Ticks from one key tick to the next, which bounds the loss by a damaged record and the cost of a jump."""
+
+_MOST_LAYOUTS: Final = 8
+"""Layouts that an encoder knows again: screens that one goes to and fro between read the same signals each time."""
 
 _SIGNIFICANT: Final = 12  # bits; the error that is carried on is at most 0.025 % of an increase
 
@@ -84,6 +88,7 @@ class SnapshotEncoder:
         self.tier = tier
         self._key_every = key_every
         self._layout: CpuTableLayout | None = None
+        self._layouts: deque[CpuTableLayout] = deque(maxlen=_MOST_LAYOUTS)
         self._encoder: TickEncoder | None = None
         self._number = int.from_bytes(os.urandom(4), "little")  # so that layouts of two sessions differ
         self._since_key = 0
@@ -102,7 +107,7 @@ class SnapshotEncoder:
         snapshot = chosen
         layout, encoder = self._layout, self._encoder
         if layout is None or encoder is None or not layout.fits(snapshot, capabilities):
-            layout = self._layout = layout_of(snapshot, capabilities, rounded=bool(self.tier.significant))
+            layout = self._layout = self._layout_of(snapshot, capabilities)
             self._number = (self._number + 1) & 0xFFFF_FFFF
             encoder = self._encoder = TickEncoder(self._number, layout.lane_layout, self.tier.significant)
             self._since_key = 0
@@ -112,6 +117,15 @@ class SnapshotEncoder:
         key = self._since_key % self._key_every == 0
         self._since_key += 1
         return EncodedTick(snapshot, layout, self._number, key, encoder.encode(layout.tick(snapshot), key=key))
+
+    def _layout_of(self, snapshot: Snapshot, capabilities: Capabilities) -> CpuTableLayout:
+        """Return the layout of a snapshot: one object for equal layouts, which take 1 to 2 MB at 224 CPUs."""
+        for layout in self._layouts:
+            if layout.fits(snapshot, capabilities):
+                return layout
+        layout = layout_of(snapshot, capabilities, rounded=bool(self.tier.significant))
+        self._layouts.append(layout)
+        return layout
 
 
 class Thinning:

@@ -11,6 +11,7 @@ from typing import Final
 
 from turbotui import __version__, recording
 from turbotui.commands.formats import OneFormat, print_lines
+from turbotui.commands.recorded import report_missing
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.export.live.verb import PRINTED, add_live_arguments, print_file, run_live
@@ -177,8 +178,7 @@ def _run_table(arguments: argparse.Namespace) -> int:
                   f"{journal.machine.host.name}: {arguments.output}")
         else:
             _text(form, arguments.output, time, columns)
-        for one in journal.missing:
-            print(f"turbotui: {arguments.file} is damaged, and this is not in the table: {one.text}", file=sys.stderr)
+        report_missing(journal)
     return 0
 
 

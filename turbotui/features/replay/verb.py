@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
+from turbotui.commands.recorded import report_missing
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.errors import UsageError
 from turbotui.quantities.plain_numbers import decimal_number
@@ -60,8 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         app = TurbotuiApp(session, abilities=abilities, theme=arguments.theme, screen="overview", player=player,
                           settings=read_settings(os.environ), on_shown=freeze_objects, on_rest=collect_garbage)
         status = run_app(app, session.stop, lambda: None)
-    for missing in journal.missing:
-        print(f"turbotui: {missing.text}", file=sys.stderr)
+    report_missing(journal)
     return status
 
 

@@ -1,0 +1,149 @@
+"""A recording of several files: what is whole is read, whatever became of the others, and what is left out is named."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from killed_recorder import IDLE, RETENTION, TICKS, TOPOLOGY
+from made_frames import frames, machine
+from patience import PATIENCE
+
+from turbotui import recording
+from turbotui.recording.framing import RecordingError, framed
+from turbotui.recording.journal_file import JournalFile
+from turbotui.recording.json_values import packed, unpacked
+from turbotui.recording.rotation import RotatingRecorder
+
+ROOT = Path(__file__).parents[2]
+COUNT = 50
+"""More system calls of a name than the recorder makes."""
+
+
+def recorded(path: Path, ticks: int = TICKS, first: int = 0) -> list[Path]:
+    """Record ticks, and return the files of the recording."""
+    recorder = RotatingRecorder(str(path), machine(TOPOLOGY), RETENTION)
+    for frame in frames(ticks, TOPOLOGY, first=first):
+        recorder.take(frame)
+    recorder.close()
+    return sorted(path.parent.glob(f"{path.name}*"))
+
+
+def ticks_of(path: Path) -> list[int]:
+    with recording.read(str(path)) as journal:
+        return [frame.seq for frame in journal.frames()]
+
+
+def left_out(path: Path) -> str:
+    with recording.read(str(path)) as journal:
+        return "\n".join(missing.text for missing in journal.missing)
+
+
+@pytest.mark.parametrize("kept", [0, 3, 40])
+def test_a_file_that_is_torn_or_empty_is_left_out_and_named(kept: int, tmp_path: Path) -> None:
+    files = recorded(tmp_path / "a.ttj")
+    assert len(files) == 4
+    for file in files:
+        before = file.read_bytes()
+        os.truncate(file, kept)
+        found = ticks_of(tmp_path / "a.ttj")
+        assert len(found) >= TICKS - 2
+        assert str(file) in left_out(tmp_path / "a.ttj")
+        file.write_bytes(before)
+    assert left_out(tmp_path / "a.ttj") == ""
+
+
+def test_a_file_that_is_gone_or_something_else_is_left_out(tmp_path: Path) -> None:
+    first, *parts = recorded(tmp_path / "a.ttj")
+    parts[0].write_text("Dear Sir\n" * 9)
+    first.unlink()
+    assert len(ticks_of(first)) >= 2
+    assert f"{first} cannot be read: No such file or directory; it is left out" in left_out(first)
+    assert f"{parts[0]} is no recording of turbotui; it is left out" in left_out(first)
+
+
+def test_where_nothing_is_whole_the_file_that_was_asked_for_is_named(tmp_path: Path) -> None:
+    for file in recorded(tmp_path / "a.ttj"):
+        os.truncate(file, 3)
+    with pytest.raises(RecordingError, match=r"a\.ttj was cut off within its first record"):
+        recording.read(str(tmp_path / "a.ttj"))
+
+
+def test_recording_on_heals_and_keeps_the_identity(tmp_path: Path) -> None:
+    path = tmp_path / "a.ttj"
+    files = recorded(path)
+    os.truncate(path, 3)
+    os.truncate(files[1], 0)
+    before = ticks_of(path)
+    recorded(path, 3, first=20)
+    assert ticks_of(path) == [*before, 20, 21, 22]
+
+
+def test_a_part_of_another_recording_is_left_out_whatever_its_name(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.ttj", tmp_path / "b.ttj"
+    files = recorded(path)
+    whole = ticks_of(path)
+    for file in recorded(other, 9, first=40)[1:]:
+        strange = file.rename(tmp_path / file.name.replace("b.ttj", "a.ttj"))
+        assert strange not in files
+        assert ticks_of(path) == whole
+        assert f"{strange} belongs to another recording; it is left out" in left_out(path)
+
+
+def test_files_of_version_0_4_are_of_one_recording_if_of_one_machine(tmp_path: Path) -> None:
+    path = tmp_path / "a.ttj"
+    for file in recorded(path):
+        _without_identity(file)
+    recorded(path, 3, first=20)  # goes on in the present version
+    assert ticks_of(path) == [*range(TICKS), 20, 21, 22]
+    assert left_out(path) == ""
+
+
+def _without_identity(path: Path) -> None:
+    file = JournalFile(str(path))
+    header = file.record_at(0)
+    file.close()
+    assert header is not None
+    facts = unpacked(header.payload, "the header").value
+    assert isinstance(facts, dict)
+    del facts["recording"]
+    facts["session"] = path.name  # each file by a run of its own
+    rest = path.read_bytes()[header.end :]
+    path.write_bytes(framed(replace(header, payload=packed(facts))) + rest)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed (package strace)")
+@pytest.mark.parametrize("call", IDLE)
+def test_a_kill_at_any_system_call_costs_no_finished_tick(call: str, tmp_path: Path) -> None:
+    words = [sys.executable, str(Path(__file__).with_name("killed_recorder.py")), str(tmp_path), call, str(COUNT)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests"))),
+                   "PYTHONDONTWRITEBYTECODE": "1"}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as parent:  # noqa: S603 - ours
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"ready\n"
+        tracer = [shutil.which("strace") or "", "-f", "-o", os.devnull, "-p", str(parent.pid),
+                  "-e", f"inject={call}:signal=KILL:when={COUNT}"]
+        with subprocess.Popen(tracer, stderr=subprocess.PIPE, text=True) as strace:  # noqa: S603 - ours
+            assert strace.stderr is not None
+            if "attached" not in (line := strace.stderr.readline()):
+                parent.kill()
+                pytest.skip(f"strace may trace nothing here: {line.strip()}")
+            parent.communicate(b"go\n", PATIENCE)
+            strace.communicate(timeout=PATIENCE)
+    folders = sorted(tmp_path.iterdir(), key=lambda folder: int(folder.name))
+    assert 3 <= len(folders) < COUNT - 1, "each but the last recorder was killed"
+    for folder in folders:
+        path = folder / "a.ttj"
+        taken = int(next(folder.glob("taken-*")).name.partition("-")[2])
+        try:
+            found = ticks_of(path)
+        except RecordingError:
+            found = []
+        assert set(range(taken)) <= set(found) <= set(range(TICKS)), folder
+        recorded(path, 1, first=20)
+        assert ticks_of(path) == [*found, 20], folder
