@@ -9,7 +9,7 @@ import tomllib
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from turbotui.quantities.documents import parse_json
@@ -50,6 +50,7 @@ def test_what_a_terminal_obeys_is_marked(text: str) -> None:
 
 
 @given(TEXTS)
+@example("⟪1b⟫ ␛ ⟪x9b⟫")
 def test_the_original_comes_back_and_no_two_texts_look_the_same(text: str) -> None:
     assert original(visible(text)) == text
 

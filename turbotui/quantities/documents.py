@@ -89,8 +89,8 @@ def parse_json(text: str | bytes, most_values: int = MOST_VALUES) -> object:
         most_values: values and keys that it may hold.
 
     Raises:
-        DocumentError: it is not JSON (with the line), a number is not finite or too large, it is nested too deeply, or it
-            holds too many values.
+        DocumentError: it is not JSON (with the line), a number is not finite or too large, or it is nested too deeply
+            or holds too many values.
     """
     import json  # noqa: PLC0415 - most runs read no document
 

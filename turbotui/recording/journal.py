@@ -41,8 +41,8 @@ class Journal:
         layouts: layouts that are known from other recordings.
 
     Raises:
-        RecordingError: none of the files can be read, or they have no reading; a file that alone cannot be read, or that
-            belongs to another recording, is left out and is one of `missing`.
+        RecordingError: none of the files can be read, or they have no reading; a single file that cannot be read, or
+            that belongs to another recording, is left out and is one of `missing`.
     """
 
     def __init__(self, paths: Sequence[str], layouts: KnownLayouts | None = None) -> None:

@@ -107,7 +107,8 @@ def test_names_that_a_browser_could_be_made_to_use_are_refused() -> None:
     known = frozenset({"localhost", "node7"})
     for name in ("", "localhost", "node7", "node7.", "127.0.0.1", "10.0.0.7", "::1"):
         check_host(name, known)
-    for name in ("evil.example", "localhost.evil.example", "node8", "127.0.0.1.evil.example"):
+    for name in ("evil.example", "localhost.evil.example", "node8", "127.0.0.1.evil.example",
+                 "printer.local", "node7.local"):
         with pytest.raises(RefusedError) as refused:
             check_host(name, known)
         assert refused.value.status == 421
