@@ -15,10 +15,12 @@ from turbotui.app import scales
 from turbotui.app.actions import Where, actions_of
 from turbotui.app.footer import ScreenTab, footer
 from turbotui.app.gauges import gauges_of
+from turbotui.app.sessions import has_banner
 from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
 from turbotui.machine.host import HostKind
+from turbotui.machine.view import CONTAINER_NUMBERS
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.sentences import as_sentence, several
@@ -85,7 +87,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def compose(self) -> ComposeResult:
         """Lay out banner (unless the machine is real and read here), summary, body, status line and keys."""
         session = self.watch_state.session
-        if session.machine.host.kind is not HostKind.REAL or session.collector is not None:
+        if has_banner(session):
             self._banner = SegmentLines(base=StyleRole.BANNER, id="banner")
             yield self._banner
         yield TimeLine(id="time")
@@ -240,6 +242,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             return remote_banner(host.kind, host.name, collector.way, collector.trouble, width)
         word = host.kind.value
         long = f"{word} machine {host.name}: no number on this screen was measured"
+        if host.kind is HostKind.REAL:
+            word, long = "container", f"container {host.name}: {CONTAINER_NUMBERS}, not the machine's"
         if host.kind is HostKind.RECORDED:
             long = f"{word} on {host.name}: these numbers are not of this machine"
         return (long if len(long) + 2 <= width else f"{word} {host.name}").center(width)

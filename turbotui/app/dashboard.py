@@ -29,14 +29,13 @@ from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.saving_keys import SavingApp
 from turbotui.app.screen_table import SCREENS, screen_named
-from turbotui.app.sessions import CollectorSession, WatchedSession
+from turbotui.app.sessions import CollectorSession, WatchedSession, has_banner
 from turbotui.app.settings import NO_SETTINGS, PersonalSettings
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
 from turbotui.app.tour import TourApp
 from turbotui.app.watch import Watch
 from turbotui.errors import InternalError, TerminalError, UsageError
-from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
 from turbotui.repertoire import Abilities, Repertoire
 from turbotui.sampling.frame import Frame
@@ -157,7 +156,7 @@ class TurbotuiApp(SavingApp, TourApp):
 
     @property
     def _banded(self) -> bool:
-        return self.session.machine.host.kind is not HostKind.REAL or self.session.collector is not None
+        return has_banner(self.session)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Default values of turbotui's style variables, for themes without them."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from turbotui.events.set_files import EventSet
+from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
@@ -129,3 +130,9 @@ class SpiedSession(Protocol):
 
     def spy(self, plan: SpyPlan) -> None:
         """Change what spies count from the next interval on."""
+
+
+def has_banner(session: WatchedSession) -> bool:
+    """Whether a line on top tells of a machine that is not real, not read here, or a container's numbers."""
+    machine = session.machine
+    return machine.host.kind is not HostKind.REAL or session.collector is not None or machine.privileges.renumbered

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turbotui.errors import UsageError
+from turbotui.machine.container_host import in_container
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
@@ -98,7 +99,7 @@ def _host_of(machine: str | None, sysroot: str) -> Host:
             raise
     host = LinuxHost(sysroot)
     host.raise_descriptors()
-    return host
+    return in_container(host) if host.kind is HostKind.REAL else host
 
 
 def _about_path(path: str) -> str:

@@ -93,6 +93,7 @@ class Privileges:
         outer_uid: the user that user 0 of its user namespace is outside of it; None if unknown.
         seccomp: whether a seccomp filter restricts its system calls.
         no_new_privs: whether programs that it runs gain no rights (PR_SET_NO_NEW_PRIVS).
+        renumbered: whether the files of its container number the CPUs otherwise than the kernel.
     """
 
     uid: int
@@ -103,6 +104,7 @@ class Privileges:
     outer_uid: int | None = None
     seccomp: bool = False
     no_new_privs: bool = False
+    renumbered: bool = False
 
     def has(self, capability: int) -> bool:
         """Tell whether a capability number (linux/capability.h) is effective on the machine.

@@ -17,6 +17,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
+from turbotui.machine.uname import own_uname
 from turbotui.quantities.plain_numbers import hexadecimal, whole_number
 
 _SETGROUPS: Final[Mapping[tuple[str, int], int]] = {
@@ -103,7 +104,7 @@ def _take(groups: Sequence[int], gid: int, uid: int) -> None:
 
 
 def _set_groups(groups: Sequence[int]) -> None:
-    number = _SETGROUPS.get((os.uname().machine, struct.calcsize("P")))
+    number = _SETGROUPS.get((own_uname().machine, struct.calcsize("P")))
     if number is None:
         raise OSError(errno.ENOSYS, "setgroups of one thread is not known on this architecture")
     array = (ctypes.c_uint32 * len(groups))(*groups)

@@ -22,6 +22,7 @@ from turbotui.machine.host import NOT_GATHERED, PERF_PARANOID, HostError, HostKi
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.rights import own_rights, resource_limit
 from turbotui.machine.suspend_clock import suspended_ns
+from turbotui.machine.uname import own_uname
 from turbotui.machine.usable_cpus import UsableCpus
 from turbotui.quantities.plain_numbers import integer
 from turbotui.untrusted import decoded, in_cell, one_line, original, visible
@@ -64,6 +65,7 @@ class LinuxHost:
         self._prefix = "" if root == "/" else root
         self._live = live or root == "/"
         self._usable = UsableCpus()
+        self._pins: bool | None = None
         self._counting: dict[int, tuple[int, int]] = {}  # leaders that count from their opening on, with their PMU
 
     @property
@@ -75,7 +77,7 @@ class LinuxHost:
     def name(self) -> str:
         """The host name; for a tree without one, the directory's name."""
         if self._live and not self._prefix:
-            return one_line(decoded(os.fsencode(os.uname().nodename)))
+            return one_line(decoded(os.fsencode(own_uname().nodename)))
         for path in ("/proc/sys/kernel/hostname", "/etc/hostname"):
             if self.exists(path):
                 text = one_line(self.read_text(path))
@@ -85,8 +87,10 @@ class LinuxHost:
 
     @property
     def pins(self) -> bool:
-        """True for a live machine, whose CPUs are read by a thread each."""
-        return self._live
+        """True for a live machine, whose CPUs are read by a thread each, unless a sandbox forbids to pin threads."""
+        if self._pins is None:
+            self._pins = self._live and _may_pin()
+        return self._pins
 
     def read_text(self, path: str) -> str:
         """Read a whole text file, made visible.
@@ -292,6 +296,15 @@ class LinuxHost:
     def _path(self, path: str) -> str:
         """Return the real path of a path of the machine, undoing the marks of `list_dir`."""
         return self._prefix + original(path)
+
+
+def _may_pin() -> bool:
+    """Tell whether sched_setaffinity(2) may be called, by a call that changes nothing: no CPU is EINVAL."""
+    try:
+        os.sched_setaffinity(0, ())
+    except OSError as error:
+        return error.errno == errno.EINVAL
+    return True
 
 
 def _pmu_of(attr: PerfAttr) -> tuple[int, int]:

@@ -45,12 +45,12 @@ def read_machine(host: Host, cpus: frozenset[int] | None = None) -> Machine:
         MachineError: not even the number of CPUs can be read.
         UsageError: a CPU of `cpus` does not exist.
     """
-    model = read_cpu_model(host)
+    model, privileges = read_cpu_model(host), host.privileges()
     return Machine(
         host=host,
         topology=read_topology(host, cpus, model),
         model=model,
         platform=platform_of(model),
-        privileges=host.privileges(),
-        view=read_view(host),
+        privileges=privileges,
+        view=read_view(host, renumbered=privileges.renumbered),
     )

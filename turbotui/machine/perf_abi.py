@@ -8,11 +8,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
-import os
 import struct
 from typing import Final
 
 from turbotui.machine.host import HostError, PerfAttr
+from turbotui.machine.uname import own_uname
 
 ENABLE: Final = 0x2400  # PERF_EVENT_IOC_ENABLE, _IO('$', 0)
 DISABLE: Final = 0x2401  # PERF_EVENT_IOC_DISABLE, _IO('$', 1)
@@ -97,7 +97,7 @@ def syscall_number(machine: str, pointer_bytes: int) -> int | None:
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
-_number = syscall_number(os.uname().machine, struct.calcsize("P"))
+_number = syscall_number(own_uname().machine, struct.calcsize("P"))
 
 
 def perf_event_open(attr: PerfAttr, pid: int, cpu: int, group: int) -> int:

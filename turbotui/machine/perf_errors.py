@@ -26,6 +26,7 @@ from turbotui.machine.host import (
 from turbotui.machine.kernel_build import build_option
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import list_pmus
+from turbotui.machine.view import CONTAINER_NUMBERS
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 OR: Final = "; or "
@@ -174,6 +175,8 @@ def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unav
         return Unavailable(Reason.RECORDED, f"{device}: not among the files that were copied")
     if error.errno == errno.ENOENT:
         return _no_driver(device, "cpuid", facts)
+    if facts.privileges.renumbered:
+        return of_container(device)
     if error.errno in (errno.EACCES, errno.EPERM):
         return Unavailable(Reason.NOT_PERMITTED, f"{device}: its file mode refuses this user", "run as root")
     return Unavailable(Reason.FAILED, f"{device}: {os.strerror(error.errno or 0)} ({error.name})")
@@ -208,7 +211,17 @@ def _not_gathered(what: str) -> Unavailable:
     return Unavailable(Reason.RECORDED, f"{what}: not among what was gathered of the machine")
 
 
+def of_container(what: str) -> Unavailable:
+    """Why nothing is counted by a CPU's number in a container that has other numbers than the machine."""
+    return Unavailable(
+        Reason.HIDDEN, f"{what}: {CONTAINER_NUMBERS}, and the kernel counts by those of the machine",
+        "run turbotui on the machine itself",
+    )
+
+
 def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
+    if facts.privileges.renumbered:
+        return of_container(what)
     rights, level = facts.privileges, facts.privileges.perf_paranoid
     if rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN):
         return Unavailable(
@@ -340,6 +353,8 @@ def _no_driver(device: str, driver: str, facts: Circumstances) -> Unavailable:
 
 
 def _no_rawio(device: str, facts: Circumstances) -> Unavailable:
+    if facts.privileges.renumbered:
+        return of_container(device)
     if facts.privileges.has(CAP_SYS_RAWIO):
         return Unavailable(
             Reason.NOT_PERMITTED,

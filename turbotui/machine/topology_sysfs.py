@@ -15,6 +15,7 @@ from turbotui.errors import MachineError
 from turbotui.machine.cpulist import MOST_CPUS, format_cpulist, parse_cpulist, parse_cpumask
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import names_in
+from turbotui.machine.view import CONTAINER_NOTE
 from turbotui.quantities.plain_numbers import integer, whole_number
 
 CPUS = "/sys/devices/system/cpu"
@@ -131,6 +132,8 @@ def read_facts(host: Host) -> OnlineCpus:
     blocks = cpuinfo_blocks(read.text("/proc/cpuinfo") or "")
     listed = _numbered(read.names(CPUS), "cpu")
     notes = [] if listed else [f"{CPUS} lists no CPU; /proc was asked instead"]
+    if host.privileges().renumbered:
+        notes = [CONTAINER_NOTE]
     online = _online(read, listed, blocks, notes)
     present = (read.cpus(f"{CPUS}/present") or listed) | online
     possible = (read.cpus(f"{CPUS}/possible") or present) | present

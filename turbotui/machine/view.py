@@ -6,7 +6,6 @@ The rights and namespaces of the process are in `Privileges`.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
@@ -15,6 +14,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.small_files import line_of, text_of
+from turbotui.machine.uname import own_uname
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -83,10 +83,12 @@ class View:
     """The mounts that a process sees, in the order of mountinfo; none if it cannot be read.
 
     Attributes:
+        renumbered: whether the files number the CPUs otherwise than the kernel (`container_host`).
         masks: what hides parts of /proc and /sys, by the path from which on it does; almost always nothing.
     """
 
     mounts: tuple[Mount, ...] = ()
+    renumbered: bool = False
     masks: Mapping[str, Mask] = field(init=False, compare=False, repr=False)
     _inside: Mapping[tuple[int, str], Mount] = field(init=False, compare=False, repr=False)
 
@@ -116,9 +118,9 @@ class View:
 
     def mask(self, path: str) -> Mask | None:
         """What hides a path of /proc or /sys from this process; None if nothing does."""
-        if not self.masks:
-            return None
-        folder = path
+        if self.renumbered and is_of_cpu(path, self):
+            return _RENUMBERED
+        folder = path if self.masks else ""
         while folder:
             if folder in self.masks:
                 return self.masks[folder]
@@ -175,30 +177,49 @@ def _mask_of(mount: Mount) -> Mask | None:
     return None
 
 
+CPU_FILES: Final = ("/proc/interrupts", "/proc/softirqs", "/proc/schedstat")
+"""Files whose rows or columns are the machine's CPUs, unless a container has its own mounted over them."""
+_OF_CPU: Final = re.compile(r"/sys/devices/system/(?:cpu/(?:cpu[0-9]+|cpufreq)|node)(?:/|\Z)|/dev/cpu/", re.ASCII)
+CONTAINER_NUMBERS: Final = "the CPUs have the numbers of this container's files"
+CONTAINER_NOTE: Final = (
+    f"{CONTAINER_NUMBERS}, not the machine's: what the kernel has by the machine's numbers (perf, registers, files of "
+    "sysfs) cannot be shown, and nothing is pinned"
+)
+_RENUMBERED: Final = Mask(
+    "", f"{CONTAINER_NUMBERS}, and here are those of the machine: which CPU is which is not told",
+    "run turbotui on the machine itself")
+
+
+def is_of_cpu(path: str, view: View | None) -> bool:
+    """Tell whether a path holds something of single CPUs by the machine's numbers.
+
+    Args:
+        path: the path.
+        view: tells the files of a container from the machine's; None if that is known.
+    """
+    if path in CPU_FILES:
+        mount = None if view is None else view.holding(path)
+        return mount is None or mount.point != path
+    return _OF_CPU.match(path) is not None
+
+
 NOTHING_HIDDEN: Final = View()
 _RELEASE: Final = "/proc/sys/kernel/osrelease"
 
 
 def kernel_release(host: Host) -> str:
     """The release of the machine's kernel, by its file or else by uname(2); "" if unknown."""
-    return line_of(host, _RELEASE) or (_uname().release if host.kind is HostKind.REAL else "")
+    return line_of(host, _RELEASE) or (own_uname().release if host.kind is HostKind.REAL else "")
 
 
 def architecture(host: Host) -> str:
     """The architecture of the machine's kernel as uname(2) tells it, "x86_64"; "" of another machine."""
-    return _uname().machine if host.kind is HostKind.REAL else ""
+    return own_uname().machine if host.kind is HostKind.REAL else ""
 
 
-def _uname() -> os.uname_result:
-    try:
-        return os.uname()
-    except OSError:  # a sandbox forbids it
-        return os.uname_result(("", "", "", "", ""))
-
-
-def read_view(host: Host) -> View:
+def read_view(host: Host, *, renumbered: bool = False) -> View:
     """Read the mounts that the process sees."""
-    return View(tuple(_mounts(text_of(host, MOUNTS))))
+    return View(tuple(_mounts(text_of(host, MOUNTS))), renumbered)
 
 
 def _mounts(text: str) -> Iterator[Mount]:

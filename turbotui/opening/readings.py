@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.machine.uname import own_uname
 from turbotui.untrusted import decoded, one_line
 
 _READ: Final = 4096  # bytes of /proc/cpuinfo: the first CPU names the model
@@ -54,7 +53,7 @@ def read_opening(proc: str = "/proc") -> OpeningReading:
     names = (line.partition(":")[2] for line in _text(f"{proc}/cpuinfo", _READ).splitlines()
              if line.startswith("model name"))
     return OpeningReading(
-        one_line(socket.gethostname()), one_line(os.uname().release), one_line(next(names, "")), loads,
+        one_line(own_uname().nodename), one_line(own_uname().release), one_line(next(names, "")), loads,
         words[3] if len(words) > 3 else "", available, _ticks(_text(f"{proc}/stat")))
 
 

@@ -132,14 +132,14 @@ def header_from(said: JsonValue) -> Header:
 def _privileges_from(said: JsonValue) -> Privileges:
     """Restore the rights, the later ones of which recordings of earlier versions lack."""
     paranoid, descriptors, outer = said.get("perf_paranoid"), said.get("descriptors"), said.get("outer_uid")
-    spaces, seccomp, stays = said.get("namespaces"), said.get("seccomp"), said.get("no_new_privs")
+    spaces = said.get("namespaces")
     limits = () if descriptors is None else descriptors.integers()
     return Privileges(
         said["uid"].integer(), said["capabilities"].integer(), None if paranoid is None else paranoid.integer(),
         (limits[0], limits[-1]) if limits else None,
         {} if spaces is None else {kind: one.integer() for kind in NAMESPACES if (one := spaces.get(kind)) is not None},
-        None if outer is None else outer.integer(), seccomp is not None and seccomp.flag(),
-        stays is not None and stays.flag(),
+        None if outer is None else outer.integer(),
+        *((one := said.get(name)) is not None and one.flag() for name in ("seccomp", "no_new_privs", "renumbered")),
     )
 
 

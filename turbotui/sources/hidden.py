@@ -76,8 +76,9 @@ _NOT_FOUND: Final = frozenset({Reason.NO_DRIVER, Reason.NO_HARDWARE, Reason.VIRT
 
 def unhidden(machine: Machine, source: str, found: Probe) -> Probe:
     """The findings of a source, in which what is hidden is not called missing."""
+    reasons = _NOT_FOUND | {Reason.NOT_PERMITTED} if machine.view.renumbered else _NOT_FOUND
     missing = [name for name, answer in found.signals.items()
-               if isinstance(answer, Unavailable) and answer.reason in _NOT_FOUND]
+               if isinstance(answer, Unavailable) and answer.reason in reasons]
     why = next(_hidden(machine, source), None) if missing else None
     if why is None:
         return found
@@ -87,7 +88,7 @@ def unhidden(machine: Machine, source: str, found: Probe) -> Probe:
 
 def _hidden(machine: Machine, source: str) -> Iterator[Unavailable]:
     for place in PLACES.get(source, ()):
-        if machine.view.masks:
+        if machine.view.masks or machine.view.renumbered:
             cpus = machine.topology.cpus if "{cpu}" in place else (0,)
             paths = (place.removesuffix("*").rstrip("/").format(cpu=cpu) for cpu in cpus)
             if (why := machine.view.hidden(*paths)) is not None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from turbotui.machine.host import HostError, HostKind, TimestampHost
 from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import of_container
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -63,12 +64,24 @@ class Timestamp(PerCpuSource):
         return _TimestampReader(machine.host)
 
 
+def _unpinned(machine: Machine) -> Unavailable:
+    """Why no thread can execute the instruction on a CPU that it names."""
+    if machine.privileges.renumbered:
+        return of_container("rdtsc")
+    return Unavailable(
+        Reason.NOT_PERMITTED, "rdtsc: sched_setaffinity is refused, so that no thread can read the counter of its CPU",
+        "allow sched_setaffinity in the service's SystemCallFilter= (@resources) or in the container's seccomp profile",
+    )
+
+
 def _probed(machine: Machine) -> Signal | Unavailable:
     host = machine.host
     if not machine.model.x86 or _FLAG not in machine.model.flags:
         return Unavailable(Reason.NO_HARDWARE, "rdtsc: this processor has no such instruction")
     if host.kind is HostKind.RECORDED:
         return Unavailable(Reason.RECORDED, "rdtsc: nothing can be executed on a copy of a machine's files")
+    if isinstance(host, TimestampHost) and not host.pins and host.kind is HostKind.REAL:
+        return _unpinned(machine)
     if not isinstance(host, TimestampHost) or not host.pins:
         return Unavailable(Reason.NO_HARDWARE, "rdtsc: nothing is executed on a machine that is not here")
     try:

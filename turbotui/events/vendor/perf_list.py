@@ -20,6 +20,7 @@ from turbotui.machine.own_files import passing_files
 from turbotui.machine.own_program import environment_of_children
 from turbotui.machine.pmus import DEVICES, list_pmus
 from turbotui.machine.small_files import names_in, text_of
+from turbotui.machine.uname import own_uname
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.untrusted import decoded, one_line
 
@@ -65,7 +66,7 @@ class PerfTables:
         """
         path = self._perf()
         parts = [self._cpuid, " ".join(list_pmus(self._host))]
-        for name in (path, *(form.format(os.uname().release) for form in _WRAPPED)):
+        for name in (path, *(form.format(own_uname().release) for form in _WRAPPED)):
             if name == path or os.path.exists(name):
                 status = os.stat(name)
                 parts.append(f"{os.path.realpath(name)} {status.st_size} {status.st_mtime_ns}")

@@ -12,7 +12,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.roofline.function_points import Functions, SampledEvent, function_points, sampled_events
 from turbotui.machine.core_metrics import core_types_of, vector_bits
 from turbotui.machine.elf_symbols import FunctionTable
-from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.host import ForwardedHost, Host, HostError, HostKind
 from turbotui.machine.ip_records import CodeFile
 from turbotui.machine.ip_sampling import CPU_CLOCK, DRAIN, IpSampler, SampledCode
 from turbotui.machine.machine import Machine
@@ -55,9 +55,8 @@ class SampledFunctions:
 def why_not_sampled(host: Host) -> Unavailable | None:
     """Return why functions cannot be sampled on a kind of machine; None if the kernel decides."""
     if host.kind is HostKind.REAL:
-        return None if host.pins else Unavailable(
-            Reason.NOT_READ, "this machine is read by a collector elsewhere, which takes no samples of functions",
-            "run turbotui on it")
+        return None if not isinstance(host, ForwardedHost) else Unavailable(
+            Reason.NOT_READ, f"{host.read_by}, which takes no samples of functions", "run turbotui on it")
     word = "a simulated machine runs no code" if host.kind is HostKind.SIMULATED else "a recording has no samples"
     return Unavailable(Reason.NOT_READ, f"{word}: functions are sampled on a real machine, as it runs")
 

@@ -16,7 +16,7 @@ from turbotui.features.roofline.curve import BandwidthCurve
 from turbotui.features.roofline.curve_measuring import measure_curves
 from turbotui.features.roofline.curve_tables import curve_bars, size_text
 from turbotui.features.roofline.measuring import threads_of
-from turbotui.machine.host import HostKind
+from turbotui.machine.host import ForwardedHost
 from turbotui.machine.machine import Machine
 
 _COST: Final = ("Loads and streaming stores of one thread on CPU {cpu} over ever larger working sets, as turbotui "
@@ -95,7 +95,7 @@ class CurveWindow(TextWindow):
         def progress(done: int, total: int, what: str) -> None:
             self.post_message(CurvesReady(MeasuredCurves(f"measuring {what}, {done + 1} of {total}")))
 
-        if machine.host.kind is HostKind.REAL and not machine.host.pins:
+        if isinstance(machine.host, ForwardedHost):
             self.post_message(CurvesReady(MeasuredCurves(why=_ELSEWHERE)))
             return
         try:

@@ -15,6 +15,7 @@ from turbotui.features.stat.options import StatOptions, StatTask
 from turbotui.features.stat.printing import FramePrinter
 from turbotui.features.stat.streams import Streams, warn
 from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.view import CONTAINER_NOTE
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.bus import EveryItem
@@ -59,6 +60,8 @@ def _print_configuration(opened: OpenedSession, options: StatOptions, streams: S
     label = opened.layout.label
     if label and not options.quiet:
         streams.notes([f"# {label}: nothing below was {opened.layout.kind.measured}"])
+    if opened.session.machine.privileges.renumbered:
+        warn(CONTAINER_NOTE)
     streams.configuration(opened.session.machine, options)
 
 

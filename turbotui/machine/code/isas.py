@@ -15,6 +15,7 @@ from turbotui.machine.code import a64, x86
 from turbotui.machine.code.mapping import CodePage
 from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.uname import own_uname
 from turbotui.quantities.precision import Precision
 
 
@@ -104,7 +105,7 @@ def why_not_runnable(model: CpuModel) -> str:
     """
     if model.architecture not in ASSEMBLERS:
         return f"no roof kernels exist for {model.architecture or 'this architecture'}"
-    native = os.uname().machine
+    native = own_uname().machine
     if model.architecture != native:
         return f"/proc/cpuinfo is of an {model.architecture} processor, and this process runs as {native}"
     if sys.maxsize < 1 << 32:

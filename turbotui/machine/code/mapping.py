@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from turbotui.errors import MachineError
+from turbotui.machine.uname import own_uname
 
 _PAGE: Final = mmap.PAGESIZE
 _HUGE_PAGE: Final = 2 << 20  # transparent huge pages of x86-64 and of AArch64 with 4 KiB pages (kernel transhuge.rst)
@@ -165,7 +166,7 @@ class Buffer(Mapping):
 
     def _bind(self, node: int) -> None:
         """Bind the pages to a node before the first of them is written (mbind(2))."""
-        number = _MBIND.get(os.uname().machine)
+        number = _MBIND.get(own_uname().machine)
         mask = (ctypes.c_ulong * (node // _BITS + 1))()
         mask[node // _BITS] = 1 << node % _BITS
         failed = number is None or _libc.syscall(

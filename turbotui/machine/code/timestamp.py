@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 import errno
 import functools
-import os
 import sys
 
 from turbotui.errors import MachineError
 from turbotui.machine.code.mapping import CodePage
 from turbotui.machine.host import HostError
+from turbotui.machine.uname import own_uname
 
 RDTSC = bytes.fromhex(
     "0faee8"  # lfence: earlier instructions have completed (Intel SDM vol. 2, RDTSC)
@@ -36,7 +36,7 @@ def read_timestamp() -> int:
 
 @functools.cache
 def _page() -> CodePage:
-    if os.uname().machine != "x86_64" or sys.maxsize <= 1 << 32:
+    if own_uname().machine != "x86_64" or sys.maxsize <= 1 << 32:
         raise HostError(errno.ENOSYS, "rdtsc")
     if not _allowed():
         raise HostError(errno.EPERM, "rdtsc (prctl PR_SET_TSC)")

@@ -48,7 +48,8 @@ def documents_of(machine: Gathered) -> dict[str, bytes]:
         "rights": {"uid": rights.uid, "capabilities": hex(rights.capabilities), "perf_paranoid": rights.perf_paranoid,
                    "descriptors": None if rights.descriptors is None else list(rights.descriptors),
                    "namespaces": dict(rights.namespaces), "outer_uid": rights.outer_uid,
-                   "seccomp": rights.seccomp, "no_new_privs": rights.no_new_privs},
+                   "seccomp": rights.seccomp, "no_new_privs": rights.no_new_privs,
+                   "renumbered": rights.renumbered},
         "usable_cpus": None if machine.usable is None else format_cpulist(machine.usable),
         "left_out": left_out,
     }  # fmt: skip
@@ -225,8 +226,7 @@ def _rights(rights: _Json) -> Privileges:
         rights.pair("descriptors") if rights.value("descriptors") is not None else None,
         {} if spaces is None else {kind: spaces.number(kind) for kind in NAMESPACES if spaces.has(kind)},
         rights.optional_number("outer_uid") if rights.has("outer_uid") else None,
-        rights.has("seccomp") and bool(rights.value("seccomp")),
-        rights.has("no_new_privs") and bool(rights.value("no_new_privs")),
+        *(rights.has(name) and bool(rights.value(name)) for name in ("seccomp", "no_new_privs", "renumbered")),
     )
 
 

@@ -14,6 +14,7 @@ from turbotui.features.export.live.exporter import Exporter
 from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN, RenderedScrape
 from turbotui.features.export.live.requests import HttpRequest, RefusedError
 from turbotui.features.export.live.scrape_server import Access, ClientTimes, HttpAnswer, ScrapeServer
+from turbotui.machine.uname import own_uname
 from turbotui.untrusted import one_line
 
 METRICS: Final = "/metrics"
@@ -43,7 +44,7 @@ def answers(newest: Callable[[], RenderedScrape]) -> Callable[[HttpRequest], Htt
 
 def own_names(extra: tuple[str, ...] = ()) -> frozenset[str]:
     """Return the names of this machine that clients may use: its own, and those given by the user."""
-    name = socket.gethostname()
+    name = own_uname().nodename
     return frozenset(one.lower().rstrip(".") for one in ("localhost", name, name.partition(".")[0], *extra) if one)
 
 
