@@ -20,8 +20,8 @@ LARGE = 64 << 20
 
 
 class _Closed(Access):
-    async def check(self, request: HttpRequest, client: str) -> None:
-        raise RefusedError(401, f"{client} may not read")
+    async def check(self, request: HttpRequest) -> None:
+        raise RefusedError(401, f"{request.method} is not allowed")
 
 
 @asynccontextmanager

@@ -24,13 +24,16 @@ class RefusedError(Exception):
         status: the HTTP status.
         sentence: the reason.
         headers: headers of an answer with this status.
+        penalty: seconds after which the answer is sent.
     """
 
-    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None,
+                 penalty: float = 0.0) -> None:
         super().__init__(sentence)
         self.status = status
         self.sentence = sentence
         self.headers = headers or {}
+        self.penalty = penalty
 
 
 @dataclass(frozen=True, slots=True)

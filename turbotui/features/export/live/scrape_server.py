@@ -14,7 +14,7 @@ from turbotui.features.export.live.requests import MOST_HEAD, HttpRequest, Refus
 
 _PHRASES: Final = {
     200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 405: "Method Not Allowed",
-    408: "Request Timeout", 421: "Misdirected HttpRequest", 429: "Too Many Requests",
+    408: "Request Timeout", 421: "Misdirected HttpRequest",
     431: "Request Header Fields Too Large", 500: "Internal Server Error", 503: "Service Unavailable",
 }
 _ALWAYS: Final = {"Connection": "close", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
@@ -29,10 +29,12 @@ class ClientTimes:
     Attributes:
         ask: for the request, including the TLS handshake.
         take: for receiving the answer.
+        check: for being admitted, behind the passwords of the other connections.
     """
 
     ask: float = ASK_SECONDS
     take: float = 10.0
+    check: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +59,18 @@ class Access:
     tls: ssl.SSLContext | None = None
     headers: Mapping[str, str] = {}
 
-    async def check(self, request: HttpRequest, client: str) -> None:
+    async def check(self, request: HttpRequest) -> None:
         """Check whether a request is allowed.
-
-        Args:
-            request: the request.
-            client: the client's address.
 
         Raises:
             RefusedError: the request is not allowed.
+        """
+
+    def succeed(self, before: Access) -> None:
+        """Take over from other rules.
+
+        Raises:
+            TurbotuiError: the others ask for a protection that these no longer ask for.
         """
 
 
@@ -97,7 +102,7 @@ class ScrapeServer:
         try:
             while True:
                 try:
-                    connection, address = await loop.sock_accept(self._listener)
+                    connection, _ = await loop.sock_accept(self._listener)
                 except OSError:  # the client left already, or no descriptor is free: the next accept may succeed
                     await asyncio.sleep(_FULL_SECONDS)
                     continue
@@ -105,7 +110,7 @@ class ScrapeServer:
                     oldest = next(iter(self._open))
                     del self._open[oldest]
                     oldest.cancel()
-                task = loop.create_task(self._serve(connection, str(address[0])))
+                task = loop.create_task(self._serve(connection))
                 self._open[task] = None
                 task.add_done_callback(lambda done: self._open.pop(done, None))
                 await asyncio.sleep(0)  # the task runs at least once, and closes its connection in any case
@@ -114,13 +119,15 @@ class ScrapeServer:
                 task.cancel()
             await asyncio.gather(*self._open, return_exceptions=True)
 
-    async def _serve(self, connection: socket.socket, client: str) -> None:
+    async def _serve(self, connection: socket.socket) -> None:
         """Answer one connection, whose errors end only this connection."""
         writer: asyncio.StreamWriter | None = None
         try:
             async with asyncio.timeout(self._times.ask):
                 reader, writer = await self._opened(connection)
-                answer = await self._answered(reader, client)
+                asked = await self._asked(reader)
+            async with asyncio.timeout(self._times.check):
+                answer = await self._answered(asked)
             writer.write(answer)
             async with asyncio.timeout(self._times.take):
                 await writer.drain()
@@ -144,22 +151,35 @@ class ScrapeServer:
         transport.set_write_buffer_limits(0)  # drained means handed to the kernel
         return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
-    async def _answered(self, reader: asyncio.StreamReader, client: str) -> bytes:
+    @staticmethod
+    async def _asked(reader: asyncio.StreamReader) -> bytes:
+        """The bytes of a request; none if it is too long."""
+        try:
+            return await reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            return b""
+
+    async def _answered(self, asked: bytes) -> bytes:
         head = False
         try:
-            try:
-                asked = await reader.readuntil(b"\r\n\r\n")
-            except asyncio.LimitOverrunError:
-                raise RefusedError(431, f"a request has {MOST_HEAD} bytes at most") from None
-            request = parse_request(asked)
+            request = _request(asked)
             head = request.method == "HEAD"
             check_host(request.host, self._names)
-            await self.access.check(request, client)
+            await self.access.check(request)
             answer = self._answer(request)
         except RefusedError as refused:
+            if refused.penalty:
+                self._first_to_cut()
+                await asyncio.sleep(refused.penalty)
             sentence = f"{refused.sentence}\n".encode()
             return self._written(refused.status, HttpAnswer(sentence, _TEXT, refused.headers), head)
         return self._written(200, answer, head)
+
+    def _first_to_cut(self) -> None:
+        """Have this connection cut before those that may still be admitted."""
+        task = asyncio.current_task()
+        if task in self._open:
+            self._open = {task: None} | self._open
 
     def _written(self, status: int, answer: HttpAnswer, head: bool) -> bytes:
         headers = {"Content-Type": answer.content_type, "Content-Length": str(len(answer.body)), **_ALWAYS,
@@ -167,6 +187,12 @@ class ScrapeServer:
         lines = [f"HTTP/1.1 {status} {_PHRASES[status]}", *(f"{name}: {value}" for name, value in headers.items())]
         start = "\r\n".join((*lines, "", "")).encode("latin-1", "replace")
         return start if head else start + answer.body
+
+
+def _request(asked: bytes) -> HttpRequest:
+    if not asked:
+        raise RefusedError(431, f"a request has {MOST_HEAD} bytes at most")
+    return parse_request(asked)
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

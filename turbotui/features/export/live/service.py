@@ -84,8 +84,10 @@ async def _serve(exporter: Exporter, server: ScrapeServer, reread: Callable[[], 
 
 
 def _reread_into(server: ScrapeServer, reread: Callable[[], Access]) -> None:
-    """Read the web config again; if it is bad, report that and keep the old rules."""
+    """Read the web config again; if it is bad or protects less, report that and keep the old rules."""
     try:
-        server.access = reread()
+        access = reread()
+        access.succeed(server.access)
+        server.access = access
     except TurbotuiError as error:
         print(f"turbotui: {one_line(str(error))}; what was there before stays in force", file=sys.stderr, flush=True)

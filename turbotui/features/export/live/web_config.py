@@ -1,7 +1,9 @@
 """TLS and passwords (RFC 7617) by the web config file of Prometheus and its exporters: --web-config.
 
 The format: https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md. Settings that are
-unknown here, or that OpenSSL cannot do, are refused by name, so that nobody believes in a protection that is absent.
+unknown here, empty, or beyond OpenSSL, are refused by name, so that nobody believes in a protection that is absent.
+YAML is read without its types (`yaml.BaseLoader`): a value is text, a list or a table, and means what the file's format
+says of it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import re
 import secrets
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import bcrypt
@@ -26,67 +28,70 @@ from turbotui.errors import TurbotuiError
 from turbotui.features.export.live.requests import HttpRequest, RefusedError
 from turbotui.features.export.live.scrape_server import Access
 from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.quantities.plain_numbers import integer
+from turbotui.untrusted import in_cell, visible
 
-_HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}")
-_NOBODY: Final = "$2b$10$c0SuML1dwvl4Ssh0qJXDFeTvwAjgJ4YEnQySV/iJMZxABe6pI9R1y"
+_HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}")
+"""Hashes of bcrypt that take at most 0.2 s of CPU time (of a Xeon of 2023; one of cost 15 takes 1.6 s)."""
+_NOBODY: Final = "$2b${:02}$c0SuML1dwvl4Ssh0qJXDFeTvwAjgJ4YEnQySV/iJMZxABe6pI9R1y"
 """A hash that is tried for unknown users, so that they wait as long as known ones."""
-_BETWEEN: Final = 1.0
-"""Seconds between two new passwords of one client, because a hash takes a tenth of a second of CPU time."""
-_MOST_CLIENTS: Final = 1024
+_PENALTY: Final = 1.0  # seconds that the answer to a wrong password takes
+_MOST_WRONG: Final = 1024  # wrong passwords that are known as such without a hash
 _MOST_BYTES: Final = 72  # the most bytes of a password for bcrypt
-
-
-def is_hash(text: str) -> bool:
-    """Tell whether a text is a bcrypt hash that takes at most a second or two."""
-    return _HASH.fullmatch(text) is not None
 
 
 class Passwords:
     """The passwords of users.
 
+    A right password waits for its hash, at most behind those of the other connections, and is known from then on. A
+    wrong one is answered late, which costs nobody else anything. Hashes are computed one at a time, for at most half of
+    the time.
+
     Args:
         users: name -> hash.
-        now: returns seconds.
     """
 
-    def __init__(self, users: Mapping[str, str], now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, users: Mapping[str, str]) -> None:
         self._users = users
-        self._now = now
+        self._nobody = _NOBODY.format(max(integer(hashed[4:6]) for hashed in users.values()))
         self._key = secrets.token_bytes(32)
-        self._known: set[bytes] = set()
-        self._tried: dict[str, float] = {}
+        self._right: set[bytes] = set()
+        self._wrong: dict[bytes, None] = {}  # the oldest first
         self._one = asyncio.Lock()
 
-    async def check(self, field: str, client: str) -> None:
+    def remember(self, before: Passwords) -> None:
+        """Take over which passwords were right; those of users with another hash are no longer."""
+        self._key, self._right = before._key, before._right
+
+    async def check(self, field: str) -> None:
         """Refuse a client that does not give a user's password.
 
         Args:
             field: the Authorization field; "" for none.
-            client: the client's address.
 
         Raises:
-            RefusedError: the password is missing or wrong, or the client tries too often.
+            RefusedError: the password is missing or wrong.
         """
         user, password = _credentials(field)
-        mark = hmac.digest(self._key, f"{len(user)}:{user}".encode() + password, hashlib.sha256)
-        if mark in self._known:
+        hashed = self._users.get(user, self._nobody)
+        mark = hmac.digest(self._key, f"{hashed}{len(user)}:{user}".encode() + password, hashlib.sha256)
+        if mark in self._right:
             return
-        self._slow_down(client)
-        hashed = self._users.get(user, _NOBODY).encode()
-        async with self._one:
-            right = await asyncio.to_thread(_fits, password, hashed)
-        if not right or user not in self._users:
-            raise _unauthorized("this user and password are not known")
-        self._known.add(mark)
-        self._tried.pop(client, None)
+        if mark not in self._wrong and await self._fits(password, hashed) and user in self._users:
+            self._right.add(mark)
+            return
+        self._wrong[mark] = None
+        if len(self._wrong) > _MOST_WRONG:
+            del self._wrong[next(iter(self._wrong))]
+        raise _unauthorized("this user and password are not known", _PENALTY)
 
-    def _slow_down(self, client: str) -> None:
-        now = self._now()
-        if now - self._tried.get(client, -_BETWEEN) < _BETWEEN:
-            raise RefusedError(429, "one password a second", {"Retry-After": "1"})
-        if len(self._tried) >= _MOST_CLIENTS:
-            self._tried.clear()
-        self._tried[client] = now
+    async def _fits(self, password: bytes, hashed: str) -> bool:
+        async with self._one:
+            start = time.monotonic()
+            right = await asyncio.to_thread(_fits, password, hashed.encode())
+            if not right:
+                await asyncio.sleep(time.monotonic() - start)
+        return right
 
 
 def _credentials(field: str) -> tuple[str, bytes]:
@@ -110,8 +115,8 @@ def _fits(password: bytes, hashed: bytes) -> bool:
         return False
 
 
-def _unauthorized(sentence: str) -> RefusedError:
-    return RefusedError(401, sentence, {"WWW-Authenticate": 'Basic realm="turbotui", charset="UTF-8"'})
+def _unauthorized(sentence: str, penalty: float = 0.0) -> RefusedError:
+    return RefusedError(401, sentence, {"WWW-Authenticate": 'Basic realm="turbotui", charset="UTF-8"'}, penalty)
 
 
 _PARTS: Final = ("tls_server_config", "http_server_config", "basic_auth_users")
@@ -123,6 +128,9 @@ _HEADERS: Final = ("Content-Security-Policy", "X-Frame-Options", "X-Content-Type
 _VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CLIENTS: Final = {"NoClientCert": ssl.CERT_NONE, "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
                    "RequireAndVerifyClientCert": ssl.CERT_REQUIRED}
+_TRUTH: Final = {"true": True, "false": False}
+_ALWAYS_ON: Final = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
+"""Cipher suites of TLS 1.3 (RFC 8446, B.4), which neither Go nor OpenSSL lets one choose from here."""
 _VALUE: Final = re.compile(r"[\x21-\x7e][\x20-\x7e]*")
 
 
@@ -130,39 +138,73 @@ class ConfiguredAccess(Access):
     """The access rules of a web config.
 
     Args:
+        path: of the file.
         tls: the TLS context; None for none.
         headers: headers of every answer.
         passwords: the passwords; None if none are required.
     """
 
-    def __init__(self, tls: ssl.SSLContext | None, headers: Mapping[str, str], passwords: Passwords | None) -> None:
+    def __init__(self, path: str, tls: ssl.SSLContext | None, headers: Mapping[str, str],
+                 passwords: Passwords | None) -> None:
+        self._path = path
         self.tls = tls
         self.headers = headers
         self._passwords = passwords
 
-    async def check(self, request: HttpRequest, client: str) -> None:
+    @property
+    def protections(self) -> Mapping[str, int]:
+        """How strongly each kind of protection is asked for; 0 for not at all."""
+        return {"passwords": int(self._passwords is not None), "TLS": int(self.tls is not None),
+                "a client's certificate": 0 if self.tls is None else int(self.tls.verify_mode)}
+
+    async def check(self, request: HttpRequest) -> None:
         """See `Access.check`."""
         if self._passwords is not None:
-            await self._passwords.check(request.fields.get("authorization", ""), client)
+            await self._passwords.check(request.fields.get("authorization", ""))
+
+    def succeed(self, before: Access) -> None:
+        """See `Access.succeed`."""
+        if isinstance(before, ConfiguredAccess):
+            lost = [name for name, level in before.protections.items() if self.protections[name] < level]
+            if lost:
+                raise TurbotuiError(f"the web config {self._path} no longer asks for {', '.join(lost)}, which only a "
+                                    "new start of turbotui takes away")
+            if self._passwords is not None and before._passwords is not None:  # noqa: SLF001 - of the same class
+                self._passwords.remember(before._passwords)  # noqa: SLF001 - as above
 
 
 def read_access(path: str) -> Access:
-    """Read the access rules of a file; anybody may read if its name is empty.
+    """Read the access rules of a file.
 
     Raises:
-        TurbotuiError: the file, or a file that it names, cannot be read, or has an unknown setting.
+        TurbotuiError: the file, or a file that it names, cannot be read, or has a setting that is not understood.
     """
-    if not path:
-        return Access()
     try:
-        found = yaml.safe_load(read_given(path).text())
+        found = yaml.load(read_given(path).text(), _PlainLoader)  # noqa: S506 - a loader without types
     except GivenFileError as error:
         raise TurbotuiError(f"the web config {path} cannot be read: {error.why}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = "" if mark is None else f", line {mark.line + 1}"
-        raise TurbotuiError(f"the web config {path}{place} is no YAML") from error
+        twice = f": {error.problem}" if isinstance(error, _TwiceError) else ""
+        raise TurbotuiError(f"the web config {path}{place} is no YAML that is understood{twice}") from error
     return _Reading(path).access(found)
+
+
+class _TwiceError(yaml.constructor.ConstructorError):  # type: ignore[misc]  # as below
+    """A table has the same name twice, of which YAML's loaders take the last."""
+
+
+class _PlainLoader(yaml.BaseLoader):  # type: ignore[misc]  # PyYAML has no types
+    """Text, lists and tables; a name is in a table once."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
+        known = set[str]()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in known:
+                raise _TwiceError(None, None, f"{in_cell(visible(key.value))} is there twice", key.start_mark)
+            known.add(str(key.value))
+        return super().construct_mapping(node, deep)
 
 
 class _Reading:
@@ -177,15 +219,16 @@ class _Reading:
 
     def access(self, found: object) -> Access:
         """Return the access rules of the whole file."""
-        parts = self._table({} if found is None else found, "the file", _PARTS)
-        tls, http = parts.get("tls_server_config"), parts.get("http_server_config")
-        users = parts.get("basic_auth_users")
-        return ConfiguredAccess(self._context(tls) if tls else None, self._headers(http) if http else {},
-                                self._passwords(users) if users else None)
+        parts = self._table("" if found is None else found, "the file", _PARTS)
+        return ConfiguredAccess(
+            self._path,
+            self._context(parts["tls_server_config"]) if "tls_server_config" in parts else None,
+            self._headers(parts["http_server_config"]) if "http_server_config" in parts else {},
+            self._passwords(parts["basic_auth_users"]) if "basic_auth_users" in parts else None)
 
     def _table(self, found: object, name: str, known: tuple[str, ...] = ()) -> Mapping[str, Any]:
-        if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
-            raise self._bad(f"{name} is no table of names")
+        if not isinstance(found, dict) or not found or not all(isinstance(key, str) for key in found):
+            raise self._bad(f"{name} has nothing in it" if not found else f"{name} is no table of names")
         for key in found:
             if known and key not in known:
                 raise self._bad(f"{key} in {name} is not known here ({', '.join(known)})")
@@ -194,40 +237,75 @@ class _Reading:
     def _bad(self, why: str) -> TurbotuiError:
         return TurbotuiError(f"the web config {self._path}: {why}")
 
-    def _file(self, name: object) -> str:
-        return os.path.join(os.path.dirname(self._path), str(name))
+    def _text(self, said: Mapping[str, Any], name: str) -> str:
+        text = said.get(name)
+        if not isinstance(text, str) or not text:
+            raise self._bad(f"{name} is no text")
+        return text
 
-    def _context(self, found: object) -> ssl.SSLContext:
-        said = self._table(found, "tls_server_config", _TLS)
-        if not said.get("cert_file") or not said.get("key_file"):
-            raise self._bad("tls_server_config wants cert_file and key_file")
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = self._one_of(said, "min_version", _VERSIONS, ssl.TLSVersion.TLSv1_2)
-        context.maximum_version = self._one_of(said, "max_version", _VERSIONS, ssl.TLSVersion.TLSv1_3)
-        certificate, key = self._file(said["cert_file"]), self._file(said["key_file"])
-        try:
-            context.load_cert_chain(certificate, key, password=lambda: b"")  # else OpenSSL would ask on the terminal
-            context.verify_mode = self._one_of(said, "client_auth_type", _CLIENTS, ssl.CERT_NONE)
-            if said.get("client_ca_file"):
-                context.load_verify_locations(self._file(said["client_ca_file"]))
-            elif context.verify_mode is not ssl.CERT_NONE:
-                raise self._bad("client_auth_type wants client_ca_file")
-            if said.get("cipher_suites"):
-                context.set_ciphers(":".join(map(_openssl_name, said["cipher_suites"])))
-        except (OSError, ValueError, TypeError) as error:  # ssl.SSLError is an OSError
-            raise self._bad(f"{certificate} and {key} cannot be used: {_why(error)}") from error
-        return context
+    def _file(self, said: Mapping[str, Any], name: str) -> str:
+        return os.path.join(os.path.dirname(self._path), self._text(said, name))
 
-    def _one_of(self, said: Mapping[str, Any], name: str, known: Mapping[str, Any], otherwise: Any) -> Any:
-        word = said.get(name)
-        if not word:
+    def _choice(self, said: Mapping[str, Any], name: str, known: Mapping[str, Any], otherwise: Any) -> Any:
+        if name not in said:
             return otherwise
+        word = self._text(said, name)
         if word not in known:
             raise self._bad(f"{name} {word} is not possible here: {', '.join(known)}")
         return known[word]
 
+    def _context(self, found: object) -> ssl.SSLContext:
+        said = self._table(found, "tls_server_config", _TLS)
+        if "cert_file" not in said or "key_file" not in said:
+            raise self._bad("tls_server_config wants cert_file and key_file")
+        certificate, key = self._file(said, "cert_file"), self._file(said, "key_file")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = self._choice(said, "min_version", _VERSIONS, ssl.TLSVersion.TLSv1_2)
+        context.maximum_version = self._choice(said, "max_version", _VERSIONS, ssl.TLSVersion.TLSv1_3)
+        if context.minimum_version > context.maximum_version:
+            raise self._bad("min_version is above max_version")
+        if not self._choice(said, "prefer_server_cipher_suites", _TRUTH, otherwise=True):
+            context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
+        try:
+            context.load_cert_chain(certificate, key, password=lambda: b"")  # else OpenSSL would ask on the terminal
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            raise self._bad(f"{certificate} and {key} cannot be used: {_why(error)}") from error
+        self._clients(context, said)
+        if "cipher_suites" in said:
+            self._ciphers(context, said["cipher_suites"])
+        return context
+
+    def _clients(self, context: ssl.SSLContext, said: Mapping[str, Any]) -> None:
+        context.verify_mode = self._choice(said, "client_auth_type", _CLIENTS, ssl.CERT_NONE)
+        asked, given = context.verify_mode is not ssl.CERT_NONE, "client_ca_file" in said
+        if asked != given:
+            raise self._bad("client_auth_type wants client_ca_file" if asked else
+                            "client_ca_file wants a client_auth_type that asks for certificates")
+        if given:
+            authority = self._file(said, "client_ca_file")
+            try:
+                context.load_verify_locations(authority)
+            except (OSError, ValueError) as error:
+                raise self._bad(f"{authority} cannot be used: {_why(error)}") from error
+
+    def _ciphers(self, context: ssl.SSLContext, found: object) -> None:
+        if not isinstance(found, list) or not found or not all(isinstance(name, str) and name for name in found):
+            raise self._bad("cipher_suites is no list of names")
+        chosen = [name for name in found if name not in _ALWAYS_ON]
+        if not chosen:
+            context.minimum_version = ssl.TLSVersion.TLSv1_3  # the only version that has these
+            return
+        for name in chosen:
+            try:
+                context.set_ciphers(_openssl_name(name))
+            except (ssl.SSLError, ValueError) as error:
+                raise self._bad(f"the cipher suite {name} is not possible here") from error
+        context.set_ciphers(":".join(map(_openssl_name, chosen)))
+
     def _headers(self, found: object) -> Mapping[str, str]:
-        said = self._table(self._table(found, "http_server_config", _HTTP).get("headers") or {}, "headers", _HEADERS)
+        parts = self._table(found, "http_server_config", _HTTP)
+        self._choice(parts, "http2", _TRUTH, otherwise=False)  # HTTP/1.1 is what is spoken here, and clients fall back
+        said = self._table(parts["headers"], "headers", _HEADERS) if "headers" in parts else {}
         for name, value in said.items():
             if not isinstance(value, str) or not _VALUE.fullmatch(value):
                 raise self._bad(f"the header {name} is no line of text")
@@ -236,8 +314,8 @@ class _Reading:
     def _passwords(self, found: object) -> Passwords:
         users = self._table(found, "basic_auth_users")
         for user, hashed in users.items():
-            if not isinstance(hashed, str) or not is_hash(hashed):
-                raise self._bad(f"the password of {user} is no hash of bcrypt with a cost of 4 to 15: htpasswd -nBC 10 "
+            if not isinstance(hashed, str) or not _HASH.fullmatch(hashed):
+                raise self._bad(f"the password of {user} is no hash of bcrypt with a cost of 4 to 12: htpasswd -nBC 10 "
                                 f"{user} makes one")
         return Passwords(users)
 
