@@ -221,8 +221,9 @@ def test_a_newline_ends_an_interval_and_q_the_last() -> None:
         assert (errors, status) == ("", 0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_interval_prints_it_and_leaves(number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "left"), [
+    (signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGUSR2, 140)])
+def test_a_signal_ends_the_interval_prints_it_and_leaves(number: signal.Signals, left: int) -> None:
     with running("-i", "3600", "--show", "CPU", "-c", str(cpus()[0])) as program:
         program.type("\n")
         program.block(2)
@@ -231,7 +232,7 @@ def test_a_signal_ends_the_interval_prints_it_and_leaves(number: signal.Signals)
         os.kill(program.process.pid, number)
         out, errors, status = program.end()
         assert out.splitlines() == ["CPU", "-", str(cpus()[0])]
-        assert (errors, status) == ("", 0)
+        assert (errors, status) == ("", left)
 
 
 def test_end_of_stdin_changes_nothing() -> None:

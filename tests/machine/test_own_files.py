@@ -231,6 +231,30 @@ def test_places_are_those_of_who_called_sudo(theirs: Path) -> None:
 
 
 @needs_root
+def test_where_home_is_somebody_elses_its_owner_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with su -m, doas and run0, which set no SUDO_UID."""
+    home, ours = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
+    try:
+        os.chown(home, NOBODY, NOBODY)
+        home.chmod(0o755)
+        monkeypatch.delenv("SUDO_UID", raising=False)
+        monkeypatch.setenv("HOME", str(home))
+        place = data_folder({"HOME": str(home)})
+        assert place == f"{home}/.local/share/turbotui"
+        replace_file(f"{place}/file", "x")
+        assert {owner(path)[0] for path in home.rglob("*")} == {NOBODY}
+        (home / "link").symlink_to(ours)
+        with pytest.raises(PermissionError):
+            replace_file(str(home / "link" / "file"), "x")
+        monkeypatch.setenv("HOME", str(ours))  # root's own
+        replace_file(str(ours / "file"), "x")
+        assert owner(ours / "file")[0] == 0
+    finally:
+        shutil.rmtree(home)
+        shutil.rmtree(ours)
+
+
+@needs_root
 def test_a_kept_score_is_theirs(theirs: Path) -> None:
     subprocess.run([sys.executable, "-m", "turbotui", "score", "baseline", "--name", "a", "--unit", "b", "--value", "1",
                     "--ratio", "0.5", "--machine", "laptop-old"], check=True, cwd=ROOT, capture_output=True,

@@ -144,10 +144,11 @@ def test_a_signal_leaves_with_the_terminal_restored(number: signal.Signals) -> N
 
         with Opening(screen.terminal, _look, plain_help) as opening:
             acting = _beside(screen, person)
-            with pytest.raises(UserLeftError):
+            with pytest.raises(UserLeftError) as left:
                 opening.wait_for(_never, "Looking")
+        assert left.value.exit_status == 128 + number
         acting.join()
-        assert opening.asked_to_leave()
+        assert opening.left_by() == number
         assert screen.restored
     assert signal.getsignal(number) == before
 
@@ -155,9 +156,9 @@ def test_a_signal_leaves_with_the_terminal_restored(number: signal.Signals) -> N
 def test_a_signal_between_two_waits_is_not_forgotten() -> None:
     with a_screen() as screen, Opening(screen.terminal, _look, plain_help) as opening:
         assert opening.wait_for(lambda: 1, "Looking") == 1
-        assert not opening.asked_to_leave()
+        assert not opening.left_by()
         os.kill(os.getpid(), signal.SIGTERM)
-        assert opening.asked_to_leave()
+        assert opening.left_by() == signal.SIGTERM
 
 
 def test_a_terminal_that_is_gone_ends_it() -> None:

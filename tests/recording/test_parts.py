@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 from killed_recorder import IDLE, RETENTION, TICKS, TOPOLOGY
-from made_frames import frames, machine
+from made_frames import NOON, frames, machine
 from patience import PATIENCE
 
 from turbotui import recording
 from turbotui.recording.framing import RecordingError, framed
 from turbotui.recording.journal_file import JournalFile
 from turbotui.recording.json_values import packed, unpacked
+from turbotui.recording.parts import part_path
 from turbotui.recording.rotation import RotatingRecorder
+from turbotui.recording.tiers import TEN_SECONDS
 
 ROOT = Path(__file__).parents[2]
 COUNT = 50
@@ -102,6 +104,35 @@ def test_files_of_version_0_4_are_of_one_recording_if_of_one_machine(tmp_path: P
     recorded(path, 3, first=20)  # goes on in the present version
     assert ticks_of(path) == [*range(TICKS), 20, 21, 22]
     assert left_out(path) == ""
+
+
+def test_a_tier_that_cannot_be_written_does_not_end_the_full_resolution(tmp_path: Path) -> None:
+    path = tmp_path / "a.ttj"
+    (tmp_path / Path(part_path(str(path), TEN_SECONDS, NOON)).name).mkdir()
+    recorder = RotatingRecorder(str(path), machine(TOPOLOGY), RETENTION)
+    for frame in frames(TICKS, TOPOLOGY):
+        recorder.take(frame)
+    recorder.close()
+    assert list(recorder.failures) == ["more readings of one in 10s"]
+    assert "Is a directory" in recorder.failures["more readings of one in 10s"]
+    assert ticks_of(path) == list(range(TICKS))
+
+
+def test_the_limit_of_a_file_s_size_is_not_called_a_full_disk(tmp_path: Path) -> None:
+    program = f"""
+import resource
+from made_frames import NOON, frames, machine
+from killed_recorder import TOPOLOGY
+from turbotui.recording.recorder import Recorder
+recorder = Recorder({str(tmp_path / "a.ttj")!r}, machine(TOPOLOGY), sync_seconds=0.0)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+for frame in frames(9999, TOPOLOGY):
+    recorder.take(frame)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True,  # noqa: S603 - ours
+                          timeout=PATIENCE, env={**os.environ, "PYTHONPATH": os.pathsep.join(
+                              map(str, (ROOT, ROOT / "tests", Path(__file__).parent)))})
+    assert done.stderr.endswith("it has the size that a file may have here (ulimit -f, or the file system's limit)\n")
 
 
 def _without_identity(path: Path) -> None:

@@ -17,17 +17,17 @@ from turbotui.machine.signal_guard import ENDING, guarded_signals
 
 
 def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], BaseException | None],
-            left: Callable[[], bool] = lambda: False) -> int:
+            left_by: Callable[[], int] = lambda: 0) -> int:
     """Run an application and restore the terminal at its end.
 
     Args:
         app: not started yet.
         stop: ends the session, however the application ended.
         failure: what ended the sampling, if anything.
-        left: whether the program was asked to end before signals were handled here.
+        left_by: the signal that asked the program to end before signals were handled here; 0 for none.
 
     Returns:
-        The exit status.
+        The exit status: as a shell has it, with 128 and the signal's number, where a signal ended the program.
 
     Raises:
         InternalError: a fault of turbotui.
@@ -35,8 +35,9 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
     freeze_objects()
     with _signals(app):
         try:
-            if left():
-                app.request_leave(signal.SIGTERM)
+            number = left_by()
+            if number:
+                app.request_leave(number)
             app.run()
         finally:
             stop()
@@ -50,7 +51,9 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
     if ending is not None:
         raise InternalError(ending.sentence) from ending.error
     # nobody could read a sentence about it
-    return TerminalError.exit_status if app.terminal_lost else 0
+    if app.terminal_lost:
+        return TerminalError.exit_status
+    return 128 + app.left_by if app.left_by else 0
 
 
 def _tell(failures: Failures, ending: Failure | None) -> None:

@@ -41,12 +41,12 @@ _QUERY: Final = 0xFFFF_FFFF  # an id that setfsuid(2) never accepts, so that it 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The user who started the program through sudo(8).
+    """The user on whose behalf a root process runs.
 
     Attributes:
         uid, gid: the user and the login group.
         groups: the supplementary groups of the user, as at a login.
-        home: the home folder in the user database.
+        home: the home folder.
     """
 
     uid: int
@@ -56,19 +56,33 @@ class Person:
 
 
 def invoking_user(environment: Mapping[str, str]) -> Person | None:
-    """Return the user behind a root process, by SUDO_UID of sudo(8); None without sudo, or if root called it.
+    """Return the user behind a root process; None if root works for itself.
 
-    This also works after root was given up for that user, whose home the environment may not name.
+    sudo(8) names the user in SUDO_UID. Others keep only the environment (su -m, doas(1), run0(1)): where HOME is
+    somebody else's folder, root would write there, so its owner decides. This also works after root was given up for
+    that user, whose home the environment may not name.
     """
-    text = environment.get("SUDO_UID", "")
-    uid = whole_number(text) or 0
+    home = ""
+    uid = whole_number(environment.get("SUDO_UID", "")) or 0
+    if not uid:
+        home = environment.get("HOME", "")
+        uid = _owner(home)
     if not uid or os.geteuid() not in (0, uid):
         return None
     try:
         known = pwd.getpwuid(uid)
     except (KeyError, OverflowError):  # an id that no user has here
         return None
-    return Person(uid, known.pw_gid, tuple(os.getgrouplist(known.pw_name, known.pw_gid)), known.pw_dir)
+    groups = tuple(os.getgrouplist(known.pw_name, known.pw_gid))
+    return Person(uid, known.pw_gid, groups, home or known.pw_dir)
+
+
+def _owner(folder: str) -> int:
+    """The user to whom a folder belongs; 0 if it is root's, or none."""
+    try:
+        return os.stat(folder).st_uid if os.path.isabs(folder) else 0
+    except (OSError, ValueError):  # ValueError: the name has a NUL
+        return 0
 
 
 @contextlib.contextmanager

@@ -68,7 +68,7 @@ class Opening:
         self._looked = self._began
         self._looks = 1
         self._doing = "starting"
-        self._left = False
+        self._left_by = 0
         self._sequences = terminal.handover.sequences
         self._wake, self._waker = os.pipe()
         self._open = ExitStack()
@@ -129,12 +129,13 @@ class Opening:
         calls |= {signal.SIGWINCH: _DRAW, signal.SIGTSTP: _STOP, signal.SIGCONT: _AGAIN}
 
         def call(what: bytes) -> Callable[[int], None]:
-            return lambda _number: self._signalled(what)
+            return lambda number: self._signalled(what, number)
 
         return {number: call(what) for number, what in calls.items()}
 
-    def _signalled(self, what: bytes) -> None:
-        self._left = self._left or what == _LEAVE
+    def _signalled(self, what: bytes, number: int) -> None:
+        if what == _LEAVE:
+            self._left_by = self._left_by or number
         self._tell(what)
 
     def _take_keys_until_done(self) -> None:
@@ -158,7 +159,7 @@ class Opening:
     def _take_signal(self, what: bytes) -> bool:
         """Handle a signal, and return whether the other thread has ended."""
         if what == _LEAVE:
-            raise UserLeftError
+            raise UserLeftError(128 + self._left_by)
         if what == _STOP:
             self._terminal.stop()
         elif what == _AGAIN:
@@ -235,6 +236,6 @@ class Opening:
             self._terminal.handover.typed = (*self._terminal.handover.typed, "?")
         return self._terminal.hand_over()
 
-    def asked_to_leave(self) -> bool:
-        """Whether a signal to end the program came and was not handled yet."""
-        return self._left
+    def left_by(self) -> int:
+        """The signal to end the program that came and was not handled yet; 0 for none."""
+        return self._left_by

@@ -28,7 +28,10 @@ from turbotui.sampling.snapshot import Snapshot
 SYNC_SECONDS: Final = 10.0
 """Seconds after which written records survive a loss of power; they survive the end of this program at once."""
 
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_WORDS: Final = {
+    errno.ENOSPC: "the disk is full", errno.EDQUOT: "this user's share of the disk is used up (quota)",
+    errno.EFBIG: "it has the size that a file may have here (ulimit -f, or the file system's limit)",
+}
 
 
 class RecordingFile:
@@ -89,7 +92,7 @@ class RecordingFile:
             self.failed = True
             with contextlib.suppress(OSError):  # then a torn record remains at the end, which readers skip
                 os.ftruncate(self._descriptor, self.size)
-            why = "the disk is full" if error.errno in _FULL else error.strerror
+            why = _WORDS.get(error.errno or 0, error.strerror)
             raise RecordingError(f"the recording to {self.path} ends here: {why}") from error
         self.size += len(data)
 
@@ -117,7 +120,13 @@ class RecordingFile:
 
 
 class FrameRecorder(Protocol):
-    """The interface of `Recorder` and `RotatingRecorder`."""
+    """The interface of `Recorder` and `RotatingRecorder`.
+
+    Attributes:
+        failures: why something is not recorded although the recording goes on, by its name ("more readings ...").
+    """
+
+    failures: dict[str, str]
 
     @property
     def size(self) -> int:
@@ -156,6 +165,7 @@ class Recorder:
         tier: see above.
         header: the session's header.
         first_ns: wall clock of the first written tick; None before that.
+        failures: see `FrameRecorder`; always empty.
 
     Raises:
         RecordingError: the file cannot be written, another process records to it, or it is no recording.
@@ -165,6 +175,7 @@ class Recorder:
                  header: Header | None = None, sync_seconds: float = SYNC_SECONDS,
                  suspended_ns: Callable[[], int] | None = None, command: Sequence[str] = ()) -> None:
         self.tier = tier
+        self.failures: dict[str, str] = {}
         self.first_ns: int | None = None
         self._file = RecordingFile(path, sync_seconds)
         try:

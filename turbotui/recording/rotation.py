@@ -6,7 +6,7 @@ All resolutions are written from the beginning, each to files of its own, so tha
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -62,6 +62,9 @@ class RotatingRecorder:
         kept: see `Recorder`.
         command: see `Recorder`.
 
+    Attributes:
+        failures: see `FrameRecorder`.
+
     Raises:
         RecordingError: as `Recorder`.
     """
@@ -76,6 +79,8 @@ class RotatingRecorder:
         self._header = header_of(machine, command, identity_of(path))
         _put_aside(path, self._header)
         self._recorders = {FULL.name: self._open(path, FULL)}
+        self._begun = False  # tiers of lower resolution: their names have the time of the first tick
+        self.failures: dict[str, str] = {}
 
     @property
     def size(self) -> int:
@@ -89,38 +94,55 @@ class RotatingRecorder:
         Raises:
             RecordingError: the disk is full, or a part cannot be created.
         """
-        wall = frame.newer.wall_ns
-        if len(self._recorders) < len(self._seconds):
-            self._begin_tiers(wall)
+        if not self._begun:
+            self._begun = True
+            self._begin_tiers(frame.newer.wall_ns)
+        self._each(lambda recorder: self._take(recorder, frame))
+
+    def _take(self, recorder: Recorder, frame: Frame) -> None:
+        wall, begun, name = frame.newer.wall_ns, recorder.first_ns, recorder.tier.name
+        seconds = self._seconds[name] / _PARTS
+        most = self._retention.most_bytes / (2 * _PARTS) if recorder.tier is FULL else 0
+        apart = 0 if begun is None else abs(wall - begun)  # a clock that was set back by more begins a part, too
+        if apart >= seconds * 1e9 or (begun is not None and most and recorder.size > most):
+            self._rotate(recorder, wall)
+        self._recorders[name].take(frame)
+
+    def _each(self, action: Callable[[Recorder], object]) -> None:
+        """Call for the recorder of each tier; a tier of lower resolution that fails is given up, and the others go on.
+
+        Raises:
+            RecordingError: the full resolution cannot be written.
+        """
         for name, recorder in list(self._recorders.items()):
-            begun = recorder.first_ns
-            seconds = self._seconds[name] / _PARTS
-            most = self._retention.most_bytes / (2 * _PARTS) if name == FULL.name else 0
-            apart = 0 if begun is None else abs(wall - begun)  # a clock that was set back by more begins a part, too
-            if apart >= seconds * 1e9 or (begun is not None and most and recorder.size > most):
-                self._rotate(recorder, wall)
-        for recorder in self._recorders.values():
-            recorder.take(frame)
+            try:
+                action(recorder)
+            except RecordingError as error:
+                if recorder.tier is FULL:
+                    raise
+                self._give_up(name, error)
+
+    def _give_up(self, name: str, error: RecordingError) -> None:
+        self.failures[f"more readings of one in {name}"] = str(error)
+        recorder = self._recorders.pop(name, None)
+        if recorder is not None:
+            recorder.close()
 
     def rows(self, rows: IntervalRows) -> None:
         """As `Recorder.rows`."""
-        for recorder in list(self._recorders.values()):
-            recorder.rows(rows)
+        self._each(lambda recorder: recorder.rows(rows))
 
     def lost(self, frames: int) -> None:
         """As `Recorder.lost`."""
-        for recorder in self._recorders.values():
-            recorder.lost(frames)
+        self._each(lambda recorder: recorder.lost(frames))
 
     def mark(self, text: str) -> None:
         """As `Recorder.mark`."""
-        for recorder in self._recorders.values():
-            recorder.mark(text)
+        self._each(lambda recorder: recorder.mark(text))
 
     def close(self) -> None:
         """As `Recorder.close`."""
-        for recorder in self._recorders.values():
-            recorder.close()
+        self._each(Recorder.close)
 
     def _open(self, path: str, tier: Tier) -> Recorder:
         return Recorder(path, self._machine, kept=self._kept, tier=tier, header=self._header)
@@ -128,7 +150,10 @@ class RotatingRecorder:
     def _begin_tiers(self, wall_ns: int) -> None:
         for tier, _seconds in self._retention.tiers():
             if tier is not FULL:
-                self._recorders[tier.name] = self._open(part_path(self.path, tier, wall_ns), tier)
+                try:
+                    self._recorders[tier.name] = self._open(part_path(self.path, tier, wall_ns), tier)
+                except RecordingError as error:
+                    self._give_up(tier.name, error)
 
     def _rotate(self, recorder: Recorder, wall_ns: int) -> None:
         """Begin the next file of a tier, and remove parts that are no longer to be kept."""

@@ -180,10 +180,10 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
         app.watched.marked = marked = marked_programs(session.machine, given)
     if opening is not None:
         app.handover = opening.hand_over()
-    left = opening.asked_to_leave if opening is not None else bool
+    left_by = opening.left_by if opening is not None else int
     stop = partial(session.stop, 1.0) if beside is None else beside.leave
     try:
-        status: int = running.run_app(app, stop, lambda: session.failure, left)
+        status: int = running.run_app(app, stop, lambda: session.failure, left_by)
     finally:
         if marked is not None:
             marked.regions.stop()

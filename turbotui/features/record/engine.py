@@ -194,7 +194,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
             found.status = seen.commands[0].status or 0
         for one in beside:
             one.stop()
-        found.missing = {one.what: one.failure for one in beside if one.failure}
+        found.missing = {one.what: one.failure for one in beside if one.failure} | recorder.failures
         raise_failure(session)
     found.size = recorder.size
     return found

@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -117,7 +117,8 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
     session = opened.session
     printer = FramePrinter(options, streams, opened.layout, options.intervals)
     frames: EveryItem[Frame] = EveryItem()
-    with _signals(session):
+    ended_by: list[int] = []
+    with _signals(session, ended_by.append):
         session.start(frames.put, intervals=options.intervals, on_end=frames.close)
         _watch_stdin(session)
         try:
@@ -135,7 +136,7 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
         warn(missed)
     if frames.lost:
         warn(f"{frames.lost} intervals were lost: the output is too slow")
-    return 0
+    return 128 + ended_by[0] if ended_by else 0
 
 
 def _warn_of_dropped(frame: Frame, opened: OpenedSession) -> None:
@@ -149,12 +150,20 @@ def _warn_of_dropped(frame: Frame, opened: OpenedSession) -> None:
         warn(f"{', '.join(names)} cannot be read: {sentence}")
 
 
-def _signals(session: Session) -> AbstractContextManager[None]:
-    """Handle signals: SIGUSR1 ends the interval; SIGINT and SIGTERM also end the program (turbostat.md 1.11)."""
+def _signals(session: Session, ended_by: Callable[[int], None]) -> AbstractContextManager[None]:
+    """Handle signals: SIGUSR1 ends the interval; SIGINT and SIGTERM also end the program (turbostat.md 1.11).
+
+    SIGINT is how one leaves turbostat, with status 0; SIGTERM, SIGHUP and SIGUSR2 are handed to `ended_by`.
+    """
+
+    def end(number: int) -> None:
+        ended_by(number)
+        session.stop(0.0)
+
     return guarded_signals({
         signal.SIGUSR1: lambda _number: session.end_interval(),
         signal.SIGINT: lambda _number: session.stop(0.0),
-        signal.SIGTERM: lambda _number: session.stop(0.0),
+        **dict.fromkeys((signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2), end),
     })
 
 
