@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from knownmachines import known_machine
 from patience import ENDED_BY_THE_TEST
@@ -11,12 +12,24 @@ from smallmachines import small_host
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
+from turbotui.quantities.signals import SignalId
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import available_columns, signals_of
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.sources import SOURCES
+from turbotui.sources.source import Source
+
+
+class Beside(Protocol):
+    """What is read beside columns."""
+
+    def sources(self) -> Sequence[Source]:
+        """The sources."""
+
+    def signals(self) -> frozenset[SignalId]:
+        """Their signals."""
 
 
 def frames_of_machine(
@@ -24,6 +37,7 @@ def frames_of_machine(
     cpus: frozenset[int] | None = None, small: bool = False,
     between: Callable[[SimulatedHost, int], None] | None = None,
     facts: Callable[[SimulatedHost, frozenset[int] | None], Machine] = known_machine,
+    beside: Callable[[Machine], Beside] | None = None,
 ) -> tuple[Machine, list[Frame]]:
     """A simulated machine, and its frames; the first one has no interval.
 
@@ -36,6 +50,7 @@ def frames_of_machine(
         small: the machine has few cores.
         between: called before each tick but the first with its number.
         facts: reads the machine.
+        beside: returns what is read beside the columns.
     """
     clock = ManualClock(0)
     host = (small_host if small else simulated_host)(shape, clock, seed=7)
@@ -47,6 +62,10 @@ def frames_of_machine(
     if columns is not None:
         wanted = tuple(catalog.by_id[name] for name in columns)
     sampler = Sampler(machine, capabilities, signals_of(wanted, capabilities), ENDED_BY_THE_TEST)
+    if beside is not None:
+        also = beside(machine)
+        sampler.beside(also.sources())
+        sampler.want(signals_of(wanted, capabilities) | also.signals())
     found: list[Frame] = []
 
     class Box:

@@ -9,12 +9,13 @@ from typing import Final, Protocol
 from turbotui.app.actions import Where
 from turbotui.app.base import WatchScreen
 from turbotui.app.watch import Watch
-from turbotui.diagnosis.rules import MemoryShare, NoFinding
+from turbotui.diagnosis.rules import MemoryShare
 from turbotui.errors import UsageError
 from turbotui.feature import ScreenSpec
 from turbotui.features import FEATURES
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sources.source import Source
 
@@ -37,8 +38,8 @@ class MemoryTrafficMeter(Protocol):
     def signals(self) -> frozenset[SignalId]:
         """The signals of these sources."""
 
-    def share(self, frame: Frame) -> MemoryShare | NoFinding:
-        """Memory traffic of the fullest package in an interval."""
+    def share(self, frame: Frame) -> MemoryShare | Unavailable:
+        """Memory traffic of the fullest package in an interval, or why it is unknown."""
 
 
 def where_keys_of(spec: ScreenSpec) -> Where:

@@ -84,7 +84,7 @@ class MachineDiagnosis:
         recorded: whether the frames are of a recording, which never reads more columns than it has.
 
     Attributes:
-        memory: returns the memory traffic in a frame, if memory controllers are counted.
+        memory: returns the memory traffic in a frame, or why it is unknown; None if it is not asked for.
         seen: results of looks at tasks and control groups, if there were any.
     """
 
@@ -99,7 +99,7 @@ class MachineDiagnosis:
         self._moment: JudgedFrame | None = None
         self._watched = 0.0  # seconds, without a gap
         self._busy: float | None = None  # percent, when it was last known
-        self.memory: Callable[[Frame], MemoryShare | NoFinding] | None = None
+        self.memory: Callable[[Frame], MemoryShare | Unavailable] | None = None
         self.seen = LookResults()
 
     def wanted(self, can: Callable[[CounterColumn], bool], *, costly: bool = True,
@@ -136,7 +136,7 @@ class MachineDiagnosis:
         self._limits.push(frame)
         self._moment = moment = JudgedFrame(
             frame, self._catalog, self._limits.verdicts(),
-            memory=NoFinding.NOT_ASKED if self.memory is None else self.memory(frame), seen=self.seen,
+            memory=None if self.memory is None else self.memory(frame), seen=self.seen,
         )  # fmt: skip
         self._busy = self._busy if moment.load is None else moment.load
         for rule in self._rules:
@@ -153,6 +153,8 @@ class MachineDiagnosis:
     def _unknown(self, rule: SlownessRule, moment: JudgedFrame) -> tuple[NoFinding, Unavailable | None]:
         """Tell whether what a rule needs can never be read here, or is missing in this interval, and why."""
         reasons = [why for group in rule.needs if (why := _missing_group(moment, group)) is not None]
+        if not rule.needs and isinstance(moment.memory, Unavailable):
+            reasons = [moment.memory]
         for why in reasons:
             if why.reason not in _TRANSIENT and why.reason is not Reason.NOT_READ:
                 return NoFinding.BLIND, why

@@ -220,14 +220,14 @@ class JudgedFrame:
         frame: the interval.
         catalog: of the machine.
         limits: what holds each package back, including earlier intervals.
-        memory: memory traffic of the fullest package and its peak; NOT_ASKED if it is not counted.
+        memory: memory traffic of the fullest package and its peak, or why it is unknown; None if it is not asked for.
         seen: results of looks at tasks and control groups, beside the frame's columns.
     """
 
     frame: Frame
     catalog: Catalog
     limits: Sequence[LimitVerdict] = ()
-    memory: MemoryShare | NoFinding = NoFinding.NOT_ASKED
+    memory: MemoryShare | Unavailable | None = None
     seen: LookResults = field(default_factory=LookResults)
     _numbers: dict[ColumnId, Mapping[RowId, float]] = field(default_factory=dict, repr=False)
 

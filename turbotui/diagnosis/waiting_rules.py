@@ -15,7 +15,7 @@ from turbotui.diagnosis.rules import (
     opening,
 )
 from turbotui.quantities.sentences import several
-from turbotui.quantities.unavailable import Reason
+from turbotui.quantities.unavailable import Reason, Unavailable
 
 _FULL: Final = 80.0  # percent of the machine's time; below, tasks that wait for a CPU also wait for something else
 _OVERLOAD: Final = 0.1  # share of the wanted CPU time that tasks wait for
@@ -189,8 +189,10 @@ def _by_iowait(frame: JudgedFrame) -> Observed | NoFinding:
 
 def _bandwidth(frame: JudgedFrame) -> Observed | NoFinding:
     memory = frame.memory
-    if isinstance(memory, NoFinding):
-        return memory
+    if memory is None:
+        return NoFinding.NOT_ASKED
+    if isinstance(memory, Unavailable):
+        return NoFinding.UNKNOWN
     share = memory.rate / memory.peak
     if share < _MEMORY_FULL:
         return NoFinding.CLEAR

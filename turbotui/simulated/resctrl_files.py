@@ -75,7 +75,7 @@ def resctrl_tree(model: Model) -> Mapping[str, Node]:
             total = _traffic(model, package, share * part)
             put(f"{folder}/mbm_total_bytes", _number(total) if counted else fixed("Unassigned"))
             put(f"{folder}/mbm_local_bytes", _number(_scaled(total, LOCAL)) if counted else fixed("Unassigned"))
-        for package in range(shape.packages if shape.name == TELEMETRY else 0):
+        for package in range(shape.packages if _counts_energy(shape) else 0):
             folder = f"{at}/mon_data/mon_PERF_PKG_{package:02d}"
             joules = _cores_joules(model, package, share)
             put(f"{folder}/core_energy", _fraction(joules))

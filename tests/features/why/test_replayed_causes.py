@@ -17,13 +17,13 @@ from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.recorded_looks import LookRecord, look_results
 from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup
 from turbotui.diagnosis.verdict import Verdict
-from turbotui.features.record.engine import kept_columns
+from turbotui.features.record.engine import kept_columns, open_recorder
 from turbotui.features.why.engine import read_recording
+from turbotui.features.why.memory import MemoryWatch
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
 from turbotui.recording.journal import Journal
 from turbotui.recording.json_values import JsonValue
-from turbotui.recording.recorder import Recorder
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES, SimulatedHost
@@ -71,12 +71,14 @@ def watched(name: str) -> tuple[Machine, list[Frame], list[LookResults]]:
         columns.extend(columns_of(machine))
         return machine
 
-    machine, frames = frames_of_machine(name, INTERVALS, columns=columns, small=True, between=look, facts=chosen)
+    machine, frames = frames_of_machine(name, INTERVALS, columns=columns, small=True, between=look, facts=chosen,
+                                         beside=MemoryWatch)
     return machine, frames, seen
 
 
-def live(frames: list[Frame], seen: list[LookResults]) -> Verdict:
+def live(machine: Machine, frames: list[Frame], seen: list[LookResults]) -> Verdict:
     diagnosis = MachineDiagnosis(catalog_for(frames[0].capabilities.signals), kept=INTERVALS)
+    diagnosis.memory = MemoryWatch(machine).share
     for frame, looked in zip(frames[1:], seen, strict=True):
         diagnosis.seen = looked
         diagnosis.push(frame)
@@ -84,7 +86,7 @@ def live(frames: list[Frame], seen: list[LookResults]) -> Verdict:
 
 
 def replayed(path: str, machine: Machine, frames: list[Frame], seen: list[LookResults]) -> Verdict:
-    recorder = Recorder(path, machine, sync_seconds=0.0)
+    recorder = open_recorder(path, machine, None)
     for number, frame in enumerate(frames):
         recorder.take(frame)
         if number:
@@ -104,7 +106,8 @@ def facts(verdict: Verdict) -> Iterator[tuple[object, ...]]:
 def judged_twice(name: str, folder: Path) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
     """What is shown of a machine's verdict, and of that of its recording."""
     machine, frames, seen = watched(name)
-    return list(facts(live(frames, seen))), list(facts(replayed(str(folder / "run.ttj"), machine, frames, seen)))
+    recorded = replayed(str(folder / "run.ttj"), machine, frames, seen)
+    return list(facts(live(machine, frames, seen))), list(facts(recorded))
 
 
 @pytest.mark.parametrize("names", [*((name,) for name in CAUSES if name != BESIDE), *PAIRS[::EVERY]], ids="+".join)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from turbotui.events.uncore.discovery import UNKNOWN
+from turbotui.features.uncore.absence import why_none
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.kinds import Row, UncoreUnits, can_count
 from turbotui.features.uncore.recorded import RecordedCounters
@@ -13,6 +14,7 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore.memory_traffic import TRAFFIC
 from turbotui.quantities.uncore.metric import Metric
 from turbotui.sampling.frame import Frame
@@ -34,6 +36,14 @@ def memory_metrics(counters: UncoreCounters) -> Sequence[tuple[UncoreUnits, Metr
             if units.kind.id == metric.pmu and all(can_count(units.pmu, name) for name in metric.needs)]
 
 
+def _why_none(machine: Machine, here: UncoreCounters, *, is_recorded: bool) -> Unavailable:
+    if is_recorded and memory_metrics(here):
+        return Unavailable(Reason.NOT_READ, "this recording has no counters of memory controllers")
+    if here.kinds:
+        return Unavailable(Reason.NO_HARDWARE, "no uncore PMU of this machine counts the memory's bytes")
+    return why_none(machine)
+
+
 class MemoryTraffic:
     """The counters of a machine's memory controllers, read beside a session's columns, or recorded.
 
@@ -42,6 +52,9 @@ class MemoryTraffic:
         recorded: a recording's definitions that were counted beside the catalog; None for live counters.
         by_cache: whether to use resctrl, which counts the traffic between L3 caches and memory, if no memory
             controller counts.
+
+    Attributes:
+        why_none: why no memory controller is counted; None if one is.
     """
 
     def __init__(self, machine: Machine, recorded: Iterable[Definition] | None = None, *,
@@ -54,6 +67,7 @@ class MemoryTraffic:
         found = memory_metrics(self._counters)
         self._choices = found[:1] if recorded is None else found
         self._counters.keep([units for units, _metric in self._choices])
+        self.why_none = None if found else _why_none(machine, here, is_recorded=recorded is not None)
         if recorded is None:
             for units, metric in self._choices:
                 self._counters.show(units, (metric,))

@@ -99,8 +99,7 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     catalog = journal.catalog if present is None else journal.catalog.mapped(present)
     diagnosis = MachineDiagnosis(catalog, kept=max(intervals, len(clocks)), recorded=True)
     memory = MemoryWatch(journal.machine, journal.definitions())
-    if memory.counts:
-        diagnosis.memory = memory.share
+    diagnosis.memory = memory.share
     looks = RecordedLooks(journal.rows, start_ns, end_ns)
     wall_ns, watched = last, 0.0
     for frame in journal.frames(start_ns, end_ns):

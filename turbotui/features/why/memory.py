@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from turbotui.diagnosis.rules import MemoryShare, NoFinding
+from turbotui.diagnosis.rules import MemoryShare
 from turbotui.features.roofline.dram import dram_of
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sources.source import Source
 
@@ -40,10 +41,19 @@ class MemoryWatch:
         """The signals of these sources."""
         return self._traffic.signals()
 
-    def share(self, frame: Frame) -> MemoryShare | NoFinding:
-        """Return the used share of the peak for the package whose memory is used most."""
+    def share(self, frame: Frame) -> MemoryShare | Unavailable:
+        """Return the used share of the peak for the package whose memory is used most, or why it is unknown."""
         found = self._traffic.read(frame)
-        if not found or self._dram.rate is None:
-            return NoFinding.UNKNOWN
+        if not found:
+            return self._traffic.why_none or self._unread(frame)
+        if self._dram.rate is None:
+            return Unavailable(Reason.NO_HARDWARE, self._dram.note)
         row = max(found, key=lambda one: found[one])
         return MemoryShare(row, found[row], self._dram.rate / len(frame.rows(Scope.PACKAGE)), self._dram.at_most)
+
+    def _unread(self, frame: Frame) -> Unavailable:
+        refused = (name for name in self.signals() if name not in frame.capabilities.signals)
+        name = next(refused, None)
+        if name is not None:
+            return frame.capabilities.why_missing(name)
+        return Unavailable(Reason.LATE, "the memory controllers' counts are not known in this interval")
