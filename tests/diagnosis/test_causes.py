@@ -14,9 +14,11 @@ from watched_machines import frames_of_machine
 
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.rule_table import RULES
+from turbotui.diagnosis.rules import NoFinding
 from turbotui.errors import UsageError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
+from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES, ManualClock, SimulatedHost, simulated_host
 from turbotui.simulated.causes import CALM, CAUSES
 
@@ -108,3 +110,34 @@ def test_a_clock_below_the_base_of_several_packages_is_lost_on_each() -> None:
     below = diagnosed("icelake-2s+below-base").findings()[0]
     assert below.observed.lost == pytest.approx(0.4, abs=0.01)  # both packages run at 60 % of their base clock
     assert below.sentence.endswith("nothing readable says why; 1 more package is as slow")
+
+
+def all_late(frame: Frame) -> Frame:
+    """The frame if no CPU had answered in time; files that hold every CPU were read."""
+    newer, provider = frame.newer, frame.capabilities.provider
+    values = {name: found if provider[name].shared else [None] * len(found) for name, found in newer.values.items()}
+    return Frame(frame.older, replace(newer, values=values, late=frozenset(frame.topology.cpus)), frame.capabilities)
+
+
+def test_the_verdict_stands_over_an_interval_in_which_no_cpu_answered() -> None:
+    _, frames = frames_of_machine("laptop-old+heat", 3, columns=COLUMNS, small=True)
+    found = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
+    for frame in frames[:3]:
+        found.push(frame)
+    before = found.verdict()
+    found.push(all_late(frames[3]))
+    after = found.verdict()
+    assert "by heat" in before.sentence
+    assert after.sentence == before.sentence
+    assert after.findings[0].since.endswith("s ago")
+    assert {"heat", "power-limit"} <= {one.rule.id for one in after.unjudged if one.answer is NoFinding.LATE}
+
+
+def test_a_machine_whose_cpus_have_never_answered_is_not_called_free_of_bottlenecks() -> None:
+    _, frames = frames_of_machine("laptop-old+heat", 1, columns=COLUMNS, small=True)
+    found = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
+    found.push(all_late(frames[1]))
+    verdict = found.verdict()
+    assert not verdict.sure
+    assert verdict.sentence.startswith("Nothing found; CPU times, clock and limits, ")
+    assert "unknown in this interval" in verdict.sentence

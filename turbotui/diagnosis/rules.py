@@ -68,7 +68,7 @@ class NoFinding(Enum):
     CLEAR = "does not hold"
     UNKNOWN = "unknown"
     BLIND = "cannot be read here"
-    LATE = "not known in this interval"
+    LATE = "unknown in this interval"
     NOT_ASKED = "not asked for"
 
 

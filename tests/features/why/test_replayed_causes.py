@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
 import pytest
+from dashboard_driver import dashboard
 from knownmachines import known_machine
+from patience import PATIENCE
+from simulated_session import SimulatedSession
 from watched_machines import frames_of_machine
 
 from turbotui.cli import main
@@ -22,8 +26,10 @@ from turbotui.features.why.engine import read_recording
 from turbotui.features.why.memory import MemoryWatch
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
+from turbotui.recording.framing import RecordingError
 from turbotui.recording.journal import Journal
 from turbotui.recording.json_values import JsonValue
+from turbotui.recording.rows import LOOKS_STREAM
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES, SimulatedHost
@@ -147,3 +153,36 @@ def test_all_that_was_seen_is_kept() -> None:
     for one in (seen, LookResults()):
         said = json.loads(json.dumps(LookRecord(0, 0, one).facts()))
         assert look_results(JsonValue(said, "looks")) == one
+
+
+def looks_in(folder: Path) -> int:
+    """The number of looks in the recording in a folder."""
+    try:
+        with Journal((str(next(folder.iterdir())),)) as journal:
+            return len(journal.rows(LOOKS_STREAM, 0, journal.last_ns))
+    except RecordingError:
+        return 0  # it holds no reading yet
+
+
+async def test_the_key_that_records_keeps_what_rules_need_whatever_is_shown(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = SimulatedSession("laptop-old+memory+idle-exits")
+    async with dashboard(session) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
+        app.kept_columns, app.open_recorder = kept_columns, lambda path, machine: open_recorder(path, machine, None)
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        await pilot.press("enter")
+        for number in range(INTERVALS + 1):  # the first tick begins the first interval
+            session.tick()
+            end = time.monotonic() + PATIENCE
+            while looks_in(tmp_path) < number:  # they are taken on a thread of their own
+                assert time.monotonic() < end
+                await pilot.pause()
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+    [path] = tmp_path.iterdir()  # noqa: ASYNC240 - nothing else runs any more
+    with Journal((str(path),)) as journal:
+        found = read_recording(journal, INTERVALS).verdict
+    assert {one.rule.id for one in found.findings} == {"memory", "idle-exits"}
+    assert "compiling 30000" in " ".join(found.findings[0].who)
