@@ -31,7 +31,7 @@ def show_remote(way: Connector, abilities: Abilities, *, theme: str | None = Non
         RecordingError: the collector is of a later version.
         InternalError: a fault of turbotui; the terminal is restored first.
     """
-    session = RemoteSession(way, LinuxHost())
+    session = RemoteSession(way, LinuxHost(), screen=True)
     app = TurbotuiApp(session, abilities=abilities, theme=theme, screen=screen,
                       settings=read_settings(os.environ), on_shown=freeze_objects, on_rest=collect_garbage)
     status = run_app(app, lambda: session.stop(1.0), lambda: session.failure)

@@ -1,13 +1,15 @@
 r"""Requests of a reader to a collector: which signals are read, and nothing else.
 
 A request is one line of JSON, `{"want": ["tsc", "aperf"]}`, with every signal that the reader shows; the next one takes
-its place. Nothing in it is run, opened or looked up but as the name of a signal that the collector knows.
+its place. Nothing in it is run, opened or looked up but as the name of a signal that the collector knows. A screen adds
+the word `SCREEN`, which is no signal: its collector goes on without CPUs that are late.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from turbotui.errors import TurbotuiError
@@ -20,6 +22,8 @@ from turbotui.untrusted import json_text
 MOST_BYTES: Final = 1 << 16
 """Of a line: five times the names of all signals of the largest machine."""
 _WORD: Final = "want"
+SCREEN: Final = "(screen)"
+"""Among the signals of a request: the reader is a screen. Older collectors know no such signal and ignore it."""
 
 
 class RequestError(TurbotuiError):
@@ -78,8 +82,14 @@ class WantedSignals:
         self._last: dict[SignalId, float] = {}
         self._read: frozenset[SignalId] = frozenset()
 
-    def take(self, wanted: Iterable[SignalId]) -> None:
-        """Read the signals that all readers request from the next tick on, as far as they exist here."""
+    def take(self, requests: Iterable[Collection[SignalId]]) -> None:
+        """Read the signals that all readers request from the next tick on, as far as they exist here.
+
+        Late CPUs are waited for unless all readers are screens.
+        """
+        requests = tuple(requests)
+        self._session.waits = not requests or not all(SCREEN in one for one in requests)
+        wanted = frozenset(itertools.chain(*requests))
         known, now = self._session.capabilities.signals, time.monotonic()
         self._last |= {name: now for name in wanted if name in known}
         self._last = {name: at for name, at in self._last.items() if now - at < LINGER}

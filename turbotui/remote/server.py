@@ -256,7 +256,7 @@ class SocketCollector:
         self._want()
 
     def _want(self) -> None:
-        self._wanted.take({name for client in self._clients for name in client.wanted})
+        self._wanted.take([client.wanted for client in self._clients])
 
     def _leave(self, client: SocketClient) -> None:
         if client in self._clients:

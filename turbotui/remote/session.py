@@ -27,7 +27,7 @@ from turbotui.recording.stream_reader import Missing
 from turbotui.recording.stream_writer import Gap
 from turbotui.remote.incoming import Arrival, Incoming, Received
 from turbotui.remote.links import Connector, Link, LinkError
-from turbotui.remote.requests import request_line
+from turbotui.remote.requests import SCREEN, request_line
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.fixed_columns import FixedColumns
 from turbotui.sampling.frame import Frame
@@ -85,6 +85,7 @@ class RemoteSession(FixedColumns):
 
     Args:
         way: how to reach the collector.
+        screen: whether this reader is a screen, for which the collector does not wait for late CPUs.
         own_host: the machine that this process runs on.
         clock: seconds that never decrease.
         pause: waits for a number of seconds, or until the event is set.
@@ -99,7 +100,8 @@ class RemoteSession(FixedColumns):
         RecordingError: the collector is of a later version.
     """
 
-    def __init__(self, way: Connector, own_host: Host, *, clock: Callable[[], float] = time.monotonic,
+    def __init__(self, way: Connector, own_host: Host, *, screen: bool = False,
+                 clock: Callable[[], float] = time.monotonic,
                  pause: Callable[[threading.Event, float], bool] = threading.Event.wait) -> None:
         self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(shipped_sets)
         self.failure: BaseException | None = None
@@ -107,6 +109,7 @@ class RemoteSession(FixedColumns):
         self.lost = 0
         self.missing: tuple[str, ...] = ()
         self._way = way
+        self._beside = frozenset({SCREEN} if screen else ())
         self._clock = clock
         self._pause = pause
         self._incoming = Incoming()
@@ -314,7 +317,7 @@ class RemoteSession(FixedColumns):
         while not self._stopped.is_set():
             if self._wanted != self._asked:
                 self._asked = self._wanted
-                link.ask(request_line(self._asked))
+                link.ask(request_line(self._asked | self._beside))
             data = link.read(_LISTEN)
             if data is None:
                 if not heard and self._broken and self._clock() - began > FIRST_SECONDS:

@@ -268,7 +268,8 @@ class Frame(Interval):
         place = f"{part.row.scope.value} {part.label if part.label >= 0 else '.'.join(map(str, part.row.key))}"
         if found is None:
             return Unavailable(Reason.FAILED, f"a part is unknown, {place}: {signal.id}")
-        return Unavailable(found.reason, f"a part is unknown, {place}: {found.detail}", found.remedy)
+        said = found.detail if found.detail.startswith(place) else f"{place}: {found.detail}"
+        return Unavailable(found.reason, f"a part is unknown, {said}", found.remedy)
 
     def disputed(self, column: CounterColumn, row: RowId) -> tuple[str, ...]:
         """Sentences about readings that contradict the numbers behind a cell; empty if there are none."""

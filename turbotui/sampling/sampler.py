@@ -38,6 +38,9 @@ if TYPE_CHECKING:  # imported on use: few programs drop root
 
 _LATE_SHARE = 0.5  # a worker that has not answered after this share of the interval is late
 _LATE_FLOOR = 0.25  # minimum time in s for a worker: opening counters on the first tick takes longer than reading
+_WAIT_INTERVALS = 5  # intervals after which a reader that prints goes on without a worker
+_WAIT_SECONDS = (5.0, 60.0)  # the same at least and at most: realtime tasks leave others 50 ms of a second (sched(7))
+_LAST_SECONDS = 2.0  # the same for the last reading, for which somebody waits who has ended the program
 _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
 _TICKS_TO_OPEN = 3  # for workers that were late in the first tick; after that, privileges are dropped anyway
 _WRAP_CHECKS = 3  # readings of a counter in the time it can wrap in: one may be late or fail without loss
@@ -53,6 +56,8 @@ class Sampler:
 
     Attributes:
         bus: where frames are published.
+        waits: whether an interval ends when all workers have answered, as printed numbers must: the workers of the
+            busiest CPUs are the last. Otherwise it ends without those that are late, as a screen must.
         hold: seconds for which frames may be held back. At shorter intervals workers read several ticks by their own
             clocks and wake nobody in between, which halves the wake-ups and leaves little work beside the reading.
     """
@@ -61,6 +66,7 @@ class Sampler:
                  cpus: frozenset[int] | None = None) -> None:
         self.bus: Bus[Frame] = Bus()
         self.interval = interval
+        self.waits = False
         self.hold = 0.0
         self._machine = machine
         self._offered = capabilities
@@ -88,6 +94,7 @@ class Sampler:
         self._seq = 0
         self._overruns = 0
         self._late_total = 0
+        self._incomplete = 0
         self._recheck = False
         self._found: Topology | None = None
         self._cpus_seen = self._cpus_now()
@@ -169,8 +176,9 @@ class Sampler:
             while not last and (intervals is None or done < intervals):
                 ahead = self._ticks_ahead(None if intervals is None else intervals - done)
                 if ahead > 1:
-                    read = await self._read_ticks(now, [deadline + number * self.interval for number in range(ahead)])
-                    done += read
+                    ticks = [deadline + number * self.interval for number in range(ahead)]
+                    read, published = await self._read_ticks(now, ticks)
+                    done += published
                     deadline += read * self.interval
                     if not self._early.requested:
                         deadline = self._next_deadline(now(), deadline - self.interval)
@@ -230,16 +238,17 @@ class Sampler:
         ahead = math.floor(self.hold / self.interval + 1e-6)
         return ahead if most is None else min(ahead, most)
 
-    async def _read_ticks(self, now: Callable[[], float], ticks: Sequence[float]) -> int:
+    async def _read_ticks(self, now: Callable[[], float], ticks: Sequence[float]) -> tuple[int, int]:
         """Let workers read at each of these times, and publish a frame for each.
 
         Returns:
-            The number of ticks that were read; fewer if a change or the end of the interval cancelled the rest.
+            The number of ticks that were read, fewer if a change or the end of the interval cancelled the rest, and of
+            those that were published: who waits gets no frame of a tick that a worker missed.
         """
         self._follow_changes()
         host = self._machine.host
         self._asleep.look()
-        patience = ticks[-1] - now() + max(_LATE_FLOOR, self.interval * _LATE_SHARE)
+        patience = ticks[-1] - now() + self._patience()
         answers, away = await self._pool.ask(now, patience, ticks=tuple(ticks))
         self._wraps_checked = now()
         torn = self._asleep.look()
@@ -249,14 +258,21 @@ class Sampler:
         read = min(ends, default=sum(tick <= now() for tick in ticks))
         by_worker = {one.worker: one.ticks for one in answers}
         by_cpu = {cpu: by_worker[worker] for cpu, worker in self._pool.by_cpu.items() if worker in by_worker}
+        published = 0
         for number in range(read):
             found = [ticks_of[number] for ticks_of in by_cpu.values() if number in ticks_of]
             late = away.union(cpu for cpu, ticks_of in by_cpu.items() if number not in ticks_of)
+            if self.waits and late and self._incomplete * self.interval < self._patience():
+                self._incomplete += 1
+                self._overruns += 1
+                continue
+            self._incomplete = 0
+            published += 1
             at = round(ticks[number] * 1e9)
             self._seq += 1
             self._publish(found, late, at + wall, at + clock, behind=read - 1 - number, torn=torn)
         self._check(host.now_ns())
-        return read
+        return read, published
 
     async def _check_wraps(self, now: Callable[[], float], deadline: float) -> None:
         """Read the counters that wrap, without publishing anything."""
@@ -273,12 +289,19 @@ class Sampler:
         self._seq += 1
         self._asleep.look()
         wall, started = host.wall_ns(), host.now_ns()
-        patience = max(_LATE_FLOOR, self.interval * _LATE_SHARE) if self._seq > 1 else _FIRST_TICK_SECONDS
-        answers, late = await self._pool.ask(now, patience)
+        patience = self._patience() if self._seq > 1 else _FIRST_TICK_SECONDS
+        answers, late = await self._pool.ask(now, patience, waits=self.waits)
         self._wraps_checked = now()
         self._publish(answers, late, wall, started, torn=self._asleep.look())
         # after the readings, which come first, when the machine is at rest again
         self._check(started)
+
+    def _patience(self) -> float:
+        """Seconds that workers have for a reading."""
+        if not self.waits:
+            return max(_LATE_FLOOR, self.interval * _LATE_SHARE)
+        least, most = _WAIT_SECONDS
+        return min(max(least, self.interval * _WAIT_INTERVALS), most)
 
     def _publish(self, answers: Sequence[Answer], late: frozenset[int], wall: int, started: int, *,
                  behind: int = 0, torn: bool = False) -> None:
@@ -308,7 +331,9 @@ class Sampler:
 
     def _grace(self) -> float:
         """Seconds that pending answers still have: unlimited until a stop, none before the first snapshot."""
-        return NO_HURRY if not self._stopping else 0.0 if self._frames.last is None else _LATE_FLOOR
+        if not self._stopping:
+            return NO_HURRY
+        return 0.0 if self._frames.last is None else _LAST_SECONDS if self.waits else _LATE_FLOOR
 
     def _follow_changes(self) -> None:
         """Apply the changes requested since the last tick, and CPUs that came or went."""

@@ -52,6 +52,7 @@ class Session(GrowingCatalog):
         self._also: frozenset[SignalId] = frozenset()
         self._wrapping: set[SignalId] = set()
         self._sampler = Sampler(machine, self.capabilities, frozenset(), interval, cpus)
+        self._sampler.waits = True
         self._thread: threading.Thread | None = None
         self._gives_up = False
         self._on_frame: Callable[[Frame], None] = _nothing
@@ -69,6 +70,15 @@ class Session(GrowingCatalog):
     def interval(self) -> float:
         """Nominal seconds between ticks; rates use the time that really passed."""
         return self._sampler.interval
+
+    @property
+    def waits(self) -> bool:
+        """Whether intervals wait for late CPUs, as printed numbers must; only a screen goes on without them."""
+        return self._sampler.waits
+
+    @waits.setter
+    def waits(self, waits: bool) -> None:
+        self._sampler.waits = waits
 
     def want(self, columns: Iterable[ColumnId], signals: Iterable[SignalId] = ()) -> None:
         """Read exactly what these columns need, and these signals, from the next tick on."""

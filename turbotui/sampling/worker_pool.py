@@ -99,6 +99,7 @@ class WorkerPool:
         self._semaphore = WorkerSemaphore()
         self._holding: set[int] = set()
         self._late_answers = LateAnswers()
+        self._in_vain: set[Worker] = set()
 
     def follow(self, machine: Machine, plan: Plan, signals: Mapping[SignalId, Signal]) -> None:
         """Use this plan from the next request on; workers of CPUs that are gone end."""
@@ -119,7 +120,7 @@ class WorkerPool:
         return self._machine.host.pins and len(self._plan.tasks) + bool(self._plan.shared) <= _TOGETHER
 
     async def ask(self, now: Callable[[], float], seconds: float, *, wrap_check: bool = False,
-                  ticks: tuple[float, ...] = ()) -> tuple[list[Answer], frozenset[int]]:
+                  ticks: tuple[float, ...] = (), waits: bool = False) -> tuple[list[Answer], frozenset[int]]:
         """Ask every free worker and wait for the answers.
 
         Args:
@@ -127,6 +128,8 @@ class WorkerPool:
             seconds: how long to wait.
             wrap_check: read only counters that wrap.
             ticks: times at which to read; empty: once, immediately.
+            waits: whether to ask a worker that is still reading when it is free, unless it was waited for in vain
+                before.
 
         Returns:
             The answers, and the CPUs whose workers did not answer in time (SHARED for the shared files).
@@ -137,24 +140,25 @@ class WorkerPool:
         collector = Collector(self.wake_up, None if wrap_check else self._late_answers.take)
         asked: dict[Worker, tuple[int, ReadRequest]] = {}
         late: set[int] = set()
+        reading: list[tuple[int, Worker, ReadRequest]] = []
         for cpu, worker, work in (
             self._wrap_checks(collector.receive) if wrap_check else self._requests(collector.receive, ticks)
         ):
-            if worker.busy:
-                late |= work.cpus or {cpu}
-                continue
-            asked[worker] = (cpu, work)
-            collector.expect(worker)
-            # workers with their own clocks get their requests at once; a slow shared file delays no CPU
-            at_once = bool(ticks) or (cpu == SHARED and self._semaphore.together > 1)
-            worker.ask(work, None if at_once else self._semaphore)
-            if work.tasks:
-                self._holding.add(cpu)
+            if not worker.busy:
+                asked[worker] = (cpu, work)
+                self._ask(collector, cpu, worker, work)
+            elif waits and worker not in self._in_vain:
+                reading.append((cpu, worker, work))
             else:
-                self._holding.discard(cpu)
+                late |= work.cpus or {cpu}
         self._semaphore.admit()  # not earlier: the first would compete for the interpreter's lock
         until, whole = now() + seconds, bool(ticks)
-        while not collector.complete() and now() < until:
+        while not (collector.complete() and not reading) and now() < until:
+            for cpu, worker, work in [one for one in reading if not one[1].busy]:
+                reading.remove((cpu, worker, work))
+                asked[worker] = (cpu, work)
+                self._ask(collector, cpu, worker, work)
+                self._semaphore.admit()
             if whole and self._cut():
                 whole = False
                 for worker in asked:
@@ -165,10 +169,22 @@ class WorkerPool:
         answers = collector.close()
         self._raise_crashes()
         answered = {answer.worker for answer in answers}
-        for worker, (cpu, work) in asked.items():
-            if worker not in answered:
-                late |= work.cpus or {cpu}
+        missed = [*reading, *((cpu, worker, work) for worker, (cpu, work) in asked.items() if worker not in answered)]
+        late.update(*(work.cpus or {cpu} for cpu, _worker, work in missed))
+        if waits:
+            self._in_vain = {worker for worker in self._in_vain if worker.busy}.union(one[1] for one in missed)
         return answers if wrap_check else self._late_answers.with_answers(answers, ticks=bool(ticks)), frozenset(late)
+
+    def _ask(self, collector: Collector, cpu: int, worker: Worker, work: ReadRequest) -> None:
+        """Hand a free worker its request."""
+        collector.expect(worker)
+        # workers with their own clocks get their requests at once; a slow shared file delays no CPU
+        at_once = bool(work.ticks) or (cpu == SHARED and self._semaphore.together > 1)
+        worker.ask(work, None if at_once else self._semaphore)
+        if work.tasks:
+            self._holding.add(cpu)
+        else:
+            self._holding.discard(cpu)
 
     def end(self) -> None:
         """End all workers: have each close its files, and wait for those that can be waited for."""

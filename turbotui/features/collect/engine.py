@@ -94,7 +94,7 @@ class PipeCollector:
             while data := os.read(requests, PIECE):
                 wanted = parser.feed(data)
                 if wanted is not None:
-                    self._wanted.take(wanted)
+                    self._wanted.take((wanted,))
         except (OSError, RequestError):
             pass
         self.stop()

@@ -121,6 +121,7 @@ class CommandBeside:
         self.session: Session | None = None
         self._meter: EnergyMeter | None = None
         self._span = RunSpan()
+        self._session: Session | None = None
         self._lock = threading.Lock()
         self._seq = -1
         self._frames = threading.Condition(self._lock)
@@ -208,6 +209,7 @@ class CommandBeside:
         self._began = time.monotonic()
         self._seen.begin()
         self.begun = True
+        self._session = session
         threading.Thread(target=self._await_end, args=(machine, session), name="command", daemon=True).start()
 
     def _wait_for_frame(self, session: Session, come: Callable[[], bool]) -> None:
@@ -235,6 +237,8 @@ class CommandBeside:
                 return
             self._is_complete = True
             self.energy = self._meter.take()
+        if self._session is not None:
+            self._session.waits = False
         self.on_end()
 
     def _await_end(self, machine: Machine, session: Session) -> None:
@@ -244,6 +248,7 @@ class CommandBeside:
         self._ended_ns = machine.host.now_ns()
         self.output.finish()
         self._ended.set()
+        session.waits = True  # the last reading is for the printed report
         session.end_interval()
 
     def _publish(self, snapshot: TaskSnapshot) -> None:

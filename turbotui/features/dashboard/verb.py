@@ -214,6 +214,7 @@ def _opened(arguments: argparse.Namespace, settings: PersonalSettings) -> tuple[
     if arguments.interval is None:
         arguments.interval = str(profile.interval if profile is not None else settings.interval or _INTERVAL)
     session, columns = open_session(arguments)
+    session.waits = False
     if profile is not None:
         profile = _chosen(profile, session, arguments)
     elif settings.columns and not arguments.choices:
