@@ -456,3 +456,22 @@ def test_a_topdown_metric_in_turbostats_grammar_is_counted_below_slots() -> None
         here.start()
         frame, _before, _after = here.interval(2.0)
         assert cell(frame, old, cpu_row(3)) == pytest.approx(cell(frame, new, cpu_row(3)), rel=1e-6)
+
+
+def test_formulas_without_a_counter_divide_by_the_interval() -> None:
+    with adding("laptop") as here:
+        (hertz,) = here.add("Hz=1/dt")
+        (same,) = here.add("same=dt/dt")
+        (warming,) = here.add("warming='temp.core'/dt")
+        (never,) = here.add("never=1/(dt-dt)")
+        here.start()
+        frame, _before, _after = here.interval(2.0)
+        degrees = frame.inputs(cpu_row(0)).value("temp.core")
+        assert degrees
+        for row in (SYSTEM_ROW, cpu_row(0)):
+            assert cell(frame, hertz, row) == pytest.approx(0.5)
+            assert cell(frame, same, row) == 1.0
+        assert cell(frame, warming, cpu_row(0)) == pytest.approx(degrees / 2.0)
+        assert frame.cell(never, SYSTEM_ROW) is None
+        why = frame.why(never, SYSTEM_ROW)
+        assert why is not None and why.reason is Reason.OUT_OF_RANGE

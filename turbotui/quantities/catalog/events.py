@@ -152,7 +152,7 @@ class _Values:
     def of(self, row: Inputs) -> dict[str, float | None]:
         delta: Callable[[SignalId], float | None] = row.delta
         total: Callable[[SignalId], float | None] = row.total
-        if self._divides and not row.together(*self._timed):
+        if self._timed and self._divides and not row.together(*self._timed):
             delta, total = self._in_one_window(row, row.rate), self._in_one_window(row, row.total_rate)
         found = {name: row.value(signal) if level else delta(signal) for name, signal, level in self._events}
         # a clock or an energy is summed over its instances whatever its own rule, because it stands beside sums of
