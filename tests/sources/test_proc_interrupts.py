@@ -133,10 +133,12 @@ def test_a_row_that_wraps_does_not_pull_the_total_back() -> None:
     assert totals_of(HEAD + "LOC: 4294967290 7 x\n", HEAD + "LOC: 4 9 x\n") == [4294967290 + 10, 9]
 
 
-def test_a_row_that_started_again_neither_jumps_nor_falls() -> None:
-    before, after, later = (HEAD + f" 30: {count} 5 eth0\n" for count in (2_000_000_000, 40, 50))
-    assert totals_of(before, after) == [2_000_000_000, 5]
-    assert totals_of(before, after, later) == [2_000_000_010, 5]
+def test_a_row_that_started_again_leaves_the_increase_of_its_cpu_unknown_for_an_interval() -> None:
+    before, after, later = (
+        HEAD + f"LOC: {100 * at} {100 * at} x\n 30: {count} 5 eth0\n" for at, count in enumerate((2_000_000_000, 40, 50)))
+    assert totals_of(before) == [2_000_000_000, 5]
+    assert totals_of(before, after) == [1_999_999_999, 105]  # no increase that anybody could take for a rate
+    assert totals_of(before, after, later) == [2_000_000_109, 205]
 
 
 def test_a_row_that_vanishes_keeps_what_it_gave_and_a_new_row_counts_in_full() -> None:
@@ -189,14 +191,15 @@ def test_totals_grow_by_exactly_what_was_counted_whatever_wraps(start: list[int]
 
 
 @given(st.lists(st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=2), min_size=2, max_size=10))
-def test_totals_never_fall(tables: list[list[int]]) -> None:
+def test_a_total_falls_where_a_cell_started_again_and_nowhere_else(tables: list[list[int]]) -> None:
     totals = RowTotals((0, 1), lambda _label, _text: ("all",))
-    last = [0, 0]
-    for a, b in tables:
-        totals.update(HEAD + f"LOC: {a} {b} x\n")
+    last, cells = [0, 0], [0, 0]
+    for table in tables:
+        totals.update(HEAD + "LOC: {} {} x\n".format(*table))
         now = [value for value in totals.totals("all") or () if value is not None]
-        assert all(old <= new for old, new in zip(last, now, strict=True))
-        last = now
+        fell = [new < old < 2**31 for old, new in zip(cells, table, strict=True)]
+        assert [new < old for old, new in zip(last, now, strict=True)] == fell
+        last, cells = now, table
 
 
 def test_a_thousand_cpus_and_three_hundred_rows() -> None:

@@ -64,7 +64,8 @@ class RowTotals:
 
     They begin at the sums of the cells as first seen. A row that appears later counts in full, because its counts began
     after the last look. A cell that decreased from below 2**31 did not wrap but was restarted (a device that returned
-    under the same number), and adds nothing this time. A row that vanishes keeps its total.
+    under the same number): nobody knows how much it counted, so the CPU's totals go down by one, which leaves their
+    increase unknown this time. A row that vanishes keeps its total.
 
     Args:
         cpus: the CPUs to total, in this order.
@@ -81,6 +82,7 @@ class RowTotals:
         self._cells: dict[str, list[int]] = {}
         self._groups: dict[str, tuple[Hashable, ...]] = {}
         self._totals: dict[Hashable, list[int]] = {}
+        self._restarted: set[tuple[Hashable, int]] = set()
 
     def follow(self, cpus: Sequence[int]) -> None:
         """Total these CPUs from now on; each total continues."""
@@ -94,6 +96,8 @@ class RowTotals:
             self._new_header(header)
         lines = self._lines
         seen: set[str] = set()
+        self._restarted.clear()
+        before = dict(self._totals)
         for label, rest in rows:
             # PowerPC prints two rows named LOC (arch/powerpc/kernel/irq.c): the second is a row of its own.
             name = f"{label}'" if label in seen else label
@@ -101,6 +105,10 @@ class RowTotals:
             if lines.get(name) != rest:
                 lines[name] = rest
                 self._take(name, label, rest)
+        for group, place in self._restarted:
+            if group in before:
+                totals = self._totals[group] = list(self._totals[group])
+                totals[place] = max(0, before[group][place] - 1)
 
     def classify_anew(self) -> None:
         """Classify rows again; new groups begin at the sums of the cells as last seen, others continue."""
@@ -146,7 +154,10 @@ class RowTotals:
         else:
             growth = list(map(sub, cells, before))
             if min(growth, default=0) < 0:
-                growth = [_unwrapped(old, step) for old, step in zip(before, growth, strict=True)]
+                fell = [place for place, step in enumerate(growth) if step < 0 and before[place] < _HALF]
+                self._restarted.update((group, place) for group in groups for place in fell)
+                growth = [0 if step < 0 and old < _HALF else step % _CELL
+                          for old, step in zip(before, growth, strict=True)]
         for group in groups:
             totals = self._totals.get(group)
             self._totals[group] = list(growth) if totals is None else list(map(add, totals, growth))
@@ -173,9 +184,3 @@ class RowTotals:
     def _find_places(self) -> None:
         place = {cpu: position for position, cpu in enumerate(self._columns)}
         self._places = [place.get(cpu) for cpu in self._cpus]
-
-
-def _unwrapped(old: int, step: int) -> int:
-    if step >= 0:
-        return step
-    return step + _CELL if old >= _HALF else 0
