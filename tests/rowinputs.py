@@ -25,6 +25,9 @@ class Row:
     texts: dict[str, str] = field(default_factory=dict)
     anything: float | None = None
 
+    def offers(self, signal: str) -> bool:
+        return signal in self.deltas or signal in self.values or self.anything is not None
+
     def delta(self, signal: str) -> float | None:
         return self.deltas.get(signal, self.anything)
 

@@ -474,4 +474,5 @@ def test_formulas_without_a_counter_divide_by_the_interval() -> None:
         assert cell(frame, warming, cpu_row(0)) == pytest.approx(degrees / 2.0)
         assert frame.cell(never, SYSTEM_ROW) is None
         why = frame.why(never, SYSTEM_ROW)
-        assert why is not None and why.reason is Reason.OUT_OF_RANGE
+        assert why is not None
+        assert why.reason is Reason.OUT_OF_RANGE

@@ -32,7 +32,8 @@ _AGREED = """
     cstate.pkg.c6 cstate.pkg.c7 cstate.pkg.c8 cstate.pkg.c9 cstate.pkg.c10 energy.pkg energy.cores energy.gpu
     energy.ram energy.psys energy.core limit.pkg.pl1 limit.pkg.pl2 temp.core temp.pkg temp.ccd throttle.core.count
     throttle.pkg.count throttle.core.time throttle.pkg.time stat.user stat.nice stat.system stat.idle stat.iowait
-    stat.irq stat.softirq stat.steal stat.guest stat.guest_nice stat.ctxt stat.forks stat.running stat.blocked irq.total
+    stat.irq stat.softirq stat.steal stat.guest stat.guest_nice stat.booked stat.whole
+    stat.ctxt stat.forks stat.running stat.blocked irq.total
     irq.nmi irq.loc irq.res irq.cal irq.tlb irq.trm irq.device irq.err irq.mis softirq.total softirq.hi softirq.timer
     softirq.net_tx softirq.net_rx softirq.block softirq.irq_poll softirq.tasklet softirq.sched softirq.hrtimer
     softirq.rcu cpufreq.cur cpufreq.min cpufreq.max cpufreq.hw_min cpufreq.hw_max cpufreq.base cpufreq.driver

@@ -78,16 +78,6 @@ def test_instructions_per_cycle() -> None:
     assert column("IPC", needing="aperf").compute(Row({"instructions": 3e9, "aperf": 0.0})) is None
 
 
-def test_a_share_of_no_booked_time_is_unknown_and_says_why() -> None:
-    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-    still = Row({f"stat.{name}": 0.0 for name in names})
-    load = column("Load%")
-    assert load.compute(still) is None
-    assert load.doubt is not None
-    assert "nohz_full" in load.doubt(still)
-    assert load.doubt(Row({f"stat.{name}": 1.0 for name in names})) == ""
-
-
 def test_cache_columns() -> None:
     row = Row({"cache.references": 40e6, "cache.misses": 10e6}, seconds=2.0)
     assert value("LLCMRPS", row) == 20.0
@@ -135,7 +125,7 @@ def test_power_limits() -> None:
 # user 20 (5 of it guest), nice 10 (2 of it niced guest), system 15, idle 30, iowait 5, irq 4, softirq 6, steal 10: 100
 STAT = Row({f"stat.{name}": seconds for name, seconds in (
     ("user", 0.20), ("nice", 0.10), ("system", 0.15), ("idle", 0.30), ("iowait", 0.05), ("irq", 0.04),
-    ("softirq", 0.06), ("steal", 0.10), ("guest", 0.05), ("guest_nice", 0.02))})
+    ("softirq", 0.06), ("steal", 0.10), ("guest", 0.05), ("guest_nice", 0.02), ("whole", 1.0), ("booked", 1.0))})
 
 
 @pytest.mark.parametrize(
@@ -147,8 +137,23 @@ def test_shares_of_the_kernels_time_count_guests_once(name: str, percent: float)
     assert value(name, STAT) == pytest.approx(percent)
 
 
+def test_a_share_of_which_a_part_was_lost_is_unknown() -> None:
+    lost = Row(STAT.deltas | {"stat.softirq": None})
+    for name in ("Load%", "irq%", "softirq%"):
+        assert column(name).compute(lost) is None
+    assert value("user%", lost) == pytest.approx(23.0)
+
+
+def test_time_that_nobody_booked_is_in_no_share_and_has_its_own() -> None:
+    half = Row(STAT.deltas | {"stat.whole": 2.0})
+    assert value("Load%", half) == pytest.approx(32.5)
+    assert value("unbooked%", half) == pytest.approx(50.0)
+    assert value("unbooked%", STAT) == 0.0
+
+
 def test_shares_of_the_kernels_time_on_an_old_kernel_without_the_later_columns() -> None:
-    row = Row({"stat.user": 0.5, "stat.nice": 0.0, "stat.system": 0.25, "stat.idle": 0.2, "stat.iowait": 0.05})
+    row = Row({"stat.user": 0.5, "stat.nice": 0.0, "stat.system": 0.25, "stat.idle": 0.2, "stat.iowait": 0.05,
+               "stat.whole": 1.0})
     assert value("Load%", row) == pytest.approx(75.0)
     assert value("user%", row) == pytest.approx(50.0)
 

@@ -135,7 +135,8 @@ def test_a_row_that_wraps_does_not_pull_the_total_back() -> None:
 
 def test_a_row_that_started_again_leaves_the_increase_of_its_cpu_unknown_for_an_interval() -> None:
     before, after, later = (
-        HEAD + f"LOC: {100 * at} {100 * at} x\n 30: {count} 5 eth0\n" for at, count in enumerate((2_000_000_000, 40, 50)))
+        HEAD + f"LOC: {100 * at} {100 * at} x\n 30: {count} 5 eth0\n"
+        for at, count in enumerate((2_000_000_000, 40, 50)))
     assert totals_of(before) == [2_000_000_000, 5]
     assert totals_of(before, after) == [1_999_999_999, 105]  # no increase that anybody could take for a rate
     assert totals_of(before, after, later) == [2_000_000_109, 205]

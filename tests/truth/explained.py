@@ -64,6 +64,9 @@ class Numbers:
         increase, seconds = self.total(signal), self.elapsed(signal)
         return found if increase is None or not seconds else increase / seconds
 
+    def offers(self, signal: SignalId) -> bool:
+        return any(name == signal for name, _kind in self._numbers)
+
     def together(self, *signals: SignalId) -> bool:
         return not any((signal, kind) in self._numbers for signal in signals
                        for kind in (ReadingKind.RATE, ReadingKind.TOTAL_RATE, ReadingKind.ELAPSED))

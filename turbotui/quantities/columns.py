@@ -48,6 +48,9 @@ class Inputs(Protocol):
     Every method returns None for an unknown value. Values are in SI units (Hz, s, J, °C).
     """
 
+    def offers(self, signal: SignalId) -> bool:
+        """Whether the machine has this signal; if it has, an unknown number of it is a lost one."""
+
     def delta(self, signal: SignalId) -> float | None:
         """Increase over the interval, reduced by the signal's rule."""
 

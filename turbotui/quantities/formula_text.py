@@ -10,9 +10,16 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.traced import ReadingKind, Term, Traced, TracedOperation, TracedReading, term_of, written
 
+_PARTS = {"stat.whole": 8.0}
+"""What is the whole of many parts, each of which is 1, so that the shares of all of them are no more than all."""
+
 
 class _Anything:
     """`columns.Inputs` of a machine that has every signal: each number is known and carries its name."""
+
+    def offers(self, signal: SignalId) -> bool:
+        """See `columns.Inputs.offers`."""
+        return bool(signal)
 
     def delta(self, signal: SignalId) -> float:
         """See `columns.Inputs.delta`."""
@@ -61,7 +68,7 @@ class _Anything:
 
 
 def _named(signal: SignalId, kind: ReadingKind, label: str) -> Traced:
-    return Traced(1.0, TracedReading(signal, kind, label))
+    return Traced(_PARTS.get(signal, 1.0), TracedReading(signal, kind, label))
 
 
 def unrounded(term: Term) -> Term:

@@ -76,6 +76,7 @@ class Signal:
             empty if multiplexing cannot happen.
         wrap_seconds: the shortest time in which this counter can wrap at full rate; 0 if that does not matter. A
             counter that is read is read more often than that, however long the interval.
+        made_of: the counters from whose increases the sampler makes this one, which is not read itself.
         absent: reading CPUs whose instance has no such counter, with the reason: another socket than that of the only
             PMU, or another kind of core. They are not read, and a sum is complete without them.
     """
@@ -96,6 +97,7 @@ class Signal:
     enabled: SignalId = ""
     running: SignalId = ""
     wrap_seconds: float = 0.0
+    made_of: tuple[SignalId, ...] = ()
     absent: Mapping[int, Unavailable] = field(default_factory=dict, hash=False)
 
     def bits(self, raw: int) -> int:
@@ -108,7 +110,10 @@ class Signal:
             return None
         if self.width_bits >= 64 and self.low_bit == 0:
             return self.offset + self.scale * raw
-        return self.offset + self.scale * self.bits(raw)
+        field_of_word = self.bits(raw)
+        if self.unit is Unit.CELSIUS and self.scale < 0 and field_of_word == (1 << self.width_bits) - 1:
+            return None  # degrees below tj_max saturate at all ones (Intel SDM vol. 3, digital thermal sensors)
+        return self.offset + self.scale * field_of_word
 
     def delta(self, older: Raw, newer: Raw, wraps: int | None = None) -> float | None:
         """The increase between two raw readings in SI units; None if unknown or if the counter was reset.

@@ -16,6 +16,7 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_from, whole
 from turbotui.recording.recorded_source import RecordedSource
 from turbotui.sampling.capabilities import Capabilities
+from turbotui.sources.proc_stat import times_together
 from turbotui.sources.second_source import SecondSource
 from turbotui.sources.source import Defined, Probe, Source
 
@@ -42,13 +43,15 @@ def capability_facts(capabilities: Capabilities) -> dict[str, object]:
     probes = {
         name: {
             "note": probe.note,
-            "signals": {one: signal(found) for one, found in probe.signals.items() if isinstance(found, Signal)},
+            "signals": {one: signal(found) for one, found in probe.signals.items()
+                        if isinstance(found, Signal) and not found.made_of},  # whoever reads this makes them again
             "missing": {one: reason(found) for one, found in probe.signals.items() if isinstance(found, Unavailable)},
         }
         for name, probe in capabilities.probes.items()
     }
     chosen = {
         name: [signal(one), numbers[capabilities.provider[name].id]] for name, one in capabilities.signals.items()
+        if not one.made_of
     }
     missing = {name: reason(why) for name, why in capabilities.missing.items()}
     disbelieved = {name: reason(why) for name, why in capabilities.disbelieved.items()}
@@ -83,11 +86,14 @@ def capabilities_from(said: JsonValue) -> Capabilities:
     chosen = {name: pair.items() for name, pair in said["chosen"].entries().items()}
     if any(len(pair) != 2 for pair in chosen.values()):
         raise DamagedError("a signal of the recording has no source")
+    read = {name: _at(signals, pair[0]) for name, pair in chosen.items()}
+    made = times_together(read)
+    provider = {name: _at(sources, pair[1]) for name, pair in chosen.items()}
     found = Capabilities(
         sources=tuple(sources),
         probes=probes,
-        signals={name: _at(signals, pair[0]) for name, pair in chosen.items()},
-        provider={name: _at(sources, pair[1]) for name, pair in chosen.items()},
+        signals=read | made,
+        provider=provider | {name: provider[one.made_of[0]] for name, one in made.items()},
         missing=named(said["missing"], reasons),
         disbelieved=named(said["disbelieved"], reasons),
         remarks={name: text.text() for name, text in said["remarks"].entries().items()},

@@ -7,6 +7,7 @@ one call of the interpreter's own loops where possible, and work item by item on
 from __future__ import annotations
 
 import functools
+import math
 import sys
 from array import array
 from collections.abc import Callable, Sequence
@@ -108,7 +109,7 @@ def rises(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
 def risen_rate(plain: Sequence[int], spans: Numbers, factor: float | None) -> float | None:
     """Sum of the increases per second of counters that have all `risen`; None if a span is unknown."""
     try:
-        total: float = sum(map(truediv, plain, cast("Sequence[float]", spans)))
+        total = math.fsum(map(truediv, plain, cast("Sequence[float]", spans)))
     except (TypeError, ZeroDivisionError):
         return None
     return total if factor is None else total * factor
@@ -140,8 +141,8 @@ def _union(values: Sequence[float]) -> float:
 
 
 REDUCERS: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
-    Reduce.SUM: sum,
-    Reduce.MEAN: lambda values: sum(values) / len(values),
+    Reduce.SUM: math.fsum,  # `sum` rounds otherwise from Python 3.12 on
+    Reduce.MEAN: lambda values: math.fsum(values) / len(values),
     Reduce.MAX: max,
     Reduce.MIN: min,
     Reduce.UNION: _union,

@@ -12,6 +12,7 @@ from turbotui.machine.topology import Instance
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.arithmetic import Numbers
+from turbotui.sampling.conservation import unbooked
 from turbotui.sampling.limits import COMPARED_SECONDS
 from turbotui.sampling.plausibility import reference_ticks
 
@@ -172,5 +173,6 @@ RULES: tuple[Callable[[Interval], Mapping[SignalId, Mapping[int, str]]], ...] = 
     _parts_over_wholes,
     _states_beyond_the_interval,
     _sources_apart,
+    unbooked,
 )
 """Every contradiction that does not show which counter is wrong."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import CounterColumn, Inputs, Value
@@ -92,6 +94,10 @@ class TracedInputs:
         self._inputs: RowInputs = frame.inputs_of(column, row)
         self._row = row
         self.numbers: dict[TracedReading, float] = {}
+
+    def offers(self, signal: SignalId) -> bool:
+        """See `columns.Inputs.offers`."""
+        return self._inputs.offers(signal)
 
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
@@ -243,7 +249,7 @@ def _parts(frame: Frame, signal: Signal, places: Sequence[int]) -> Iterator[Evid
         last: Raw = signal.constant if constant else now[at] if now else None
         first: Raw = before[at] if before is not None else None
         value = frame.deltas(signal.id)[at] if counter else frame.levels(signal.id)[at]
-        term = None if value is None else _increase(frame, signal, at, first, last) if counter else _level(signal, last)
+        term = None if value is None else _term(frame, signal, at, value, (first, last))
         yield EvidencePart(
             row=instances[at].row,
             cpu=cpus[at],
@@ -255,6 +261,17 @@ def _parts(frame: Frame, signal: Signal, places: Sequence[int]) -> Iterator[Evid
             stamp_ns=stamps[at] if stamps else 0,
             seconds=frame.spans(signal.id)[at] if counter else None,
         )
+
+
+def _term(frame: Frame, signal: Signal, at: int, value: float, raws: tuple[Raw, Raw]) -> Term | None:
+    """A part's arithmetic; None if it is the raw word."""
+    if signal.made_of:
+        parts = [frame.deltas(name)[at] or 0.0 for name in signal.made_of]
+        if not math.isclose(math.fsum(parts), value):
+            return Number(value)  # the interval itself
+        terms: list[Term] = [Number(part) for part in parts]
+        return reduce(lambda first, second: TracedOperation("+", (first, second)), terms)
+    return _increase(frame, signal, at, *raws) if signal.behavior is Behavior.COUNTER else _level(signal, raws[1])
 
 
 def _level(signal: Signal, raw: Raw) -> Term | None:

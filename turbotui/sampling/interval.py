@@ -21,6 +21,7 @@ from turbotui.sampling.arithmetic import (
     seconds,
 )
 from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.conservation import DERIVED, read_as
 from turbotui.sampling.differences import Differences, Rises, factor_of
 from turbotui.sampling.disagreement import Marks, disagreements
 from turbotui.sampling.plausibility import Rule, Unbelieved, unbelieved
@@ -35,8 +36,9 @@ class Interval(Differences):
     """
 
     __slots__ = (
-        "_deltas", "_findings", "_gaps", "_levels", "_marks", "_one_clock", "_rates", "_shared_spans", "_spans",
-        "_texts", "_unbelieved", "_whole_deltas", "_whole_levels", "_whole_rates", "_whole_windows",
+        "_deltas", "_findings", "_gaps", "_levels", "_levels_read", "_marks", "_one_clock", "_rates", "_shared_spans",
+        "_shortest", "_spans", "_texts", "_unbelieved", "_whole_deltas", "_whole_levels", "_whole_rates",
+        "_whole_windows",
     )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
@@ -47,8 +49,10 @@ class Interval(Differences):
         self._deltas: dict[SignalId, Numbers] = {}
         self._spans: dict[SignalId, Numbers] = {}
         self._shared_spans: dict[tuple[int, int], Numbers] = {}
+        self._shortest: dict[int, float] = {}  # by identity of spans, which live as long
         self._rates: dict[SignalId, Numbers] = {}
         self._levels: dict[SignalId, Numbers] = {}
+        self._levels_read: dict[SignalId, Numbers] = {}
         self._texts: dict[SignalId, Sequence[str | None]] = {}
         self._gaps: dict[SignalId, bool] = {}
         self._whole_deltas: dict[SignalId, float | None] = {}
@@ -56,6 +60,26 @@ class Interval(Differences):
         self._whole_levels: dict[SignalId, float | None] = {}
         self._whole_windows: dict[SignalId, float | None] = {}
         self._one_clock: dict[tuple[SignalId, ...], SignalId] = {}
+
+    # Counters that are made of others
+
+    def measured(self, name: SignalId) -> Numbers:
+        """See `Differences.measured`."""
+        made = DERIVED.get(name)
+        if made is None:
+            return super().measured(name)
+        found = self._measured.get(name)
+        if found is None:
+            found = self._measured[name] = made[1](self)
+        return found
+
+    def rose(self, name: SignalId) -> Rises | None:
+        """See `Differences.rose`."""
+        return None if name in DERIVED else super().rose(name)
+
+    def was_read(self, name: SignalId) -> bool:
+        """See `Differences.was_read`."""
+        return super().was_read(read_as(name))
 
     # Every instance of a signal's scope
 
@@ -70,7 +94,7 @@ class Interval(Differences):
         return found
 
     def unbelieved(self, name: SignalId) -> Mapping[int, Unavailable]:
-        """The positions at which a counter's increase is not believed, with reasons."""
+        """The positions at which a counter's increase or a gauge's value is not believed, with reasons."""
         found = self._unbelieved.get(name)
         if found is None:
             found = self._unbelieved[name] = unbelieved(self, name)
@@ -91,6 +115,7 @@ class Interval(Differences):
 
     def spans(self, name: SignalId) -> Numbers:
         """Seconds between the two readings per instance of the signal's scope."""
+        name = read_as(name)
         found = self._spans.get(name)
         if found is None:
             older, newer = self.stamps(name)
@@ -108,6 +133,14 @@ class Interval(Differences):
             self._spans[name] = found
         return found
 
+    def shortest(self, name: SignalId) -> float:
+        """The shortest known of the `spans`; 0 if none is known."""
+        spans = self.spans(name)
+        found = self._shortest.get(id(spans))
+        if found is None:
+            found = self._shortest[id(spans)] = min(filter(None, spans), default=0.0)
+        return found
+
     def rates(self, name: SignalId) -> Numbers:
         """Increase per second per instance of the signal's scope."""
         found = self._rates.get(name)
@@ -116,8 +149,18 @@ class Interval(Differences):
         return found
 
     def levels(self, name: SignalId) -> Numbers:
-        """A gauge at the newer snapshot (or a constant) per instance of the signal's scope."""
+        """A gauge at the newer snapshot (or a constant) per instance of the signal's scope; None if not believed."""
         found = self._levels.get(name)
+        if found is None:
+            found, doubted = self.levels_read(name), self.unbelieved(name)
+            if doubted:
+                found = [None if position in doubted else item for position, item in enumerate(found)]
+            self._levels[name] = found
+        return found
+
+    def levels_read(self, name: SignalId) -> Numbers:
+        """`levels` before plausibility rules."""
+        found = self._levels_read.get(name)
         if found is None:
             signal = self.capabilities.signals[name]
             size = len(self.topology.instances(signal.scope))
@@ -126,7 +169,7 @@ class Interval(Differences):
             else:
                 raw = self.newer.values.get(name)
                 found = [None] * size if raw is None else _values(signal, raw)
-            self._levels[name] = found
+            self._levels_read[name] = found
         return found
 
     def texts(self, name: SignalId) -> Sequence[str | None]:
@@ -166,6 +209,7 @@ class Interval(Differences):
 
     def spans_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
         """`spans` of these instances."""
+        name = read_as(name)
         known = self._spans.get(name)
         if known is None:
             older, newer = self.stamps(name)

@@ -9,17 +9,27 @@ they cost one pass.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import SignalId
+from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import Numbers
+from turbotui.sampling.conservation import (
+    BOOKED,
+    CPU_TIMES,
+    GUEST_TIMES,
+    WHOLE,
+    times_of_idle_states,
+    times_of_kernel,
+)
 from turbotui.sampling.liveness import MUST_MOVE
 from turbotui.sampling.plan import reading_cpus
+from turbotui.sampling.possible import increases_beyond, time_stamp_counter, values_beyond
 
 if TYPE_CHECKING:  # called for every interval
     from turbotui.sampling.interval import Interval
@@ -33,7 +43,8 @@ class Rule:
     """A contradiction that shows which counter is wrong.
 
     Attributes:
-        subjects: the signals whose increase the rule may take back.
+        subjects: the signals whose increase the rule may take back; one that ends with "." stands for all ids that
+            begin with it.
         find: finds the contradiction in an interval.
     """
 
@@ -63,13 +74,18 @@ _POLL = "POLL"  # cpuidle's name of the state in which a CPU only polls (drivers
 
 
 def unbelieved(interval: Interval, name: SignalId) -> Mapping[int, Unavailable]:
-    """The positions at which a signal's increase is not believed, with reasons."""
+    """The positions at which a signal's increase or value is not believed, with reasons."""
+    signal = interval.capabilities.signals[name]
+    if signal.behavior is not Behavior.COUNTER:
+        return values_beyond(interval, signal)
+    found = increases_beyond(interval, signal)
     still = interval.newer.still.get(name)
-    found = {} if not still else {at: _stands(interval, name, at, seconds) for at, seconds in still.items()}
+    if still:
+        found |= {at: _stands(interval, name, at, seconds) for at, seconds in still.items()}
     for snapshot in (interval.older, interval.newer):
         if snapshot is not None and snapshot.interrupted:
             found |= _read_too_slowly(interval, name, snapshot.interrupted)
-    for rule in _RULES_OF.get(name, ()):
+    for rule in _rules_of(name):
         found |= interval.findings(rule).get(name, {})
     return found
 
@@ -279,9 +295,14 @@ RULES: tuple[Rule, ...] = (
     Rule(_PACKAGE_C0, _package_c0),
     Rule((*_CORE_STATES, _C1, *_PACKAGE_STATES), _core_states),
     Rule(_CLOCKS, _clocks),
+    Rule(("tsc",), time_stamp_counter),
+    Rule((*CPU_TIMES, *GUEST_TIMES, WHOLE, BOOKED), times_of_kernel),
+    Rule(("cpuidle.",), times_of_idle_states),
 )
 """Every contradiction that makes a counter unknown."""
 
-_RULES_OF: Mapping[SignalId, tuple[Rule, ...]] = {
-    name: tuple(rule for rule in RULES if name in rule.subjects) for rule in RULES for name in rule.subjects
-}
+
+@functools.cache
+def _rules_of(name: SignalId) -> tuple[Rule, ...]:
+    return tuple(rule for rule in RULES if any(
+        name == subject or (subject.endswith(".") and name.startswith(subject)) for subject in rule.subjects))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from turbotui.machine.host import RECORDED_COUNTER
 from turbotui.quantities.signals import Behavior, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
 from turbotui.sampling.answers import SHARED
+from turbotui.sampling.conservation import read_as
 from turbotui.sampling.plan import reading_cpus
 
 if TYPE_CHECKING:  # a frame calls this to answer why
@@ -19,19 +21,20 @@ _NO_DESCRIPTOR = ("(EMFILE)", "(ENFILE)")  # the end of a HostError's text
 def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable | None:
     """Why a signal has no number on these CPUs in this interval; None if it has one."""
     if signal.behavior is Behavior.CONSTANT:
-        return None
+        return next(iter(frame.unbelieved(signal.id).values()), None)
     origin = signal.origin.format(cpu=cpus[0])
-    raw = frame.newer.values.get(signal.id)
+    read = read_as(signal.id)
+    raw = frame.newer.values.get(read)
     if raw is None:
         return Unavailable(Reason.NOT_READ, f"{origin} was not read in this interval: it is read while it is shown")
     positions = {frame.topology.index(signal.scope, cpu) for cpu in cpus}
     if all(raw[position] is None for position in positions):
         return _why_unread(frame, signal, origin, positions)
     if signal.behavior is not Behavior.COUNTER:
-        return None
-    if frame.older is None or signal.id not in frame.older.values:
+        return _why_no_level(frame, signal, positions)
+    if frame.older is None or read not in frame.older.values:
         return Unavailable(Reason.FIRST_TICK, "needs two readings; known after the next interval")
-    before = frame.older_values(signal.id)
+    before = frame.older_values(read)
     if before is None or all(before[position] is None for position in positions):
         return Unavailable(Reason.FIRST_TICK, "was not read in the interval before")
     deltas = frame.deltas(signal.id)
@@ -40,9 +43,23 @@ def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable 
     return _why_no_difference(frame, signal, origin, positions)
 
 
+def _why_no_level(frame: Frame, signal: Signal, positions: set[int]) -> Unavailable | None:
+    """Why an existing reading of a gauge is no value."""
+    levels, doubted = frame.levels(signal.id), frame.unbelieved(signal.id)
+    if signal.unit is Unit.TEXT or any(levels[position] is not None for position in positions):
+        return None
+    found = next((doubted[position] for position in sorted(positions) if position in doubted), None)
+    if found is None and signal.unit is Unit.CELSIUS:
+        return Unavailable(
+            Reason.OUT_OF_RANGE,
+            f"{signal.origin.format(cpu=frame.topology.cpus[0])} has all bits set: the sensor's readout is saturated",
+        )
+    return found
+
+
 def _why_no_difference(frame: Frame, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
     """Why two existing readings of a counter have no difference."""
-    doubted = frame.unbelieved(signal.id) or {}
+    doubted = frame.unbelieved(signal.id)
     found = next((doubted[position] for position in sorted(positions) if position in doubted), None)
     if found is not None:
         return found

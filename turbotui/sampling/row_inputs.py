@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,10 @@ class RowInputs:
         instance = frame.topology.instance(row)
         self._cpu: int | None = instance.cpus[0] if instance is not None and instance.cpus else None
 
+    def offers(self, signal: SignalId) -> bool:
+        """See `columns.Inputs.offers`."""
+        return signal in self._frame.capabilities.signals
+
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
         if signal in self._increases:
@@ -53,7 +58,7 @@ class RowInputs:
             return None
         items = self._there(self._picked(signal, known, self._frame.deltas, self._frame.deltas_at), known)
         have = [item for item in items if item is not None]
-        return sum(have) if have and len(have) == len(items) else None
+        return math.fsum(have) if have and len(have) == len(items) else None
 
     def rate(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.rate`."""
@@ -66,7 +71,7 @@ class RowInputs:
             return None
         items = self._there(self._picked(signal, known, self._frame.rates, self._frame.rates_at), known)
         have = [item for item in items if item is not None]
-        return sum(have) if have and len(have) == len(items) else None
+        return math.fsum(have) if have and len(have) == len(items) else None
 
     def together(self, *signals: SignalId) -> bool:
         """See `columns.Inputs.together`."""
@@ -99,7 +104,7 @@ class RowInputs:
             return None
         spans = self._picked(signal, known, self._frame.spans, self._frame.spans_at)
         have = [span for span in spans if span is not None]
-        return sum(have) / len(have) if have else None
+        return math.fsum(have) / len(have) if have else None
 
     def text(self, signal: SignalId) -> str | None:
         """See `columns.Inputs.text`."""

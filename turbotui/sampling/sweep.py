@@ -171,6 +171,10 @@ class Sweep:
         self._values = owners.values
         self._together = owners.together
 
+    def offers(self, signal: SignalId) -> bool:
+        """See `columns.Inputs.offers`."""
+        return signal in self._frame.capabilities.signals
+
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
         known = self._deltas.get(signal)
@@ -320,6 +324,10 @@ class BulkInputs:
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
+
+    def offers(self, signal: SignalId) -> bool:
+        """See `columns.Inputs.offers`."""
+        return self._sweep.offers(signal)
 
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""

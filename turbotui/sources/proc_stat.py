@@ -39,6 +39,8 @@ _TIMES: tuple[tuple[SignalId, str], ...] = (
     ("stat.guest_nice", "2.6.33"),
 )
 
+_GUEST = frozenset({"stat.guest", "stat.guest_nice"})  # parts of user and nice
+
 # Rows of the whole machine: signal, the row's word, how it moves.
 _ROWS: tuple[tuple[SignalId, str, Behavior], ...] = (
     ("stat.ctxt", "ctxt", Behavior.COUNTER),
@@ -93,6 +95,21 @@ def _column(rows: Sequence[Sequence[str]], place: int) -> Sequence[int | None]:
     return whole_numbers([row[place] if place < len(row) else "" for row in rows])
 
 
+def times_together(signals: Mapping[SignalId, Signal | Unavailable]) -> dict[SignalId, Signal]:
+    """The counters that the sampler makes of the times of a CPU (sampling/conservation.py), if there are times."""
+    parts = tuple(
+        name for name, _ in _TIMES if name not in _GUEST and isinstance(one := signals.get(name), Signal)
+        and one.scope is Scope.CPU and one.behavior is Behavior.COUNTER)
+    if not parts:
+        return {}
+    return {
+        name: Signal(name, Scope.CPU, Unit.SECOND, Behavior.COUNTER, Reduce.SUM,
+                     origin=f"{PATH} cpu{{cpu}}: {words}", document=_DOCUMENT, made_of=parts)
+        for name, words in (("stat.booked", "all states together"),
+                            ("stat.whole", "all states together, or the interval where the kernel booked less"))
+    }
+
+
 class ProcStat(SharedSource):
     """The `Source` of /proc/stat."""
 
@@ -122,6 +139,7 @@ class ProcStat(SharedSource):
                     f"{PATH}: the rows of CPUs have {columns} columns, this one is number {position + 1}",
                     f"use Linux {since} or later",
                 )
+        signals |= times_together(signals)
         for signal, word, behavior in _ROWS:
             if word in stat.rows:
                 signals[signal] = Signal(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import TypeAlias
 
 from turbotui.quantities.columns import Inputs, Value
@@ -25,6 +27,15 @@ def percent(part: float | None, whole: float | None) -> float | None:
 def share(part: float | None, whole: float | None) -> float | None:
     """100 * part / whole for a part that may exceed its whole, such as watts above a sustained limit."""
     return None if part is None or whole is None or whole <= 0 or part < 0 else 100.0 * part / whole
+
+
+def total_of(row: Inputs, *signals: SignalId) -> float | None:
+    """The sum of counters' increases; unknown if one that the machine has is unknown, or if it has none of them."""
+    found = [(signal, row.delta(signal)) for signal in signals]
+    have = [value for _signal, value in found if value is not None]
+    if len(have) < len(found) and any(value is None and row.offers(signal) for signal, value in found):
+        return None
+    return reduce(add, have) if have else None
 
 
 def comparable(row: Inputs, *signals: SignalId) -> tuple[float | None, ...]:

@@ -2,54 +2,40 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import add
-
-from turbotui.quantities.catalog.formulas import Formula, percent, rate_of
+from turbotui.quantities.catalog.formulas import Formula, percent, rate_of, total_of
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Scale, Thresholds, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.traced import at_least
 
 _DOCUMENT = "proc_stat(5)"
+_WHOLE, _BOOKED = "stat.whole", "stat.booked"
 _PERF_DOCUMENT = "perf_event_open(2), software events"
 
 # user already contains guest time, and nice contains guest_nice (proc_stat(5)): do not add them again
-_ALL = tuple(f"stat.{name}" for name in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"))
-_OPTIONAL = ("stat.irq", "stat.softirq", "stat.steal", "stat.guest", "stat.guest_nice")
-_NEEDS = ("stat.user", "stat.nice", "stat.system", "stat.idle", "stat.iowait")
+_OPTIONAL = ("stat.irq", "stat.softirq", "stat.steal", "stat.guest", "stat.guest_nice", _BOOKED)
+_NEEDS = ("stat.user", "stat.nice", "stat.system", "stat.idle", "stat.iowait", _WHOLE)
 
 
 def _stat(*names: str) -> tuple[SignalId, ...]:
     return tuple(f"stat.{name}" for name in names)
 
 
-def _sum(row: Inputs, names: tuple[SignalId, ...]) -> float | None:
-    have = [value for name in names if (value := row.delta(name)) is not None]
-    return reduce(add, have) if have else None
-
-
 def _share(*names: str, less: tuple[str, ...] = ()) -> Formula:
     parts, others = _stat(*names), _stat(*less)
 
     def compute(row: Inputs) -> Value:
-        part, total = _sum(row, parts), _sum(row, _ALL)
-        if part is None or total is None:
+        part, other = total_of(row, *parts), total_of(row, *others)
+        if part is None:
             return None
-        other = _sum(row, others)
-        return percent(part if other is None else at_least(0.0, part - other), total)
+        return percent(part if other is None else at_least(0.0, part - other), row.delta(_WHOLE))
 
     return compute
 
 
-def _no_ticks(row: Inputs) -> str:
-    """The reason for a share of no time: the kernel booked no ticks on the CPU between the two readings."""
-    if _sum(row, _ALL) == 0.0:
-        return (
-            "the kernel booked no time in this interval: it does so in ticks of 10 ms, with nohz_full each second, "
-            "and a copy of files stands still"
-        )
-    return ""
+def _unbooked(row: Inputs) -> Value:
+    whole, booked = row.delta(_WHOLE), row.delta(_BOOKED)
+    return None if whole is None or booked is None else percent(at_least(0.0, whole - booked), whole)
 
 
 def _time(title: str, compute: Formula, help_text: str, *, default: bool = True,
@@ -59,7 +45,7 @@ def _time(title: str, compute: Formula, help_text: str, *, default: bool = True,
         id=title, category=Category.KERNEL, scope=Scope.CPU, unit="%", decimals=1, needs=needs,
         wants=tuple(name for name in _OPTIONAL if name not in needs), compute=compute, help=help_text,
         document=_DOCUMENT, width=5, priority=priority, default=default, extra=True, scale_max=100.0,
-        thresholds=thresholds, scale=scale, doubt=_no_ticks,
+        thresholds=thresholds, scale=scale,
     )
 
 
@@ -94,6 +80,10 @@ COLUMNS = (
           thresholds=Thresholds(5.0, 20.0), scale=PERCENT),
     _time("guest%", _share("guest", "guest_nice"),
           "Time running virtual machines' CPUs.", default=False, needs=(*_NEEDS, "stat.guest")),
+    _time("unbooked%", _unbooked,
+          "Time that the kernel booked in no state, beyond what ticks and the reading explain: a guest without steal "
+          "accounting while the hypervisor ran others, nohz_full, a suspension. No other share contains it.",
+          default=False, needs=(*_NEEDS, _BOOKED), thresholds=Thresholds(20.0, 50.0), scale=PERCENT),
     _rate("CSW/s", "switches", "Context switches per second."),
     _rate("Migr/s", "migrations", "Tasks per second that moved to this CPU from another."),
     _rate("Fault/s", "faults", "Page faults per second.", default=False),

@@ -1,0 +1,128 @@
+"""Bounds: what a reading cannot be, by its unit and by what it measures.
+
+A register that is not there, a driver that subtracts unsigned numbers and a bus that answers with ones give numbers
+that no machine can have. They are far outside, so the bounds are wide: nothing that exists comes near them. They are
+not part of a `Signal`, so that recordings of any age are held against those of today.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.signals import Behavior, Signal, SignalId
+from turbotui.quantities.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The range of a signal in its unit: of the value of a gauge, of the increase a second of a counter's instance.
+
+    Attributes:
+        least: smallest possible number.
+        most: largest possible number.
+        zero: whether 0 is a value and not a way to say nothing.
+        because: what makes the range certain, a clause for people.
+    """
+
+    least: float
+    most: float
+    because: str
+    zero: bool = True
+
+
+_TASKS: Final = 4_194_304.0  # PID_MAX_LIMIT, kernel include/linux/threads.h
+_FASTEST: Final = 20e9  # Hz; the highest clock that a processor was ever run at is 9.2 GHz
+_ANYTHING: Final = Bounds(-math.inf, math.inf, "")
+_TIME: Final = Bounds(0.0, 1.1, "no time passes faster than the interval")
+"""Readings lie some ms apart, and shares up to 110 % are real (docs/specs/turbostat.md 0)."""
+_SILICON: Final = "no sensor of a processor or board measures beyond -55 to 175 °C (JEDEC JESD51, sensors' data sheets)"
+_RACK: Final = "no machine takes so much: a whole rack takes 200 kW"
+
+_GAUGES: Final[Mapping[Unit, Bounds]] = {
+    Unit.CELSIUS: Bounds(-60.0, 200.0, _SILICON),
+    Unit.HERTZ: Bounds(0.0, _FASTEST, "no clock of a machine is so fast"),
+    Unit.WATT: Bounds(-200e3, 200e3, _RACK),
+    Unit.VOLT: Bounds(-1e3, 1e3, "no supply of a machine has so many volts"),
+    Unit.AMPERE: Bounds(-10e3, 10e3, "no supply of a machine gives so many amperes"),
+    Unit.JOULE: Bounds(0.0, 1e9, "no battery of a machine holds so much"),
+    Unit.COULOMB: Bounds(0.0, 1e8, "no battery of a machine holds so much"),
+    Unit.BYTE: Bounds(0.0, 2.0**57, "no processor addresses so much"),  # Intel SDM vol. 3, 5-level paging
+}
+_COUNTERS: Final[Mapping[Unit, Bounds]] = {
+    Unit.SECOND: _TIME,
+    Unit.CYCLE: Bounds(0.0, _FASTEST, "no clock of a processor is so fast"),
+    Unit.JOULE: Bounds(0.0, 200e3, _RACK),
+    Unit.BYTE: Bounds(0.0, 1e14, "no memory is so fast"),
+    Unit.COUNT: Bounds(0.0, 1e14, "nothing in a processor happens so often"),
+    Unit.FLOP: Bounds(0.0, 1e18, "no processor computes so fast"),
+}
+
+_OFTEN: Final = Bounds(0.0, 1e9, "a kernel does nothing so often")
+_OF_TASKS: Final = Bounds(0.0, _TASKS, "Linux has at most 4,194,304 tasks (PID_MAX_LIMIT)")
+_CLOCK: Final = Bounds(0.0, _FASTEST, "what runs has a clock, and none is so fast", zero=False)
+_RUNNING: Final = Bounds(
+    1e-3, 200e3, "a machine that runs this program takes more than 0 W, and less than a rack", zero=False)
+_PACKAGE: Final = Bounds(0.0, 10e3, "no package takes 10 kW")
+
+_BY_ID: Final[tuple[tuple[str, str, Bounds], ...]] = (
+    ("energy.", "", _PACKAGE),
+    ("cpufreq.", "", _CLOCK),
+    ("stat.running", "", _OF_TASKS),
+    ("stat.blocked", "", _OF_TASKS),
+    ("load.", "", _OF_TASKS),
+    ("irq.", "", _OFTEN),
+    ("softirq.", "", _OFTEN),
+    ("stat.ctxt", "", Bounds(0.0, 1e11, "CPUs do not switch so often")),
+    ("stat.forks", "", _OFTEN),
+    ("switches", "", _OFTEN),
+    ("migrations", "", _OFTEN),
+    ("faults", "", _OFTEN),
+    ("cpuidle.", ".usage", _OFTEN),
+    ("smi", "", _OFTEN),
+    ("instructions", "", Bounds(0.0, 32 * _FASTEST, "no core retires so many")),
+    ("uncore.", ".cur", _CLOCK),
+    ("epb", "", Bounds(0.0, 15.0, "the field has four bits")),
+    ("c0.pkg.total", "", Bounds(0.0, 1024 * _FASTEST, "no package has so many cores")),
+    ("sched.delay", "", Bounds(0.0, _TASKS, "no more tasks can wait")),
+    ("cgroup.psi.", "", _TIME),
+    ("cgroup.", "", _ANYTHING),  # of all CPUs of the group
+    ("", ".enabled", _ANYTHING),  # times of several counters may be added
+    ("", ".running", _ANYTHING),
+    ("meter.meter.", ".power", _RUNNING),
+    ("meter.bmc.", ".power", _RUNNING),
+    ("meter.module.", ".power", _RUNNING),
+    ("meter.socket.", ".power", _RUNNING),
+    ("meter.apu.", ".power", _RUNNING),
+    ("meter.fan.", ".turns", Bounds(0.0, 60e3, "no fan turns so fast")),
+    ("meter.battery.", ".cycles", Bounds(0.0, 60e3, "no battery lives so long")),
+    ("meter.battery.", ".capacity", Bounds(0.0, 1.1, "a battery is at most full")),
+)
+"""Narrower ranges, and wider ones, by how an id begins and ends; the first that fits counts."""
+
+
+_SYMBOLS: Final[Mapping[Unit, str]] = {Unit.COUNT: "", Unit.RATIO: "", Unit.CYCLE: "cycles", Unit.FLOP: "flop"}
+
+
+def in_words(value: float, signal: Signal) -> str:
+    """A number of a signal with its unit: "65,262 °C", "4.29e+12 Hz"."""
+    symbol = _SYMBOLS.get(signal.unit, signal.unit.value)
+    return f"{value:,.10g} {symbol}".rstrip()
+
+
+def bounds_of(signal: Signal) -> Bounds:
+    """What a signal's numbers lie within."""
+    return _bounds(signal.id, signal.unit, signal.behavior is Behavior.COUNTER)
+
+
+@functools.lru_cache(maxsize=4096)
+def _bounds(name: SignalId, unit: Unit, counter: bool) -> Bounds:
+    if unit is Unit.TEXT:
+        return _ANYTHING
+    for begins, ends, found in _BY_ID:
+        if name.startswith(begins) and name.endswith(ends):
+            return found
+    return (_COUNTERS if counter else _GAUGES).get(unit, _ANYTHING)

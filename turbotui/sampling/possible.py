@@ -1,0 +1,135 @@
+"""Hold every reading against what it can be: `quantities.bounds`, and this machine's own clocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from operator import truediv
+from typing import TYPE_CHECKING, Final, cast
+
+from turbotui.quantities.bounds import Bounds, bounds_of, in_words
+from turbotui.quantities.signals import Behavior, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.arithmetic import Numbers, quotients
+from turbotui.sampling.differences import factor_of
+from turbotui.sampling.plan import reading_cpus
+
+if TYPE_CHECKING:  # called for every interval
+    from turbotui.sampling.interval import Interval
+
+READ_SECONDS: Final = 0.02
+"""How far the moments of two readings may lie from their time stamps together, on a loaded machine."""
+_TURBO: Final = "turbo.single"
+_CLOCKS: Final = (_TURBO, "turbo.all", "base_hz", "tsc_hz")
+_AT_TURBO: Final = ("aperf", "mperf", "cycles")
+_OVER_TURBO: Final = 1.5
+"""How much faster than its turbo clock a CPU may be: a favoured core, or a clock that somebody raised."""
+_OVER_BASE: Final = 2.0
+"""How much faster than its base clock a time-stamp counter may be, where a base clock can be configured."""
+_TSC_SHARE: Final = 0.1
+"""How far the time-stamp counter may be off its known clock; crystals are off by 1e-4, nominal clocks by a percent."""
+
+
+def values_beyond(interval: Interval, signal: Signal) -> dict[int, Unavailable]:
+    """The positions at which a gauge or a constant has a value that it cannot have, with reasons."""
+    bounds = bounds_of(signal)
+    if math.isinf(bounds.most):
+        return {}
+    levels = interval.levels_read(signal.id)
+    try:
+        # the usual case: everything is known and within the bounds
+        if bounds.least <= min(levels) and max(levels) <= bounds.most and (bounds.zero or 0 not in levels):  # type: ignore[type-var,operator]
+            return {}
+    except (TypeError, ValueError):  # a value is unknown, or there is none
+        pass
+    cpus = reading_cpus(signal, interval.topology)
+    return {
+        at: Unavailable(Reason.OUT_OF_RANGE,
+                        f"{signal.origin.format(cpu=cpus[at])} says {in_words(level, signal)}: {bounds.because}")
+        for at, level in enumerate(levels)
+        if level is not None and not (bounds.least <= level <= bounds.most and (level or bounds.zero))
+    }
+
+
+def increases_beyond(interval: Interval, signal: Signal) -> dict[int, Unavailable]:
+    """The positions at which a counter rose by more than it can have counted, with reasons."""
+    bounds = _bounds_here(interval, signal)
+    if interval.older is None or math.isinf(bounds.most):
+        return {}
+    spans, rose = interval.spans(signal.id), interval.rose(signal.id)
+    grown = interval.measured(signal.id) if rose is None else rose
+    factor = 1.0 if rose is None else factor_of(signal) or 1.0
+    # asked for every counter: where all of them together are possible, so is each
+    most = bounds.most * interval.shortest(signal.id) / factor
+    if rose is not None and (sum(rose) <= most or fastest(rose, spans) * factor <= bounds.most):
+        return {}
+    if rose is None and max(filter(None, grown), default=0.0) <= most:
+        return {}
+    cpus = reading_cpus(signal, interval.topology)
+    return {
+        at: Unavailable(
+            Reason.OUT_OF_RANGE,
+            f"{signal.origin.format(cpu=cpus[at])} rose by {in_words(step * factor, signal)} in {span:.3g} s, at most"
+            f" {in_words(bounds.most, signal)} a second is possible: {bounds.because}",
+        )
+        for at, (step, span) in enumerate(zip(grown, spans, strict=True))
+        if step is not None and span is not None and step * factor > bounds.most * (span + READ_SECONDS)
+    }
+
+
+def fastest(grown: Sequence[float], spans: Numbers) -> float:
+    """The largest increase per second; infinite if a span is unknown."""
+    try:
+        return max(map(truediv, grown, cast("Sequence[float]", spans)), default=0.0)
+    except (TypeError, ZeroDivisionError):
+        return math.inf
+
+
+def _bounds_here(interval: Interval, signal: Signal) -> Bounds:
+    """What an increase lies within on this machine, whose clocks may be known."""
+    bounds, name = bounds_of(signal), signal.id
+    if name in _AT_TURBO and _constant(interval, _TURBO):
+        highest, over = _highest(interval, _CLOCKS), _OVER_TURBO
+    elif name == "tsc" or name.startswith("cstate."):
+        highest, over = _highest(interval, _CLOCKS[2:]), _OVER_BASE
+    else:
+        return bounds
+    if not highest:
+        return bounds
+    return Bounds(0.0, min(bounds.most, over * highest),
+                  f"the highest known clock that it follows is {highest / 1e6:,.0f} MHz")
+
+
+def _highest(interval: Interval, clocks: Sequence[SignalId]) -> float:
+    return max((_constant(interval, clock) or 0.0 for clock in clocks), default=0.0)
+
+
+def _constant(interval: Interval, name: SignalId) -> float | None:
+    signal = interval.capabilities.signals.get(name)
+    return None if signal is None or signal.behavior is not Behavior.CONSTANT else signal.value(signal.constant)
+
+
+def time_stamp_counter(interval: Interval) -> Mapping[SignalId, Mapping[int, Unavailable]]:
+    """A time-stamp counter that is off its clock, which CPUID tells: it was set, or the machine stood still."""
+    clock = _constant(interval, "tsc_hz")
+    if not clock or not interval.was_read("tsc"):
+        return {}
+    signal = interval.capabilities.signals["tsc"]
+    ticks, spans = interval.measured("tsc"), interval.spans("tsc")
+    rates = quotients(ticks, spans)
+    try:
+        if abs(max(rates) - clock) <= clock * _TSC_SHARE and abs(min(rates) - clock) <= clock * _TSC_SHARE:  # type: ignore[type-var,operator]
+            return {}
+    except (TypeError, ValueError):  # an unknown one, or none
+        pass
+    cpus = reading_cpus(signal, interval.topology)
+    return {"tsc": {
+        at: Unavailable(
+            Reason.OUT_OF_RANGE,
+            f"{signal.origin.format(cpu=cpus[at])} rose by {grown:,.0f} in {span:.3g} s, and its clock is"
+            f" {clock / 1e6:,.0f} MHz: it was set, or the machine stood still meanwhile",
+        )
+        for at, (grown, span) in enumerate(zip(ticks, spans, strict=True))
+        if grown is not None and span is not None
+        and abs(grown - clock * span) > clock * (_TSC_SHARE * span + READ_SECONDS)
+    }}
