@@ -19,6 +19,7 @@ from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
 from turbotui.quantities.unavailable import Reason
 from turbotui.quantities.units import Unit
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.selection import signals_of
 from turbotui.sources.proc_stat import times_together
 
 SECOND = 1_000_000_000
@@ -158,3 +159,9 @@ def test_idle_states_do_not_take_longer_than_the_interval(times: tuple[list[int 
 def test_readings_some_ms_apart_are_no_contradiction() -> None:
     frame, column = idle_frame([1_050_000, 500_000])
     assert frame.cell(column, cpu_row(0)) == pytest.approx(105.0)
+
+
+def test_whoever_reads_one_state_reads_them_all() -> None:
+    capabilities = capabilities_of(*SIGNALS.values(), ticks("guest"))
+    assert signals_of((), capabilities, ["stat.user"]) == {f"stat.{name}" for name in STATES}
+    assert signals_of((), capabilities, ["stat.whole", "stat.guest"]) == {f"stat.{name}" for name in (*STATES, "guest")}

@@ -100,6 +100,12 @@ def _summed(interval: Interval, names: Sequence[SignalId]) -> Numbers:
             for items in zip(*columns, strict=True)]
 
 
+def _were_read(interval: Interval) -> bool:
+    """Whether all states that the machine has were read; an old recording may have some of them."""
+    known = interval.capabilities.signals.get(BOOKED)
+    return known is not None and all(map(interval.was_read, known.made_of))
+
+
 def _added(rises: Sequence[Sequence[int]]) -> list[int]:
     total = rises[0]
     for more in rises[1:]:
@@ -109,7 +115,7 @@ def _added(rises: Sequence[Sequence[int]]) -> list[int]:
 
 def times_of_kernel(interval: Interval) -> Mapping[SignalId, Mapping[int, Unavailable]]:
     """The states of CPUs whose times in /proc/stat cannot be told apart or cannot be true, all of them."""
-    if not interval.was_read(CPU_TIMES[0]) or WHOLE not in interval.capabilities.signals:
+    if not _were_read(interval):
         return {}
     wholes = interval.measured(WHOLE)
     if None not in wholes:
@@ -147,7 +153,7 @@ def _why_not(interval: Interval, at: int, time: float | None, span: float | None
 
 def unbooked(interval: Interval) -> dict[SignalId, dict[int, str]]:
     """CPUs of which the kernel booked less than the interval, with a sentence for each."""
-    if not interval.was_read(CPU_TIMES[0]) or WHOLE not in interval.capabilities.signals:
+    if not _were_read(interval):
         return {}
     times, wholes = interval.measured(BOOKED), interval.measured(WHOLE)
     if wholes is times:

@@ -74,11 +74,8 @@ def make_plan(machine: Machine, capabilities: Capabilities, wanted: frozenset[Si
     used = 0
     alike: dict[frozenset[SignalId], frozenset[SignalId]] = {}  # a thousand CPUs want the same: one set for all
     by_source: dict[str, set[SignalId]] = {}
-    signals = capabilities.signals
-    made = [signals[name] for name in wanted if name in signals and signals[name].made_of]
-    wanted = (wanted | {name for one in made for name in one.made_of}) - {one.id for one in made}
     for name in wanted:
-        if name in signals and signals[name].behavior is not Behavior.CONSTANT:
+        if name in capabilities.signals and capabilities.signals[name].behavior is not Behavior.CONSTANT:
             by_source.setdefault(capabilities.provider[name].id, set()).add(name)
     for source in capabilities.sources:
         mine = frozenset(by_source.get(source.id, ()))

@@ -112,7 +112,7 @@ def choose_columns(
 
 def signals_of(columns: Iterable[CounterColumn], capabilities: Capabilities,
                signals: Iterable[SignalId] = ()) -> frozenset[SignalId]:
-    """The signals that these columns and signals need, including those for their scaling."""
+    """The signals to read for these columns and signals: those for their scaling and what they are made of too."""
     wanted = {name for name in signals if name in capabilities.signals}
     for column in columns:
         if all(name in capabilities.signals for name in column.needs):
@@ -120,7 +120,12 @@ def signals_of(columns: Iterable[CounterColumn], capabilities: Capabilities,
     for name in tuple(wanted):
         signal = capabilities.signals[name]
         wanted.update(time for time in (signal.enabled, signal.running) if time)
-    return frozenset(name for name in wanted if capabilities.signals[name].behavior is not Behavior.CONSTANT)
+        wanted.update(signal.made_of)
+    for one in capabilities.signals.values():  # what was read of them is held against the others
+        if not wanted.isdisjoint(one.made_of):
+            wanted.update(one.made_of)
+    return frozenset(name for name in wanted if (signal := capabilities.signals[name]).behavior is not
+                     Behavior.CONSTANT and not signal.made_of)
 
 
 def compared_with(wanted: Collection[SignalId], capabilities: Capabilities, interval: float) -> frozenset[SignalId]:
