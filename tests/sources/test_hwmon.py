@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from every_row import of_every
 from prochost import machine_of
 
 from turbotui.machine.cpumodel import CpuModel
@@ -13,7 +15,7 @@ from turbotui.machine.topology import CpuPlace, topology_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.hwmon import CLASS, Hwmon
+from turbotui.sources.hwmon import CLASS, ChipRow, Hwmon, chip_rows
 from turbotui.sources.source import CpuGone
 
 IDS = frozenset({"temp.core", "temp.pkg", "temp.ccd"})
@@ -174,6 +176,81 @@ def test_an_arm_board_has_one_sensor_for_all_its_cpus() -> None:
         chip("hwmon0", "cpu_thermal", {None: 47000}), topology_of([place(0)]), CpuModel(architecture="aarch64")
     )
     assert read(machine, 0)["temp.pkg"] == 47000
+
+
+ARM = CpuModel(architecture="aarch64")
+
+
+def package_of(*chips: Mapping[str, str], model: CpuModel = ARM) -> Raw:
+    """The package's temperature on a machine of one package with these chips."""
+    _, machine = machine_of({path: text for files in chips for path, text in files.items()}, topology_of([place(0)]),
+                            model)
+    return read(machine, 0)["temp.pkg"]
+
+
+def test_the_only_package_is_as_hot_as_the_hottest_zone_of_its_cpus() -> None:
+    little, big = chip("hwmon0", "littlecore_thermal", {None: 41000}), chip("hwmon1", "bigcore0_thermal", {None: 47000})
+    soc = chip("hwmon2", "soc_thermal", {None: 60000})
+    assert package_of(little, big, soc) == 47000
+    assert package_of(soc) == 60000  # nothing is nearer to the CPUs
+    # Zones of one name are sensors of one chip (drivers/thermal/thermal_hwmon.c).
+    assert package_of(chip("hwmon0", "cpu_thermal", {None: 41000, "": 43000})) == 43000
+    for name in ("cpu0_thermal", "cpu7_bottom_thermal", "cpuss1_thermal", "cluster0_thermal", "ap_thermal_cpu1"):
+        assert package_of(chip("hwmon0", name, {None: 47000})) == 47000, name
+    for name in ("gpu_thermal", "nvme", "acpitz", "litcpu_reg_thermal", "cpu_fan"):
+        assert package_of(chip("hwmon0", name, {None: 47000})) is None, name
+
+
+def test_sensors_of_firmware_are_the_cpus_by_their_labels() -> None:
+    juno = chip("hwmon0", "scpi_sensors", {"pmic": 50000, "soc": 60000, "big": 45000, "LITTLE": 44000, "gpu0": 70000})
+    assert package_of(juno) == 45000
+    assert package_of(chip("hwmon0", "scpi_sensors", {"pmic": 50000, "soc": 60000})) == 60000
+    assert package_of(chip("hwmon0", "apm_xgene", {"SoC Temperature": 52000})) == 52000
+    apple = chip("hwmon0", "macsmc_hwmon", {"Charge Regulator Temp": 33000, "NAND Flash Temperature": 38000})
+    _, machine = machine_of(apple, topology_of([place(0)]), ARM)
+    assert isinstance(Hwmon().probe(machine).signals["temp.pkg"], Unavailable)
+    assert "hwmon0 (macsmc_hwmon): no sensor of a measured CPU" in Hwmon().probe(machine).note
+
+
+def test_amd_before_zen_has_no_labels() -> None:
+    assert package_of(chip("hwmon0", "k10temp", {None: 47000}, "0000:00:18.3"), model=AMD) == 47000
+    assert package_of(chip("hwmon0", "k8temp", {None: 41000, "": 44000}, "0000:00:18.3"), model=AMD) == 44000
+    two = chip("hwmon1", "k8temp", {None: 40000}, "0000:00:19.3") | chip(
+        "hwmon0", "k8temp", {None: 50000}, "0000:00:18.3")
+    _, machine = machine_of(two, topology_of([place(0, 0), place(1, 1, 1)]), AMD)
+    assert [read(machine, cpu)["temp.pkg"] for cpu in (0, 1)] == [50000, 40000]
+
+
+@pytest.mark.parametrize(("name", "label"), [
+    ("via_cputemp", "Core {}"), ("zhaoxin_cputemp", "Core {}"), ("ibmpowernv", "Core {}"),
+    ("ibmpowernv", "Core {}-15")])
+def test_sensors_that_are_numbered_by_cpus_are_of_the_core_of_that_cpu(name: str, label: str) -> None:
+    files = {**chip("hwmon0", name, {label.format(8): 61000}), **chip("hwmon1", name, {label.format(4): 41000}),
+             **chip("hwmon2", name, {label.format(77): 99000})}
+    _, machine = machine_of(files, topology_of([place(4, core=0), place(5, core=0), place(8, core=1)]), CpuModel())
+    assert cores_of(machine) == {4: 41000, 5: 41000, 8: 61000}
+
+
+def test_a_zone_of_all_cpus_belongs_to_no_package_of_two() -> None:
+    _, machine = machine_of(chip("hwmon0", "cpu_thermal", {None: 47000}), topology_of([place(0, 0), place(1, 1)]), ARM)
+    assert read(machine, 0)["temp.pkg"] is None
+    loongson = {**chip("hwmon0", "cpu_hwmon", {"CPU 0 Temperature": 41000, "CPU 1 Temperature": 52000})}
+    _, machine = machine_of(loongson, topology_of([place(0, 0), place(1, 1, 1)]), CpuModel())
+    assert [read(machine, cpu)["temp.pkg"] for cpu in (0, 1)] == [41000, 52000]
+
+
+def test_two_chips_of_one_package_are_noted() -> None:
+    files = chip("hwmon0", "coretemp", {"Package id 0": 51000}) | chip("hwmon1", "coretemp", {"Package id 0": 57000})
+    _, machine = machine_of(files, topology_of([place(0)]))
+    assert read(machine, 0)["temp.pkg"] == 57000
+    assert "hwmon0 and hwmon1 (coretemp) are both of package 0" in Hwmon().probe(machine).note
+
+
+@of_every(chip_rows())
+def test_a_row_of_a_chip_is_of_something(row: ChipRow) -> None:
+    assert row.of in {"cpus", "soc", "core", "package"}
+    assert re.compile(row.label).groups >= (row.of in {"core", "package"})
+    assert re.compile(row.chip)
 
 
 def test_unknown_chips_are_ignored() -> None:

@@ -133,6 +133,15 @@ def test_a_package_is_found_by_the_name_not_by_the_number_of_its_zone() -> None:
     ]
 
 
+def test_a_second_zone_of_one_name_is_noted_and_not_added() -> None:
+    files = {**zone("intel-rapl:0", "package-0", 11), **zone("intel-rapl:0:0", "dram", 12),
+             **zone("intel-rapl:0:1", "dram", 13), **zone("intel-rapl:1", "package-0", 21)}
+    _, machine = machine_of(files, TWO_PACKAGES)
+    note = Powercap().probe(machine).note
+    assert "intel-rapl:1 (package-0): intel-rapl:0 has this name too" in note
+    assert "intel-rapl:0:1 (dram): intel-rapl:0:0 has this name too" in note
+
+
 def test_limits_are_known_by_their_names_and_not_by_their_order() -> None:
     _, machine = machine_of(zone("intel-rapl:0", "package-0", 1, **limits(51, 15, "short_term", "long_term")))
     assert read(machine, 0, frozenset({"limit.pkg.pl1", "limit.pkg.pl2"})) == {"limit.pkg.pl1": 15, "limit.pkg.pl2": 51}

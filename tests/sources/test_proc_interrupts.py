@@ -4,6 +4,7 @@ import errno
 from collections.abc import Sequence
 
 import pytest
+from every_row import of_every
 from hypothesis import given
 from hypothesis import strategies as st
 from prochost import machine_of, plain_topology
@@ -12,7 +13,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.irq_rows import RowTotals
-from turbotui.sources.proc_interrupts import PATH, ProcInterrupts
+from turbotui.sources.proc_interrupts import PATH, InterruptRow, ProcInterrupts, interrupt_rows
 from turbotui.sources.proc_softirqs import ProcSoftirqs
 from turbotui.sources.source import Adjustable, TopologyFollower
 
@@ -39,7 +40,9 @@ IPI1:        11         21         31       Function call interrupts
 IPI4:        12         22         32       Timer broadcast interrupts
 Err:          9
 """
-IDS = frozenset(f"irq.{word}" for word in ("total", "nmi", "loc", "res", "cal", "tlb", "trm", "device", "err", "mis"))
+IDS = frozenset(f"irq.{word}" for word in (
+    "total", "nmi", "loc", "res", "cal", "tlb", "ipi", "work", "pmi", "trm", "virt", "other", "device", "err", "mis"))
+NONE = [None, None]
 
 
 def read(text: str, topology: Topology | None = None, wanted: frozenset[str] = IDS) -> dict[str, list[Raw]]:
@@ -57,7 +60,12 @@ def test_x86_rows_by_kind_and_in_all() -> None:
         "irq.res": [3848, 3060],
         "irq.cal": [26084, 18717],
         "irq.tlb": [1049, 978],
+        "irq.ipi": NONE,
+        "irq.work": NONE,
+        "irq.pmi": NONE,
         "irq.trm": [5, 6],
+        "irq.virt": [2, 1],
+        "irq.other": NONE,
         "irq.err": [77],
         "irq.mis": [88],
     }
@@ -74,7 +82,7 @@ def test_arm_rows_are_known_by_their_text_and_a_cpu_without_a_column_is_unknown(
     values = read(ARM, plain_topology((0, 1, 2, 3)))
     assert values["irq.res"] == [10, 20, None, 30]
     assert values["irq.cal"] == [11, 21, None, 31]
-    assert values["irq.loc"] == [100000, 200000, None, 300000]
+    assert values["irq.loc"] == [100012, 200022, None, 300032]  # the broadcast tick stands in for a CPU's timer
     assert values["irq.device"] == [7, 0, None, 0]
     assert values["irq.total"] == [100007 + 33, 200000 + 63, None, 300000 + 93]
     assert values["irq.tlb"] == [None] * 4
@@ -91,13 +99,85 @@ def test_what_the_machine_has_no_row_for_is_no_hardware() -> None:
     assert isinstance(signals["irq.loc"], Signal)
 
 
+def by_kind(*rows: str) -> dict[str, Raw]:
+    """Totals of CPU 0 by the last word of their signal, of a table with these rows; zero and unknown are left out."""
+    values = read("           CPU0       CPU1\n" + "".join(f"{row}\n" for row in rows))
+    return {signal.removeprefix("irq."): values[signal][0] for signal in values if values[signal][0]}
+
+
 def test_s390_sums_are_not_counted_again_through_their_parts() -> None:
-    text = (
-        "           CPU0       CPU1\nEXT:  10  20\nI/O:  1  2\nAIO:  3  4\n"
-        "CLK:  10  20  [EXT] Clock Comparator\nNMI:  5  6  [NMI] Machine Check\n"
-        "QAI:  3  4  [AIO] QDIO Adapter Interrupt\n"
-    )
-    assert read(text)["irq.total"] == [19, 32]
+    assert by_kind(
+        "EXT: 1111 0", "I/O: 20 0", "AIO: 3000 0", " 27: 2000 0  PCI-MSI  mlx5_comp0@pci:0001:00:00.0",
+        "CLK: 1000 0  [EXT] Clock Comparator", "EXC: 100 0  [EXT] External Call", "EMS: 10 0  [EXT] Emergency Signal",
+        "TAL: 1 0  [EXT] Timing Alert", "CIO: 20 0  [I/O] Common I/O Layer Interrupt",
+        "QAI: 1000 0  [AIO] QDIO Adapter Interrupt", "PCD: 2000 0  [AIO] PCI Directed Interrupt",
+        "NMI: 5 0  [NMI] Machine Check", "RST: 7 0  [CPU] CPU Restart",
+    ) == {"total": 4143, "nmi": 5, "loc": 1000, "ipi": 110, "other": 8, "device": 3020}
+
+
+def test_timers_of_hypervisors_are_timers() -> None:
+    assert by_kind(
+        "24: 7 0  Hyper-V PCIe MSI 0-edge  nvme0q0", "LOC: 0 0  Local timer interrupts",
+        "HYP: 30 0  Hypervisor callback interrupts", "HRE: 1 0  Hyper-V reenlightenment interrupts",
+        "HVS: 500 0  Hyper-V stimer0 interrupts",
+    ) == {"total": 538, "loc": 500, "virt": 31, "device": 7}
+
+
+def test_events_of_xen_are_counted_once_by_kind_though_twice_in_all() -> None:
+    # Every event comes as an upcall (HYP); rescheduling and calls are in RES and CAL as well (arch/x86/xen/smp.c).
+    assert by_kind(
+        " 48: 500 0  xen-percpu    -virq      timer0", "49: 20 0  xen-percpu-ipi       resched0",
+        " 50: 3 0  xen-percpu    -ipi       callfuncsingle0", " 51: 2 0  xen-percpu    -ipi       spinlock0",
+        " 60: 100 0  xen-dyn    -event     blkif", "RES: 20 0  Rescheduling interrupts",
+        "CAL: 3 0  Function call interrupts", "HYP: 625 0  Hypervisor callback interrupts",
+    ) == {"total": 1273, "loc": 500, "res": 20, "cal": 3, "other": 2, "device": 100}
+
+
+def test_power_loongarch_riscv_and_mips_by_their_own_names() -> None:
+    assert by_kind(
+        " 16: 40 0  XIVE-IPI 0 Edge IPI-0", " 20: 7 0  XIVE-IRQ 1234 Level  nvme0q1",
+        "LOC: 500 0  Local timer interrupts for timer event device", "BCT: 1 0  Broadcast timer interrupts for timer",
+        "LOC: 2 0  Local timer interrupts for others", "SPU: 3 0  Spurious interrupts",
+        "DBL: 60 0  Doorbell interrupts", "PMI: 4 0  Performance monitoring interrupts",
+    ) == {"total": 617, "loc": 503, "ipi": 100, "pmi": 4, "other": 3, "device": 7}
+    assert by_kind(
+        " 12: 500 0  CPUINTC  12  timer", " 13: 30 0  CPUINTC  13  IPI", " 16: 9 0  PCH-MSI   1  nvme0q0",
+        "IPI0: 20 0  LoongArch  1  Rescheduling interrupts", "IPI1: 10 0  LoongArch  2  Function call interrupts",
+    ) == {"total": 569, "loc": 500, "res": 20, "cal": 10, "device": 9}
+    assert by_kind(
+        "  5: 500 0  RISC-V INTC   5 Edge      riscv-timer", " 10: 8 0  SiFive PLIC  33 Edge      virtio1",
+        "IPI0: 20 0 Rescheduling interrupts", "IPI5: 1 0 Timer broadcast interrupts", "IPI4: 2 0 IRQ work interrupts",
+    ) == {"total": 531, "loc": 501, "res": 20, "work": 2, "device": 8}
+    assert by_kind(" 7: 3 0  MIPS GIC 7 timer", " 8: 20 0  MIPS GIC 8 IPI resched") == {
+        "total": 23, "loc": 3, "res": 20}
+
+
+def test_a_kvm_host_takes_timers_of_its_guests() -> None:
+    assert by_kind(
+        " 11: 500 0  GICv3  30 Level     arch_timer", " 12: 40 0  GICv3  27 Level     kvm guest vtimer",
+        " 13: 6 0  GICv3  25 Level     vgic", " 14: 2 0  GICv3  23 Level     arm-pmu",
+    ) == {"total": 548, "loc": 540, "virt": 6, "pmi": 2}
+
+
+def test_a_row_that_nobody_knows_is_other_and_only_a_number_makes_a_device() -> None:
+    assert by_kind("  9: 5 0  IO-APIC   9-fasteoi   acpi", "  0: 6 0  IO-APIC 2-edge timer",
+                   "NEW: 70 0  Interrupts of next year", "UAH: 2 0  Unaligned access handler traps",
+                   "STK: 4096 0  Kernel stack usage") == {"total": 83, "loc": 6, "other": 72, "device": 5}
+
+
+@of_every(interrupt_rows())
+def test_a_row_of_the_table_has_a_kind_and_a_kernel_file(row: InterruptRow) -> None:
+    assert row.kind in {"nmi", "timer", "resched", "call", "tlb", "ipi", "work", "pmi", "thermal", "virt", "other",
+                        "device", "again", "none"}
+    assert row.document.startswith("linux ")
+    assert row.labels or row.actions or row.chip
+
+
+def test_a_signal_names_the_rows_that_it_adds_up() -> None:
+    _, machine = machine_of({PATH: X86.replace("RES:", "HVS:")})
+    timer = ProcInterrupts().probe(machine).signals["irq.loc"]
+    assert isinstance(timer, Signal)
+    assert "rows LOC, HVS" in timer.origin
 
 
 def test_two_rows_of_one_name_are_two_rows() -> None:

@@ -27,8 +27,11 @@ _FEW_CPUS: Final = 64
 _IRQ_ONE_CPU: Final = 30.0  # percent of one CPU's
 
 _KINDS: Final[Mapping[ColumnId, str]] = {
-    "Timer/s": "local timer interrupts", "Dev/s": "interrupts of devices", "Resch/s": "rescheduling interrupts",
+    "Timer/s": "timer interrupts", "Dev/s": "interrupts of devices", "Resch/s": "rescheduling interrupts",
     "Call/s": "function calls from other CPUs", "TLB/s": "TLB shootdowns", "Therm/s": "thermal interrupts",
+    "IPI/s": "interrupts from other CPUs", "Work/s": "IRQ work interrupts", "NMI/s": "non-maskable interrupts",
+    "PMI/s": "performance monitoring interrupts", "Virt/s": "interrupts of virtualisation",
+    "OthIRQ/s": "interrupts of no known kind",
 }  # fmt: skip
 _SOFT_KINDS: Final[Mapping[ColumnId, str]] = {
     "NetRx/s": "network receive", "NetTx/s": "network send", "Block/s": "block devices",

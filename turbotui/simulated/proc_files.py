@@ -159,7 +159,7 @@ class ProcFiles:
             row("IPI1", "CAL", "Function call interrupts"),
             row("IPI2", None, "CPU stop interrupts"),
             row("IPI3", None, "CPU stop (for crash dump) interrupts"),
-            row("IPI4", "TLB", "Timer broadcast interrupts"),
+            row("IPI4", None, "Timer broadcast interrupts"),
             row("IPI5", "IWI", "IRQ work interrupts"),
             f"{'Err':>{width}s}:          0",
         ]

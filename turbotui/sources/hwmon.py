@@ -5,15 +5,17 @@ of a hwmon directory nor that of a sensor means anything; which chip is which pa
 
 - coretemp: the sensor labelled "Package id P" names it. P is the package id, or the position of the die where
   packages have several (drivers/hwmon/coretemp.c takes topology_logical_die_id).
-- k10temp, zenpower: the PCI devices 18h.3, 19h.3 ... are the nodes in the order of the packages (AMD PPR, "Device 18h
-  Function 3"), as many to each package.
+- k10temp, zenpower, k8temp: the PCI devices 18h.3, 19h.3 ... are the nodes in the order of the packages (AMD PPR,
+  "Device 18h Function 3"), as many to each package. Before Zen their sensors have no labels (k10temp.c, k8temp.c).
+- others: machine/data/hwmon_chips.toml.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
@@ -21,6 +23,7 @@ from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import names_in, text_of
 from turbotui.machine.topology import Instance, Topology
+from turbotui.quantities.facts import FactFile
 from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -43,8 +46,27 @@ _CCD_LABEL = re.compile(r"Tccd([0-9]{1,9})")
 _CORETEMP_DEVICE = re.compile(r"coretemp\.([0-9]{1,9})")
 _SLOT = re.compile(r"^PCI_SLOT_NAME=([0-9a-f]{1,8}):([0-9a-f]{1,8}):([0-9a-f]{1,8})\.([0-9a-f]{1,8})$", re.MULTILINE)
 
-_AMD_CHIPS = frozenset({"k10temp", "zenpower"})
-_SOC_CHIPS = frozenset({"cpu_thermal", "cpu-thermal"})  # the devicetree's thermal zone of all CPUs
+_CORETEMP = "coretemp"
+_AMD_CHIPS = frozenset({"k10temp", "zenpower", "k8temp"})
+
+CHIPS: Final = FactFile("machine/data/hwmon_chips.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class ChipRow:
+    """A row of `CHIPS`, which explains the keys."""
+
+    chip: str
+    of: str
+    document: str
+    label: str = ""
+    sensor: str = ""
+
+
+@cache
+def chip_rows() -> tuple[ChipRow, ...]:
+    """Read the table of chips."""
+    return tuple(CHIPS.row(ChipRow, name, values) for name, values in CHIPS.tables())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +82,16 @@ class Sensor:
 
 @dataclass(frozen=True, slots=True)
 class _Chip:
-    """One hwmon directory: the path of each temperature by its label, "" for a sensor without one."""
+    """One hwmon directory: label and path of each temperature, "" for a sensor without a label."""
 
     entry: str
     name: str
     directory: str
-    paths: Mapping[str, str]
+    sensors: tuple[tuple[str, str], ...]
+
+    def first(self, *labels: str) -> tuple[str, str] | None:
+        """The first of these labels that a sensor has, and its path."""
+        return next(((label, path) for label in labels for own, path in self.sensors if own == label), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,44 +108,81 @@ def find_sensors(host: Host, topology: Topology) -> tuple[tuple[Sensor, ...], st
     ids = _ids(host, topology) if chips else _Ids((), {})
     sensors: list[Sensor] = []
     notes: list[str] = []
-    intel = [chip for chip in chips if chip.name == "coretemp"]
+    intel = [chip for chip in chips if chip.name == _CORETEMP]
     numbers = _coretemp_numbers(host, intel)
+    for number in sorted(set(numbers.values())):
+        alike = [entry for entry in numbers if numbers[entry] == number]
+        if len(alike) > 1:
+            notes.append(f"{' and '.join(alike)} (coretemp) are both of package {number}: the hotter one counts")
     for chip in intel:
         found, note = _coretemp(chip, numbers, topology, ids)
         sensors += found
         notes += [note] if note else []
-    amd = [chip for chip in chips if chip.name in _AMD_CHIPS]
-    found, note = _amd(host, amd, topology, ids)
-    sensors += found
-    notes += [note] if note else []
-    if len(ids.packages) == 1:
-        row = topology.instances(Scope.PACKAGE)[0].row
-        for chip in chips:
-            if chip.name in _SOC_CHIPS:
-                sensors += [Sensor(PACKAGE, row, path, chip.name, label) for label, path in chip.paths.items()]
+    for finder in (partial(_amd, host), _others):
+        found, note = finder(chips, topology, ids)
+        sensors += found
+        notes += [note] if note else []
     return tuple(sensors), "; ".join(notes)
 
 
 def _chips(host: Host) -> list[_Chip]:
+    others = re.compile("|".join(row.chip for row in chip_rows()))
     chips = []
     for entry in names_in(host, CLASS):
         # Before Linux 3.13 drivers put their files into the device's directory (Documentation/hwmon).
         for directory in (f"{CLASS}/{entry}", f"{CLASS}/{entry}/device"):
             name = read_line(host, f"{directory}/name")
-            if name in {"coretemp", *_AMD_CHIPS, *_SOC_CHIPS}:
-                chips.append(_Chip(entry, name or "", f"{CLASS}/{entry}", _paths(host, directory)))
+            if name and (name == _CORETEMP or name in _AMD_CHIPS or others.fullmatch(name.replace("-", "_"))):
+                chips.append(_Chip(entry, name, f"{CLASS}/{entry}", _sensors(host, directory)))
                 break
     return chips
 
 
-def _paths(host: Host, directory: str) -> dict[str, str]:
-    paths: dict[str, str] = {}
+def _sensors(host: Host, directory: str) -> tuple[tuple[str, str], ...]:
+    found = []
     for name in host.list_dir(directory):
         match = _INPUT.fullmatch(name)
         if match is not None:
-            label = read_line(host, f"{directory}/temp{match[1]}_label") or ""
-            paths.setdefault(label, f"{directory}/{name}")
-    return paths
+            found.append((read_line(host, f"{directory}/temp{match[1]}_label") or "", f"{directory}/{name}"))
+    return tuple(found)
+
+
+def _others(chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
+    """Sensors of the chips in `CHIPS`, and a line about chips none of whose sensors could be assigned."""
+    found: dict[str, list[Sensor]] = {}
+    without: list[str] = []
+    for chip in chips:
+        rows = [row for row in chip_rows() if re.fullmatch(row.chip, chip.name.replace("-", "_"))]
+        of_chip = [
+            (row.of, Sensor(*owner, path, chip.name, label))
+            for row in rows
+            for label, path in chip.sensors
+            if (owner := _owner(row, label, path, topology, ids)) is not None
+        ]
+        for of, sensor in of_chip:
+            found.setdefault(of, []).append(sensor)
+        if rows and not of_chip:
+            without.append(f"{chip.directory} ({chip.name})")
+    if "cpus" in found:
+        found.pop("soc", None)
+    note = f"{', '.join(without)}: no sensor of a measured CPU or package" if without else ""
+    return [sensor for sensors in found.values() for sensor in sensors], note
+
+
+def _owner(row: ChipRow, label: str, path: str, topology: Topology, ids: _Ids) -> tuple[SignalId, RowId] | None:
+    """Whose temperature a sensor of a chip in `CHIPS` is; None if nobody's, or if that is not known."""
+    match = re.fullmatch(row.label or ".*", label)
+    if match is None or not path.endswith(row.sensor):
+        return None
+    if row.of == "core":
+        cpu = integer(match[1])
+        return (CORE, topology.row(Scope.CORE, cpu)) if cpu in topology.places else None
+    position = integer(match[1]) if row.of == "package" else 0
+    if position >= len(ids.packages) or (row.of != "package" and len(ids.packages) > 1):
+        return None
+    packages = {instance.row.key[0]: instance.row for instance in topology.instances(Scope.PACKAGE)}
+    package = packages.get(ids.packages[position])
+    return None if package is None else (PACKAGE, package)
 
 
 def _ids(host: Host, topology: Topology) -> _Ids:
@@ -139,7 +202,7 @@ def _coretemp_numbers(host: Host, chips: Sequence[_Chip]) -> dict[str, int]:
     """The P of each coretemp chip: by its package label, else by the platform device it hangs on."""
     numbers: dict[str, int] = {}
     for chip in chips:
-        for label in chip.paths:
+        for label, _ in chip.sensors:
             match = _PACKAGE_LABEL.fullmatch(label)
             if match is not None:
                 numbers[chip.entry] = integer(match[1])
@@ -181,7 +244,7 @@ def _coretemp(chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: 
         by_core_id.setdefault(core.label, []).append(core.row)
     package = topology.row(Scope.PACKAGE, owned[0].cpus[0])
     sensors = []
-    for label, path in chip.paths.items():
+    for label, path in chip.sensors:
         match = _CORE_LABEL.fullmatch(label)
         if match is not None:
             rows = by_core_id.get(integer(match[1]), [])
@@ -193,6 +256,7 @@ def _coretemp(chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: 
 
 
 def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
+    chips = [chip for chip in chips if chip.name in _AMD_CHIPS]
     if not chips:
         return [], ""
     # zenpower replaces k10temp; if both are bound, one would count as another package
@@ -216,10 +280,11 @@ def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> t
             continue
         group = [chip for _, chip in placed[position * each : (position + 1) * each]]
         for chip in group:
-            label = next((label for label in ("Tdie", "Tctl") if label in chip.paths), None)
-            if label is not None:
-                sensors.append(Sensor(PACKAGE, rows[package], chip.paths[label], chip.name, label))
-            if label == "Tctl":
+            labelled = chip.first("Tdie", "Tctl")
+            for label, path in chip.sensors if labelled is None else (labelled,):
+                if not label or labelled is not None:
+                    sensors.append(Sensor(PACKAGE, rows[package], path, chip.name, label))
+            if labelled is not None and labelled[0] == "Tctl":
                 notes.append(f"package {package}: only Tctl, which some parts offset from the real temperature")
         found, note = _complexes(group, package, topology, ids)
         sensors += found
@@ -230,14 +295,14 @@ def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> t
 def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
     """The Tccd sensors of one package for its L3 caches in the order of their ids, one or two caches to each."""
     complexes = [
-        (position, integer(match[1]), chip, label)
+        (position, integer(match[1]), chip.name, label, path)
         for position, chip in enumerate(group)
-        for label in chip.paths
+        for label, path in chip.sensors
         if (match := _CCD_LABEL.fullmatch(label)) is not None
     ]
     if not complexes:
         return [], ""
-    complexes.sort(key=lambda found: found[:2])
+    complexes.sort(key=lambda complex_: complex_[:2])
     caches = ids.l3[package]
     each, rest = divmod(len(caches), len(complexes))
     if rest or not each or min(caches) < 0:
@@ -249,9 +314,9 @@ def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _I
         if topology.places[instance.cpus[0]].package == package
     }
     sensors = []
-    for order, (_, _, chip, label) in enumerate(complexes):
+    for order, (_, _, chip, label, path) in enumerate(complexes):
         sensors += [
-            Sensor(CCD, rows[cache], chip.paths[label], chip.name, label)
+            Sensor(CCD, rows[cache], path, chip, label)
             for cache in caches[order * each : (order + 1) * each]
             if cache in rows
         ]
@@ -308,9 +373,10 @@ def _located(machine: Machine, signal: SignalId, sensors: Sequence[Sensor]) -> L
         except HostError as error:
             failures.append(error)
             continue
+        named = f"{sensor.chip}: {sensor.label}" if sensor.label else sensor.chip
         facts = Signal(
             signal, _SCOPES[signal], Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX,
-            origin=f"{sensor.path} ({sensor.chip}: {sensor.label})", document=_DOCUMENT, scale=_CELSIUS,
+            origin=f"{sensor.path} ({named})", document=_DOCUMENT, scale=_CELSIUS,
         )  # fmt: skip
         return LocatedSignal(facts, partial(_file, machine.topology, signal, sensors), _most_sensors(sensors, signal))
     return unreadable(failures[0]) if failures else _absent(machine, signal)

@@ -175,10 +175,14 @@ def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
     found: list[_Zone] = []
     notes: list[str] = []
     platforms = [name for name in names if words[name] == "psys"]
+    owners: dict[tuple[str, RowId], str] = {}
     for name in names:
-        word = words[name]
-        if name in rows:
-            row = rows[name]
+        word, parent = words[name], name.rpartition(":")[0]
+        row = rows.get(name) or rows.get(parent)
+        owner = name if row is None else owners.setdefault((word, row), name)
+        if owner != name:
+            notes.append(f"{name} ({word}): {owner} has this name too and is read")
+        elif name in rows and row is not None:
             found.append(_energy_zone(host, name, "energy.pkg", row))
             found.extend(_limit_zones(host, name, row))
             if read_line(host, f"{CLASS}/{name}/enabled") == "0":
@@ -186,12 +190,10 @@ def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
         elif word == "psys":
             if name == platforms[0]:
                 found.append(_energy_zone(host, name, "energy.psys", SYSTEM_ROW))
+        elif word in _SUB_ZONES and row is not None:
+            found.append(_energy_zone(host, name, _SUB_ZONES[word], row))
         else:
-            parent = name.rpartition(":")[0]
-            if word in _SUB_ZONES and parent in rows:
-                found.append(_energy_zone(host, name, _SUB_ZONES[word], rows[parent]))
-            else:
-                notes.append(f"{name} ({word or 'no name'}): belongs to nothing measured here")
+            notes.append(f"{name} ({word or 'no name'}): belongs to nothing measured here")
     if len(platforms) > 1:
         notes.append(f"{len(platforms)} psys zones; {platforms[0]} is read")
     return tuple(found), "; ".join(notes)

@@ -1,55 +1,59 @@
 """/proc/interrupts: interrupts taken by each CPU, in all and by kind.
 
-Format: proc(5), kernel Documentation/filesystems/proc.rst; rows of x86 in arch/x86/kernel/irq.c, of Arm in
-arch/arm64/kernel/smp.c. The total is the sum of every row that has a column for each CPU, NMI and LOC included. ERR and
-MIS count for the whole machine and are never part of it. Some interrupts are in two rows and so twice in the total, as
-in every tool that adds up rows: on x86 a TLB shootdown also comes as a function call (arch/x86/mm/tlb.c).
+Format: proc(5), kernel Documentation/filesystems/proc.rst; machine/data/interrupts.toml has the rows of each
+architecture. The total is the sum of every row that has a column for each CPU, NMI and LOC included. ERR and MIS count
+for the whole machine and are never part of it. Some interrupts are in two rows and so twice in the total, as in every
+tool that adds up rows: on x86 a TLB shootdown also comes as a function call (arch/x86/mm/tlb.c), and a guest of Xen has
+each event in HYP as well.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Final
+
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.facts import FactFile
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.bases import SharedSource
 from turbotui.sources.irq_reader import IrqRowReader, whole_count
-from turbotui.sources.irq_rows import RowTotals
+from turbotui.sources.irq_rows import RowTotals, table_rows, trailing_text
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.unreadable import proc_unreadable
 
 PATH = "/proc/interrupts"
+INTERRUPTS: Final = FactFile("machine/data/interrupts.toml")
 _DOCUMENT = "proc(5); kernel Documentation/filesystems/proc.rst"
 
 _TOTAL = "irq.total"
-_DEVICE = "irq.device"
+_DEVICE = "device"
+_OTHER = "other"
+_NUMBERED = "#"
+_MOST_LABELS = 6  # that an origin names
+_MOST_ROWS = 8192  # whose kind is kept
 
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """Rows that make one signal: by label (x86), or by how the text behind the counts ends (Arm, RISC-V)."""
-
-    signal: SignalId
-    words: str
-    labels: tuple[str, ...] = ()
-    endings: tuple[str, ...] = ()
-
-
-_KINDS: tuple[_Kind, ...] = (
-    _Kind("irq.nmi", "non-maskable interrupts", ("NMI",)),
-    # Arm and RISC-V have the timer on a numbered row, of the device arch_timer (drivers/clocksource/arm_arch_timer.c)
-    # or riscv-timer (drivers/clocksource/timer-riscv.c), which is no device's for all its number.
-    _Kind("irq.loc", "local timer interrupts", ("LOC",), ("arch_timer", "riscv-timer")),
-    _Kind("irq.res", "rescheduling interrupts", ("RES",), ("Rescheduling interrupts",)),
-    _Kind("irq.cal", "function call interrupts", ("CAL",), ("Function call interrupts",)),
-    _Kind("irq.tlb", "TLB shootdowns", ("TLB",)),
-    _Kind("irq.trm", "thermal event interrupts", ("TRM",)),
-)
-
-_ORDER: tuple[SignalId, ...] = (_TOTAL, *(kind.signal for kind in _KINDS), _DEVICE)
+# The signal of each kind of row, and its words.
+_KINDS: Final[Mapping[str, tuple[SignalId, str]]] = {
+    "nmi": ("irq.nmi", "non-maskable interrupts"),
+    "timer": ("irq.loc", "timer interrupts"),
+    "resched": ("irq.res", "rescheduling interrupts"),
+    "call": ("irq.cal", "function call interrupts"),
+    "tlb": ("irq.tlb", "TLB shootdowns"),
+    "ipi": ("irq.ipi", "other interrupts from CPUs"),
+    "work": ("irq.work", "IRQ work interrupts"),
+    "pmi": ("irq.pmi", "performance monitoring interrupts"),
+    "thermal": ("irq.trm", "thermal event interrupts"),
+    "virt": ("irq.virt", "interrupts of virtualisation"),
+    _OTHER: ("irq.other", "other interrupts"),
+    _DEVICE: ("irq.device", "device interrupts"),
+}
+_ORDER: tuple[SignalId, ...] = (_TOTAL, *(signal for signal, _ in _KINDS.values()))
 
 # Rows of the whole machine and their labels: x86 ERR and MIS, Arm Err, PowerPC and Sparc BAD.
 _WHOLE: tuple[tuple[SignalId, str, tuple[str, ...]], ...] = (
@@ -58,20 +62,60 @@ _WHOLE: tuple[tuple[SignalId, str, tuple[str, ...]], ...] = (
 )
 _WHOLE_LABELS = frozenset(label for _, _, labels in _WHOLE for label in labels)
 
-# s390 prints these sums and then, with the same word in brackets, the parts of each (arch/s390/kernel/irq.c).
-_PARTS = ("[EXT]", "[I/O]", "[AIO]")
+
+@dataclass(frozen=True, slots=True)
+class InterruptRow:
+    """A row of `INTERRUPTS`, which explains the keys."""
+
+    kind: str
+    document: str
+    labels: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+    chip: str = ""
+    beside: str = ""
+    part: bool = False
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """The signals in which the row is counted."""
+        kind = (_KINDS[self.kind][0],) if self.kind in _KINDS else ()
+        return kind if self.part else (_TOTAL, *kind)
 
 
-def classify(label: str, text: str) -> tuple[SignalId, ...]:
-    """The signals that a row of /proc/interrupts belongs to; () for a row that counts the whole machine."""
-    if label in _WHOLE_LABELS or text.startswith(_PARTS):
-        return ()
-    kinds = tuple(
-        kind.signal
-        for kind in _KINDS
-        if label in kind.labels or (kind.endings and text.endswith(kind.endings) and label not in kind.labels)
-    )
-    return (_TOTAL, _DEVICE) if label.isdecimal() and not kinds else (_TOTAL, *kinds)
+def interrupt_rows() -> tuple[InterruptRow, ...]:
+    """Read the table of rows."""
+    return tuple(INTERRUPTS.row(InterruptRow, name, values) for name, values in INTERRUPTS.tables())
+
+
+def classifier(table: str) -> Callable[[str, str], tuple[SignalId, ...]]:
+    """How rows of this /proc/interrupts are classified: the signals of each; () for one that counts the whole machine.
+
+    Args:
+        table: the file's text. What a row means can depend on the rows beside it.
+    """
+    rows = [row for row in interrupt_rows() if row.beside in table]
+    endings = {row: tuple(f" {_action(action)}" for action in row.actions) for row in rows}
+
+    @lru_cache(_MOST_ROWS)
+    def candidates(label: str) -> list[InterruptRow]:
+        return [row for row in rows if not row.labels or label in row.labels]
+
+    @lru_cache(_MOST_ROWS)
+    def classify(label: str, text: str) -> tuple[SignalId, ...]:
+        if label in _WHOLE_LABELS:
+            return ()
+        numbered, action = label.isdecimal(), _action(f" {text}")
+        for row in candidates(_NUMBERED if numbered else label):
+            if text.startswith(row.chip) and (not row.actions or action.endswith(endings[row])):
+                return row.signals
+        return _TOTAL, _KINDS[_DEVICE if numbered else _OTHER][0]
+
+    return classify
+
+
+def _action(text: str) -> str:
+    """A name without the number at its end, which counts CPUs, nodes or timers: timer0, IPI-1."""
+    return text.rstrip("0123456789").removesuffix("-")
 
 
 class ProcInterrupts(SharedSource):
@@ -79,18 +123,20 @@ class ProcInterrupts(SharedSource):
 
     id = "proc-interrupts"
     title = "/proc/interrupts"
-    gives = "interrupts of each CPU: all, devices, timer, rescheduling, function calls, TLB shootdowns, NMI, thermal"
+    gives = "interrupts of each CPU: all, devices, timers, from other CPUs, of virtualisation, NMI, thermal and others"
 
     def probe(self, machine: Machine) -> Probe:
         """Read the table once, and find the rows that this machine prints."""
-        per_cpu = {_TOTAL: "interrupts", _DEVICE: "device interrupts", **{kind.signal: kind.words for kind in _KINDS}}
+        per_cpu = {_TOTAL: "interrupts", **dict(_KINDS.values())}
         try:
             text = machine.host.read_text(PATH)
         except HostError as error:
             why = proc_unreadable(error, machine.host)
             return Probe(dict.fromkeys((*per_cpu, *(signal for signal, _, _ in _WHOLE)), why))
+        classify = classifier(text)
         table = RowTotals(machine.topology.cpus, classify)
         table.update(text)
+        labels_of = _labels(text, classify)
         signals: dict[SignalId, Signal | Unavailable] = {}
         for signal, words in per_cpu.items():
             if table.totals(signal) is None:
@@ -98,7 +144,7 @@ class ProcInterrupts(SharedSource):
             else:
                 signals[signal] = Signal(
                     signal, Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM,
-                    origin=f"{PATH} column CPU{{cpu}}: {words}", document=_DOCUMENT,
+                    origin=f"{PATH} column CPU{{cpu}}{labels_of.get(signal, '')}: {words}", document=_DOCUMENT,
                 )  # fmt: skip
         for signal, words, labels in _WHOLE:
             if whole_count(table, labels) is None:
@@ -113,5 +159,23 @@ class ProcInterrupts(SharedSource):
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""
+        try:
+            classify = classifier(machine.host.read_text(PATH))
+        except HostError:
+            classify = classifier("")
         return IrqRowReader(machine.host, PATH, _ORDER, classify,
                             {signal: labels for signal, _, labels in _WHOLE}).start(machine.topology.cpus, wanted)
+
+
+def _labels(text: str, classify: Callable[[str, str], tuple[SignalId, ...]]) -> dict[SignalId, str]:
+    """Labels of the rows behind each signal, for its origin; none for the sum of all rows."""
+    found: dict[SignalId, list[str]] = {}
+    for label, rest in table_rows(text)[1]:
+        if label.isalnum():
+            for signal in classify(label, trailing_text(rest)):
+                found.setdefault(signal, []).append(label)
+    found.pop(_TOTAL, None)
+    return {
+        signal: f", rows {', '.join(labels[:_MOST_LABELS])}{' ...' if len(labels) > _MOST_LABELS else ''}"
+        for signal, labels in found.items()
+    }
