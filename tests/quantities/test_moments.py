@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.errors import UsageError
-from turbotui.quantities.moments import NS, age, is_moment, parse_duration, parse_moment, parse_span, time_of_day
+from turbotui.quantities.moments import (
+    NS,
+    age,
+    is_moment,
+    local_time,
+    parse_duration,
+    parse_moment,
+    parse_span,
+    parse_start,
+    time_of_day,
+)
 
 LAST = round(datetime(2026, 11, 22, 14, 41, 2).timestamp()) * NS  # noqa: DTZ001 - of this machine's time zone
 FIRST = LAST - 3600 * NS
@@ -48,7 +60,7 @@ def test_what_is_no_moment_is_refused_in_a_sentence(text: str) -> None:
 @given(st.integers(0, 4_000_000_000))
 def test_a_time_of_day_is_found_again_within_the_day_before(seconds: int) -> None:
     last = max(seconds, 90_000) * NS
-    found = parse_moment(time_of_day(last), last, 0, last)
+    found = parse_moment(time_of_day(last), last, last - 1800 * NS, last)
     assert found == last
 
 
@@ -90,3 +102,67 @@ def test_what_is_no_length_of_time_is_refused(text: str) -> None:
 def test_the_option_of_a_refused_length_is_named() -> None:
     with pytest.raises(UsageError, match='--keep: "0" is no length of time above 0'):
         parse_duration("0", "--keep")
+
+
+@pytest.fixture
+def in_zone(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    """A process in the time zone that the test names."""
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def at(text: str) -> int:
+    """A moment of UTC on 2026-10-25, when clocks in Berlin went from 03:00 back to 02:00 at 01:00 UTC."""
+    return round(datetime.fromisoformat(f"2026-10-25T{text}").replace(tzinfo=UTC).timestamp()) * NS
+
+
+BERLIN = pytest.mark.parametrize("in_zone", ["CET-1CEST,M3.5.0,M10.5.0/3"], indirect=True)
+
+
+@BERLIN
+@pytest.mark.usefixtures("in_zone")
+@pytest.mark.parametrize("text", ["2026-10-25 02:30", "02:30"])
+def test_the_hour_that_comes_twice_is_the_one_that_was_recorded(text: str) -> None:
+    early, late = (at("00:10"), at("00:50")), (at("01:10"), at("01:50"))
+    assert parse_moment(text, 0, *early) == at("00:30")
+    assert parse_moment(text, 0, *late) == at("01:30")
+    with pytest.raises(UsageError, match=r"twice.*write 2026-10-25 02:30:00\+02:00 or 2026-10-25 02:30:00\+01:00$"):
+        parse_moment(text, 0, early[0], late[1])
+    for offset, moment in (("+02:00", at("00:30")), ("+01:00", at("01:30"))):
+        assert parse_moment(f"2026-10-25 02:30:00{offset}", 0, early[0], late[1]) == moment
+    assert parse_span("02:20", "02:40", *late) == (at("01:20"), at("01:40"))
+
+
+@BERLIN
+@pytest.mark.usefixtures("in_zone")
+def test_an_hour_that_was_left_out_is_no_time() -> None:
+    with pytest.raises(UsageError, match="never was a time here"):
+        parse_moment("2026-03-29 02:30", 0, FIRST, LAST)
+
+
+@pytest.mark.parametrize("in_zone", ["UTC+24", "UTC-24"], indirect=True)
+@pytest.mark.usefixtures("in_zone")
+def test_a_zone_that_datetime_cannot_hold_is_utc() -> None:
+    assert local_time(at("00:10")).isoformat() == "2026-10-25T00:10:00+00:00"
+    assert parse_moment("00:05", 0, at("00:00"), at("00:10")) == at("00:05")
+
+
+@pytest.mark.parametrize(("begin", "end", "where"), [
+    ("+2h", "", "after"), ("2026-01-01", "2026-01-02", "before"), ("", "2026-01-01", "before"),
+])
+def test_a_span_outside_of_the_recording_is_refused(begin: str, end: str, where: str) -> None:
+    with pytest.raises(UsageError, match=f"lies {where} what was recorded: 2026-11-22 13:41:02 to 2026-11-22 14:41:02"):
+        parse_span(begin, end, FIRST, LAST)
+    if begin:
+        with pytest.raises(UsageError, match=f"lies {where} what was recorded"):
+            parse_start(begin, FIRST, LAST)
+
+
+def test_a_span_may_reach_beyond_the_recording() -> None:
+    assert parse_span("2026-01-01", "2027-01-01", FIRST, LAST)[0] < FIRST
+    assert parse_start("last", FIRST, LAST) == LAST
+    with pytest.raises(UsageError, match="ends before it begins"):
+        parse_span("-5m", "-10m", FIRST, LAST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from turbotui.errors import TurbotuiError, UsageError
@@ -17,22 +17,25 @@ if TYPE_CHECKING:  # few runs read a recording: its modules are loaded then
 
 T = TypeVar("T")
 _MOST_TOLD: Final = 5  # maximum number of reported gaps: a damaged disk can leave thousands
+_SHORTER: Final = 0.95  # of the wanted length; clocks and ticks waver by less
 
 
 def add_replay_argument(parser: argparse.ArgumentParser) -> None:
     """Declare --replay."""
-    parser.add_argument("--replay", metavar="FILE", help="report on a recording (turbotui record) instead of a machine")
+    parser.add_argument("--replay", metavar="FILE", help="report on a recording (turbotui record), or - for the "
+                        "one on stdin, instead of a machine")
 
 
 def add_span_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare --replay for a verb that reports intervals, with the options for span and interval."""
-    parser.add_argument("--replay", metavar="FILE", help="report the intervals of a recording (turbotui record) "
-                        "instead of a machine's")
+    parser.add_argument("--replay", metavar="FILE", help="report the intervals of a recording (turbotui record), or "
+                        "- for the one on stdin, instead of a machine's")
     parser.add_argument("--from", dest="start", metavar="TIME", default="", help="with --replay: the start: 14:03, "
                         "2026-11-22 14:03, +5m after the beginning, -5m before the end")
     parser.add_argument("--to", dest="end", metavar="TIME", default="", help="with --replay: the end; +5m counts "
                         "from --from")
-    parser.add_argument("--every", metavar="TIME", default="", help="with --replay: intervals of this length (10s, 1m)")
+    parser.add_argument("--every", metavar="TIME", default="", help="with --replay: intervals of this length (10s, "
+                        "1m); the rest is a shorter one")
 
 
 def refuse_span(arguments: argparse.Namespace) -> None:
@@ -45,18 +48,66 @@ def refuse_span(arguments: argparse.Namespace) -> None:
         raise UsageError("--from, --to and --every go with --replay FILE")
 
 
-def replayed_frames(arguments: argparse.Namespace, journal: Journal) -> Iterator[Frame]:
+def replayed_frames(arguments: argparse.Namespace, journal: Journal, *, named: bool = True) -> Iterator[Frame]:
     """The intervals of a recording that a command line selects.
 
-    Raises:
-        UsageError: a time cannot be parsed.
-    """
-    from turbotui.quantities.moments import parse_duration, parse_span  # noqa: PLC0415 - as above
+    Args:
+        arguments: of the command line.
+        journal: the recording.
+        named: whether stderr names intervals that are shorter than wanted.
 
-    start, end = parse_span(arguments.start, arguments.end, journal.first_ns, journal.last_ns)
+    Raises:
+        UsageError: a time cannot be parsed, or the times lie outside the recording.
+    """
+    from turbotui.quantities.moments import parse_duration  # noqa: PLC0415 - as above
+
     every = parse_duration(arguments.every, "--every") if arguments.every else 0.0
-    times = start if arguments.start else None, end if arguments.end else None
+    frames = chosen_frames(journal, arguments.start, arguments.end, every)
+    return named_intervals(journal.paths[0], frames, every) if named else frames
+
+
+def chosen_frames(journal: Journal, start: str, end: str, every: float) -> Iterator[Frame]:
+    """The intervals of a recording between two times.
+
+    Args:
+        journal: the recording.
+        start: as `parse_span` takes it; "" for the beginning.
+        end: likewise; "" for the end.
+        every: seconds of an interval; 0 for the recorded intervals.
+
+    Raises:
+        UsageError: a time cannot be parsed, or the times lie outside the recording.
+    """
+    from turbotui.quantities.moments import parse_span  # noqa: PLC0415 - as above
+
+    times: tuple[int | None, int | None] = (None, None)
+    if start or end:  # the end of a stream is not known before it comes
+        begin_ns, end_ns = parse_span(start, end, journal.first_ns, journal.last_ns)
+        times = begin_ns if start else None, end_ns if end else None
     return (frame for frame in journal.frames(*times, every) if frame.older is not None)
+
+
+def named_intervals(name: str, frames: Iterable[Frame], every: float) -> Iterator[Frame]:
+    """Yield frames, and name on stderr those that are shorter than wanted.
+
+    Raises:
+        TurbotuiError: there is no frame.
+    """
+    from turbotui.quantities.moments import time_of_day  # noqa: PLC0415 - as above
+
+    count = shorter = 0
+    for count, frame in enumerate(frames, 1):  # noqa: B007 - counted
+        seconds = frame.seconds
+        if seconds is not None and seconds < every * _SHORTER:
+            shorter += 1
+            if shorter <= _MOST_TOLD:
+                print(f"turbotui: {one_line(name)}: the interval that ends at {time_of_day(frame.newer.wall_ns)} is "
+                      f"{seconds:.3g} s long, not {every:g} s", file=sys.stderr)
+        yield frame
+    if shorter > _MOST_TOLD:
+        print(f"turbotui: {one_line(name)}: {shorter - _MOST_TOLD:,} more intervals are shorter", file=sys.stderr)
+    if not count:
+        raise TurbotuiError(f"{name} has no interval in that time: choose a longer one")
 
 
 def recorded_ones(arguments: argparse.Namespace, found: Iterator[T], rows: str, table: str) -> Iterator[T]:

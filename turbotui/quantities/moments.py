@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from turbotui.errors import UsageError
@@ -29,7 +29,8 @@ def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
     """Parse a moment.
 
     A time without a date is the latest such time that is not after `last_ns`. Times are in this machine's time zone
-    unless the text ends with another (Z, +02:00).
+    unless the text ends with another (Z, +02:00). Of the two moments of a local time in the hour that comes twice in
+    autumn, the one between `first_ns` and `last_ns` is meant.
 
     Args:
         text: as the user writes it.
@@ -41,7 +42,7 @@ def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
         Nanoseconds since 1970; it may lie before `first_ns` or after `last_ns`.
 
     Raises:
-        UsageError: the text has none of these forms.
+        UsageError: the text has none of these forms, or both moments of a local time are possible.
     """
     found = text.strip()
     if found.lower() in {"first", "last"}:
@@ -52,9 +53,9 @@ def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
         return here_ns + round((seconds if step[1] == "+" else -seconds) * NS)
     try:
         if _DATE.fullmatch(found):
-            return _ns(datetime.fromisoformat(found).astimezone())
+            return _local(datetime.fromisoformat(found), text, first_ns, last_ns)
         if (match := _TIME.fullmatch(found)) is not None:
-            return _time(match, last_ns)
+            return _time(match, text, first_ns, last_ns)
     except (ValueError, OverflowError) as error:
         raise UsageError(f'"{text}" is no time: {error}; {_HELP}') from error
     raise UsageError(f'"{text}" is no time: {_HELP}')
@@ -92,31 +93,76 @@ def parse_span(begin: str, end: str, first_ns: int, last_ns: int) -> tuple[int, 
         last_ns: the last available moment.
 
     Returns:
-        Beginning and end in ns since 1970; they may lie outside the available span.
+        Beginning and end in ns since 1970; one of them may lie outside the available span.
 
     Raises:
-        UsageError: a text is no moment, or the span ends before it begins.
+        UsageError: a text is no moment, the span ends before it begins, or it lies outside the available one.
     """
     start = _boundary(begin or "first", first_ns, first_ns, last_ns)
     stop = _boundary(end or "last", start, first_ns, last_ns)
-    if stop <= start:
-        raise UsageError(f'the time from "{begin or "first"}" to "{end or "last"}" ends before it begins')
+    span = f'the time from "{begin or "first"}" to "{end or "last"}"'
+    outside = stop < first_ns or start > last_ns
+    if stop <= start and ((begin and end) or not outside):
+        raise UsageError(f"{span} ends before it begins")
+    if outside:
+        raise _outside(span, first_ns, last_ns, before=stop < first_ns)
     return start, stop
+
+
+def parse_start(text: str, first_ns: int, last_ns: int) -> int:
+    """Parse the moment at which to begin.
+
+    Raises:
+        UsageError: the text is no moment, or it lies outside the available span.
+    """
+    start = parse_moment(text, first_ns, first_ns, last_ns)
+    if not first_ns <= start <= last_ns:
+        raise _outside(f'"{text}"', first_ns, last_ns, before=start < first_ns)
+    return start
+
+
+def _outside(what: str, first_ns: int, last_ns: int, *, before: bool) -> UsageError:
+    there = " to ".join(f"{local_time(one):%Y-%m-%d %H:%M:%S}" for one in (first_ns, last_ns))
+    return UsageError(f"{what} lies {'before' if before else 'after'} what was recorded: {there}")
 
 
 def _boundary(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
     return parse_moment(text, last_ns if text.strip().startswith("-") else here_ns, first_ns, last_ns)
 
 
-def _time(match: re.Match[str], last_ns: int) -> int:
+def _time(match: re.Match[str], text: str, first_ns: int, last_ns: int) -> int:
     date, hours, minutes, seconds, zone = match.groups()
-    last = datetime.fromtimestamp(last_ns / NS).astimezone()
-    day = date or last.date().isoformat()
-    text = f"{day}T{int(hours):02}:{minutes}:{seconds or '00'}"
-    moment = datetime.fromisoformat(text + zone.replace("Z", "+00:00")) if zone else datetime.fromisoformat(text)
-    if date is None and _ns(moment.astimezone()) > last_ns:
-        moment -= timedelta(days=1)
-    return _ns(moment.astimezone())
+    clock = f"{int(hours):02}:{minutes}:{seconds or '00'}"
+    if date is not None and zone:
+        return _ns(datetime.fromisoformat(f"{date}T{clock}{zone.replace('Z', '+00:00')}"))
+    if date is not None:
+        return _local(datetime.fromisoformat(f"{date}T{clock}"), text, first_ns, last_ns)
+    today = datetime.fromisoformat(f"{local_time(last_ns).date().isoformat()}T{clock}")
+    if zone:
+        moment = _ns(datetime.fromisoformat(f"{today.isoformat()}{zone.replace('Z', '+00:00')}"))
+        return moment - 24 * 3600 * NS if moment > last_ns else moment
+    yesterday = today - timedelta(days=1)
+    day = today if min(_moments(today), default=last_ns + 1) <= last_ns else yesterday
+    return _local(day, text, first_ns, last_ns)
+
+
+def _local(moment: datetime, text: str, first_ns: int, last_ns: int) -> int:
+    """The moment at which local clocks show a time; of two, the one between `first_ns` and `last_ns`."""
+    moments = _moments(moment)
+    there = [one for one in moments if first_ns <= one <= last_ns] or moments[:1]
+    if len(there) > 1:
+        both = " or ".join(local_time(one).isoformat(" ") for one in there)
+        raise UsageError(f'"{text}" came twice here, as the clocks were put back: write {both}')
+    if not there:
+        raise UsageError(f'"{text}" never was a time here: the clocks were put forward over it')
+    return there[0]
+
+
+def _moments(moment: datetime) -> list[int]:
+    """Every moment at which local clocks show a time: one, two in autumn, none in spring."""
+    shown = moment.replace(microsecond=0)
+    possible = {_ns(moment), _ns(moment.replace(fold=1)), _ns(moment.replace(tzinfo=UTC))}
+    return sorted(one for one in possible if local_time(one).replace(tzinfo=None, fold=0) == shown)
 
 
 def _ns(moment: datetime) -> int:
@@ -124,9 +170,18 @@ def _ns(moment: datetime) -> int:
     return round(whole.timestamp()) * NS + moment.microsecond * 1000
 
 
+def local_time(moment_ns: int) -> datetime:
+    """A moment in this machine's time zone, in whole seconds; in UTC if that is a day or more away from it."""
+    moment = datetime.fromtimestamp(moment_ns // NS, UTC)
+    try:
+        return moment.astimezone()
+    except ValueError:  # POSIX allows TZ=UTC+24, whose offset datetime cannot hold
+        return moment
+
+
 def time_of_day(moment_ns: int) -> str:
     """Hours, minutes and seconds of a moment in this machine's time zone: "14:03:20"."""
-    return datetime.fromtimestamp(moment_ns // NS).astimezone().strftime("%H:%M:%S")
+    return f"{local_time(moment_ns):%H:%M:%S}"
 
 
 def age(seconds: float) -> str:

@@ -21,7 +21,7 @@ GATHERED = (".tar.gz", ".tgz")
 
 
 def read(path: str) -> Journal:
-    """Open a recording with its parts of lower resolution, or the recording in a file of turbotui gather.
+    """Open a recording with its parts of lower resolution, that in a file of turbotui gather, or for "-" that on stdin.
 
     Raises:
         RecordingError: the file is no recording, cannot be read, or has a later format.
@@ -30,6 +30,10 @@ def read(path: str) -> Journal:
         from turbotui.recording.gathered_recording import read_gathered  # noqa: PLC0415 - few are packed
 
         return read_gathered(path)
+    if path == "-":
+        from turbotui.recording.streamed_recording import read_stream  # noqa: PLC0415 - as above
+
+        return read_stream()
     from turbotui.recording.journal import Journal  # noqa: PLC0415 - as above
     from turbotui.recording.parts import paths_of  # noqa: PLC0415 - as above
 

@@ -6,7 +6,7 @@ A recording of several resolutions is several files beside each other; for each 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self, TypeVar
 
 from turbotui.machine.machine import Machine
@@ -26,6 +26,7 @@ from turbotui.recording.tiers import Thinning
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.late_values import FrameMaker
+from turbotui.sampling.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -39,25 +40,28 @@ class Journal:
     Args:
         paths: see above.
         layouts: layouts that are known from other recordings.
+        grow: see `RecordingPart`.
 
     Raises:
         RecordingError: none of the files can be read, or they have no reading; a single file that cannot be read, or
             that belongs to another recording, is left out and is one of `missing`.
     """
 
-    def __init__(self, paths: Sequence[str], layouts: KnownLayouts | None = None) -> None:
+    def __init__(self, paths: Sequence[str], layouts: KnownLayouts | None = None,
+                 grow: Callable[[], bool] | None = None) -> None:
         self.paths = tuple(paths)
         self._left_out: list[Missing] = []
         layouts = KnownLayouts() if layouts is None else layouts
         with contextlib.ExitStack() as opened:
-            self._parts = self._of_one_recording(self._readable(layouts, opened))
+            self._parts = self._of_one_recording(self._readable(layouts, opened, grow))
             first = next((tick for part in self._parts if (tick := part.first()) is not None), None)
             if first is None:
                 raise RecordingError(f"{paths[0]} holds no reading yet, or none that can be read")
             self._first = first
             opened.pop_all()
 
-    def _readable(self, layouts: KnownLayouts, opened: contextlib.ExitStack) -> list[RecordingPart]:
+    def _readable(self, layouts: KnownLayouts, opened: contextlib.ExitStack,
+                  grow: Callable[[], bool] | None) -> list[RecordingPart]:
         """Open every file that can be read, and note the others.
 
         Raises:
@@ -67,7 +71,7 @@ class Journal:
         errors: list[RecordingError] = []
         for path in self.paths:
             try:
-                part = RecordingPart(path, layouts)
+                part = RecordingPart(path, layouts, grow)
             except RecordingError as error:
                 errors.append(error)
                 continue
@@ -111,6 +115,11 @@ class Journal:
     def header(self) -> Header:
         """Header of the journal's first session."""
         return self._first.header
+
+    @property
+    def ended(self) -> bool:
+        """Whether the journal's end is known: always, except for one that comes through a pipe."""
+        return True
 
     def header_at(self, wall_ns: int) -> Header:
         """Return the header of the session at a wall clock; before the first session, the first one's."""
@@ -199,30 +208,44 @@ class Journal:
                       if end - begin >= least or (begin, end) == whole]
         return tuple(sorted(found, key=lambda one: one.first_ns))
 
-    def frames(self, start_ns: int | None = None, end_ns: int | None = None, every: float = 0.0) -> Iterator[Frame]:
+    def frames(self, start_ns: int | None = None, end_ns: int | None = None, every: float = 0.0, *,
+               within: bool = False) -> Iterator[Frame]:
         """Yield frames in order of time, each of two consecutive ticks; the first frame of a session has no interval.
 
         Args:
             start_ns: the first one ends at this wall clock or later; None: from the beginning.
             end_ns: the last one ends at this wall clock or earlier; None: to the end.
-            every: seconds of an interval; 0: as they were recorded.
+            every: seconds of an interval; 0: as they were recorded. What is left at the end, and before a gap, is a
+                shorter interval.
+            within: whether the first interval may not begin before `start_ns` either.
         """
-        return (frame for frame in self.decoding(start_ns, end_ns, every) if frame is not None)
+        return (frame for frame in self.decoding(start_ns, end_ns, every, within=within) if frame is not None)
 
-    def decoding(self, start_ns: int | None = None, end_ns: int | None = None,
-                 every: float = 0.0) -> Iterator[Frame | None]:
+    def decoding(self, start_ns: int | None = None, end_ns: int | None = None, every: float = 0.0, *,
+                 within: bool = False) -> Iterator[Frame | None]:
         """As `frames`, with None for each tick that is decoded for those behind it only."""
         maker, thinning = FrameMaker(), Thinning(every)
-        earlier = None if start_ns is None else start_ns - round(every * 1e9)
+        earlier = None if start_ns is None else start_ns - (0 if within else round(every * 1e9))
+        newest: RecordedTick | None = None
+
+        def made(snapshot: Snapshot | None, tick: RecordedTick | None) -> Frame | None:
+            if snapshot is None or tick is None:
+                return None
+            frame = maker.frame(snapshot, tick.capabilities)
+            return frame if start_ns is None or snapshot.wall_ns >= start_ns else None
+
         for tick, follows in _following(self._ticks(earlier, end_ns)):
-            if not follows:
-                maker, thinning = FrameMaker(), Thinning(every)
-            chosen = thinning.take(tick.snapshot)
-            if chosen is None:
+            if within and start_ns is not None and tick.snapshot.wall_ns < start_ns:
                 yield None
                 continue
-            frame = maker.frame(chosen, tick.capabilities)
-            yield frame if start_ns is None or chosen.wall_ns >= start_ns else None
+            if not follows:
+                if (rest := made(thinning.rest(), newest)) is not None:
+                    yield rest
+                maker, thinning = FrameMaker(), Thinning(every)
+            newest = tick
+            yield made(thinning.take(tick.snapshot), tick)
+        if (rest := made(thinning.rest(), newest)) is not None:
+            yield rest
 
     def frame_at(self, wall_ns: int) -> Frame | None:
         """Return the newest frame at a wall clock; None before the first tick."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -91,13 +91,22 @@ class JournalFile:
         """Return the present length of the file in bytes."""
         return os.fstat(self._descriptor).st_size
 
-    def records(self, offset: int = 0, end: int | None = None) -> Iterator[Record | Damage]:
-        """Yield records and damage from an offset on; a record must be whole and begin before `end`."""
+    def records(self, offset: int = 0, end: int | None = None, *,
+                grow: Callable[[], bool] | None = None) -> Iterator[Record | Damage]:
+        """Yield records and damage from an offset on; a record must be whole and begin before `end`.
+
+        Args:
+            offset: of the first record.
+            end: see above; None: at the end of the file.
+            grow: called at the end of the file; returns whether the file has grown.
+        """
         parser = RecordParser(offset)
         while end is None or offset < end or parser.waiting:
             data = os.pread(self._descriptor, _CHUNK, offset)
             if not data:
-                break
+                if grow is None or not grow():
+                    break
+                continue
             offset += len(data)
             for found in parser.feed(data):
                 if end is not None and found.offset >= end:

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 from bisect import bisect_right, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, starmap
 from typing import Final
 
@@ -46,7 +46,7 @@ class CoveredTime:
     def ticks(self, begin: KeyEntry | int, end_ns: int | None) -> Iterator[RecordedTick]:
         """Yield the ticks from a key tick of the file on, up to a wall clock."""
         until = None if end_ns is None else self.part.behind(end_ns)
-        for item in self.part.items(begin):
+        for item in self.part.items(begin, following=True):
             if not isinstance(item, RecordedTick):
                 continue
             wall = item.snapshot.wall_ns
@@ -64,10 +64,12 @@ class RecordingPart:
     Args:
         path: of the file.
         layouts: of all files of the recording.
+        grow: waits until a file that is still written has more; returns false at its end.
     """
 
-    def __init__(self, path: str, layouts: KnownLayouts) -> None:
+    def __init__(self, path: str, layouts: KnownLayouts, grow: Callable[[], bool] | None = None) -> None:
         self.file = JournalFile(path)
+        self._grow = grow
         self._layouts = layouts
         self.missing: dict[tuple[int, str], Missing] = {}
         self._first: RecordedTick | None = None
@@ -187,8 +189,13 @@ class RecordingPart:
             self._last = size, found
         return self._last[1]
 
-    def items(self, begin: KeyEntry | int) -> Iterator[Item]:
-        """Yield records from a key tick or the beginning (0) on; damage is added to `missing`."""
+    def items(self, begin: KeyEntry | int, *, following: bool = False) -> Iterator[Item]:
+        """Yield records from a key tick or the beginning (0) on; damage is added to `missing`.
+
+        Args:
+            begin: see above.
+            following: whether to wait for what is still to come.
+        """
         reader = StreamReader(self._layouts)
         offset = 0
         if isinstance(begin, KeyEntry):
@@ -196,11 +203,12 @@ class RecordingPart:
             if layout is not None:
                 reader.begin(layout)
             offset = begin.key
-        for record in self.file.records(offset):
+        for record in self.file.records(offset, grow=self._grow if following else None):
             for item in reader.take(record):
                 yield self._noted(item)
-        for item in reader.rest():
-            yield self._noted(item)
+        if following or self._grow is None:  # else the end of the bytes is not that of the recording
+            for item in reader.rest():
+                yield self._noted(item)
 
     def before(self, wall_ns: int, *, all_of_them: bool = True) -> KeyEntry | int:
         """Return a key tick before a time; 0, the beginning, if there is none.

@@ -140,6 +140,7 @@ class Thinning:
     def __init__(self, seconds: float) -> None:
         self._every = round(seconds * 1e9)
         self._slot: int | None = None
+        self._skipped: Snapshot | None = None
         self._topology: Topology | None = None
         self._fresh: dict[SignalId, frozenset[int]] = {}
         self._unsure: dict[SignalId, frozenset[int]] = {}
@@ -153,12 +154,21 @@ class Thinning:
             self._topology, self._fresh, self._unsure = snapshot.topology, {}, {}
         fresh, unsure = _union(snapshot.fresh, self._fresh), _union(snapshot.unsure, self._unsure)
         if slot == self._slot:
-            self._fresh, self._unsure = fresh, unsure
+            self._fresh, self._unsure, self._skipped = fresh, unsure, snapshot
             return None
-        self._slot, self._fresh, self._unsure = slot, {}, {}
-        read = snapshot.values
-        return replace(snapshot, fresh={name: at for name, at in fresh.items() if name in read},
-                       unsure={name: at for name, at in unsure.items() if name in read})
+        self._slot, self._fresh, self._unsure, self._skipped = slot, {}, {}, None
+        return _carrying(snapshot, fresh, unsure)
+
+    def rest(self) -> Snapshot | None:
+        """Return the newest snapshot with the carried facts if it was skipped: what is left of an unfinished span."""
+        return None if self._skipped is None else _carrying(self._skipped, self._fresh, self._unsure)
+
+
+def _carrying(snapshot: Snapshot, fresh: Mapping[SignalId, frozenset[int]],
+              unsure: Mapping[SignalId, frozenset[int]]) -> Snapshot:
+    read = snapshot.values
+    return replace(snapshot, fresh={name: at for name, at in fresh.items() if name in read},
+                   unsure={name: at for name, at in unsure.items() if name in read})
 
 
 def _union(one: Mapping[SignalId, frozenset[int]],

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.quantities.moments import NS
+from turbotui.quantities.moments import NS, local_time
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment, merged
 
@@ -120,12 +119,12 @@ def round_times(span: TimeSpan, width: int) -> Sequence[AxisTime]:
 
 def _offset(time_ns: int) -> int:
     """The offset of local time from UTC, in ns."""
-    offset = datetime.fromtimestamp(time_ns // NS).astimezone().utcoffset()
+    offset = local_time(time_ns).utcoffset()
     return 0 if offset is None else round(offset.total_seconds()) * NS
 
 
 def _label(time_ns: int, step: int) -> str:
-    when = datetime.fromtimestamp(time_ns // NS).astimezone()
+    when = local_time(time_ns)
     if step < NS:
         return f"{when:%H:%M:%S}.{time_ns % NS * 10 // NS}"
     if step < _MINUTE:

@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
+from turbotui.errors import TurbotuiError
 from turbotui.features.diff.spans import RecordedSpan, kept_text
 from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
@@ -120,6 +121,9 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
         every: the interval to request from the recording; 0 for the recorded intervals.
         level: the level of the rows.
         columns: columns of that recording's catalog.
+
+    Raises:
+        TurbotuiError: the span has no such interval.
     """
     found: dict[Key, Series] = {}
     lengths: list[float] = []
@@ -134,11 +138,14 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
         ends += [frame.older.wall_ns, frame.newer.wall_ns]
         for column in columns:
             _take(found, frame, column, rows_of(frame, column, level))
+    if not lengths:
+        raise TurbotuiError(f"{span.name} has {span.seconds:.3g} s, and no interval of {usual:g} s: "
+                            "choose a shorter --every or a longer time")
     facts = SpanFacts(
         name=span.name, machine=span.journal.machine.host.name,
         missing=tuple(one_line(one.text) for one in span.journal.missing), circumstances=_circumstances(span),
-        begin_ns=min(ends, default=span.begin_ns), end_ns=max(ends, default=span.end_ns), intervals=len(lengths),
-        seconds=statistics.median(lengths or [usual]), left_out=left_out)
+        begin_ns=min(ends), end_ns=max(ends), intervals=len(lengths),
+        seconds=statistics.median(lengths), left_out=left_out)
     return Side(number, facts, found)
 
 

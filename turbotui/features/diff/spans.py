@@ -43,9 +43,8 @@ class RecordedSpan:
         Args:
             every: seconds of an interval; 0 for the recorded intervals.
         """
-        for frame in self.journal.frames(self.begin_ns, self.end_ns, every):
-            if frame.older is not None and frame.older.wall_ns >= self.begin_ns:
-                yield frame
+        frames = self.journal.frames(self.begin_ns, self.end_ns, every, within=True)
+        return (frame for frame in frames if frame.older is not None)
 
     def interval(self) -> float:
         """Return the seconds of the span's longest usual interval.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Final
 
 from turbotui.features.diff.comparing import SIGNIFICANT, ComparedColumn, Spread
 from turbotui.features.diff.limits import LimitResult
 from turbotui.features.diff.series import Side, SpanFacts
 from turbotui.quantities.columns import Column, Value
-from turbotui.quantities.moments import NS
+from turbotui.quantities.moments import local_time
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.tables import AnyTable, Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -181,7 +180,7 @@ def facts_of(first: Side, second: Side) -> dict[str, Value]:
 
 def span_line(letter: str, facts: SpanFacts) -> str:
     """Describe a span for people: recording, time, number of intervals."""
-    begin, end = (datetime.fromtimestamp(moment / NS).astimezone() for moment in (facts.begin_ns, facts.end_ns))
+    begin, end = map(local_time, (facts.begin_ns, facts.end_ns))
     until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
     return (f"{letter}  {facts.name}: {begin:%Y-%m-%d %H:%M:%S} to {until}, {facts.intervals:,} intervals of "
             f"{facts.seconds:.3g} s")

@@ -67,9 +67,8 @@ class RecordedTime:
 
     def frames(self) -> Iterator[Frame]:
         """The frames whose intervals lie within the time."""
-        for frame in self.journal.frames(self.begin_ns, self.end_ns, self.every):
-            if frame.older is not None and frame.older.wall_ns >= self.begin_ns:
-                yield frame
+        frames = self.journal.frames(self.begin_ns, self.end_ns, self.every, within=True)
+        return (frame for frame in frames if frame.older is not None)
 
 
 def signal_columns(time: RecordedTime, level: Scope | None, *, elapsed: bool) -> tuple[LongColumn, ...]:
@@ -91,7 +90,7 @@ def signal_columns(time: RecordedTime, level: Scope | None, *, elapsed: bool) ->
             for name in frame.capabilities.constants():
                 _note(found, frame, name)
     if not found:
-        raise TurbotuiError("there is no interval in that time of the recording: choose a longer one")
+        raise TurbotuiError(f"{time.journal.paths[0]} has no interval in that time: choose a longer one")
     columns: list[LongColumn] = []
     for signal, source in (found[name] for name in sorted(found)):
         columns.append(_of_signal(signal, source, level))

@@ -11,7 +11,7 @@ from typing import Final
 
 from turbotui import __version__, recording
 from turbotui.commands.formats import OneFormat, print_lines
-from turbotui.commands.recorded import report_missing
+from turbotui.commands.recorded import named_intervals, report_missing
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.export.live.verb import PRINTED, add_live_arguments, print_file, run_live
@@ -112,7 +112,7 @@ _LEVELS: Final = {"machine": Scope.SYSTEM, "package": Scope.PACKAGE, "core": Sco
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--from", dest="file", metavar="FILE", help="a recording as a long table")
+    what.add_argument("--from", dest="file", metavar="FILE", help="a recording as a long table; - for the one on stdin")
     what.add_argument("--listen", metavar="ADDRESS:PORT", default="",
                       help="metrics for Prometheus at this address, usually 127.0.0.1:9177")
     what.add_argument("--print", choices=PRINTED, dest="printed",
@@ -191,18 +191,8 @@ def _format_of(arguments: argparse.Namespace) -> str:
     return form
 
 
-def _known(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Yield frames, and refuse a recording without any.
-
-    Raises:
-        TurbotuiError: there is no frame.
-    """
-    empty = True
-    for frame in frames:
-        empty = False
-        yield frame
-    if empty:
-        raise TurbotuiError("there is no interval in that time of the recording: choose a longer one")
+def _named(time: RecordedTime) -> Iterator[Frame]:
+    return named_intervals(time.journal.paths[0], time.frames(), time.every)
 
 
 def _parquet(path: str, time: RecordedTime, columns: Sequence[LongColumn]) -> tuple[int, int]:
@@ -214,7 +204,7 @@ def _parquet(path: str, time: RecordedTime, columns: Sequence[LongColumn]) -> tu
         raise TurbotuiError(f"Parquet needs the package pyarrow, which is not here: {sys.executable} -m pip install "
                             "pyarrow (with pipx: pipx inject turbotui pyarrow)") from error
     with writing_new(path) as file:
-        return write_parquet(file, _known(time.frames()), columns, _facts(time.journal))
+        return write_parquet(file, _named(time), columns, _facts(time.journal))
 
 
 def _text(form: str, path: str, time: RecordedTime, columns: Sequence[LongColumn]) -> None:
@@ -222,12 +212,12 @@ def _text(form: str, path: str, time: RecordedTime, columns: Sequence[LongColumn
     export = CsvExport(machine, columns) if form == "csv" else JsonExport(machine, columns)
     if not path:
         print_lines(export.begin())
-        for frame in _known(time.frames()):
+        for frame in _named(time):
             print_lines(export.interval(frame))
         return
     with writing_new(path) as file:
         file.write(_encoded(export.begin()))
-        for frame in _known(time.frames()):
+        for frame in _named(time):
             file.write(_encoded(export.interval(frame)))
 
 

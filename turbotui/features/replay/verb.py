@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.app.settings import read_settings  # noqa: PLC0415 - as above
     from turbotui.features.replay.journal_past import JournalPast  # noqa: PLC0415 - as above
     from turbotui.features.replay.session import RecordedSession  # noqa: PLC0415 - as above
-    from turbotui.quantities.moments import NS, parse_moment  # noqa: PLC0415 - as above
+    from turbotui.quantities.moments import NS, parse_start  # noqa: PLC0415 - as above
     from turbotui.recording import read_machine  # noqa: PLC0415 - as above
 
     speed = _speed(arguments.speed, SPEEDS)
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{arguments.file} holds one reading, and no interval yet")
         first, last = past.times[0], past.times[-1]
         player = Player(TimeCursor(past, live=False), speed)
-        player.cursor.jump(parse_moment(arguments.start, first, first, last))
+        player.cursor.jump(max(first, parse_start(arguments.start, journal.first_ns, last)))
         player.playing = not arguments.paused
         interval = (past.times[1] - first) / NS if len(past.times) > 1 else 1.0
         session = RecordedSession(journal, interval)

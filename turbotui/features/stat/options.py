@@ -87,7 +87,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
     Option("version", "print the version and exit", "v"),
     Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
-    Option("replay", "print a recording of turbotui record instead of watching", argument="FILE", own=True),
+    Option("replay", "print a recording of turbotui record (- for the one on stdin)", argument="FILE", own=True),
     Option("event-tables", "the vendor's names of events and metrics from this folder of pmu-events JSON\n"
            "(the kernel's tools/perf/pmu-events, or Intel's perfmon) instead of perf's own;\n"
            "none: sysfs and libpfm alone",

@@ -190,7 +190,7 @@ def _recorded_level(arguments: argparse.Namespace, journal: Journal, counters: R
     """Return the default level of a recording: the whole machine if recorded, else regions, else threads."""
     if level is not RowLevel.MACHINE:
         return level
-    for frame in replayed_frames(arguments, journal):
+    for frame in replayed_frames(arguments, journal, named=False):
         if counters.has_any(frame):
             return level
         if region_slots_of(journal.rows, frame) is not None:

@@ -1,0 +1,131 @@
+"""A recording that comes through a pipe: what `turbotui collect` and `cat FILE` write, read while it arrives."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.recording.framing import RecordingError
+from turbotui.recording.journal import Journal
+from turbotui.recording.rows import RecordedRows
+
+MOST_BYTES: Final = 1 << 29
+"""Of a stream that are kept: 500 hours of 2 CPUs, or 4 of 1,024, a reading a second."""
+_CHUNK: Final = 1 << 16
+_MOST_BEFORE: Final = 1 << 24  # bytes before the first reading; the layout of 1,024 CPUs has 300 kB
+
+
+class _Arrived:
+    """The bytes of a stream so far, in a file in memory.
+
+    Args:
+        source: the descriptor that is read; a signal by Ctrl-C ends the stream.
+        most: bytes that are kept.
+    """
+
+    def __init__(self, source: int, most: int) -> None:
+        self._source, self._most = source, most
+        self.descriptor = os.memfd_create("stream", os.MFD_CLOEXEC)
+        self.size = 0
+        self.ended = False
+
+    def grow(self) -> bool:
+        """Wait for more bytes; false at the end of the stream.
+
+        Raises:
+            RecordingError: the stream cannot be read, or is too long.
+        """
+        if self.ended:
+            return False
+        try:
+            data = os.read(self._source, _CHUNK)
+        except KeyboardInterrupt:  # the terminal's Ctrl-C is also that of the program which writes the stream
+            data = b""
+        except OSError as error:
+            raise RecordingError(f"the recording on stdin cannot be read: {error.strerror}") from error
+        self.ended = not data
+        self.size += len(data)
+        if self.size > self._most:
+            raise RecordingError(f"the stream on stdin has more than {self._most >> 20} MiB: turbotui record keeps "
+                                 "long times in a file, and turbotui view - shows a stream without end")
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self.descriptor, rest):]
+        return not self.ended
+
+
+class StreamedJournal(Journal):
+    """A `Journal` of a stream: frames are made as their ticks arrive, and what needs the end waits for it."""
+
+    def __init__(self, arrived: _Arrived) -> None:
+        super().__init__((f"/proc/self/fd/{arrived.descriptor}",), grow=arrived.grow)
+        self.paths = ("stdin",)
+        self._arrived = arrived
+
+    def close(self) -> None:
+        """Close the journal, and let go of what arrived."""
+        super().close()
+        os.close(self._arrived.descriptor)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the stream has ended."""
+        return self._arrived.ended
+
+    @property
+    def last_ns(self) -> int:
+        """Wall clock of the last tick of the whole stream, in ns since 1970."""
+        self._wait_for_the_end()
+        return super().last_ns
+
+    def clocks(self) -> Sequence[int]:
+        """See `Journal.clocks`; of the whole stream."""
+        self._wait_for_the_end()
+        return super().clocks()
+
+    def rows(self, stream: int, start_ns: int, end_ns: int) -> tuple[RecordedRows, ...]:
+        """See `Journal.rows`; waits for the tick behind the interval, because rows come after their tick."""
+        part = self._parts[0]
+        while (part.clocks() or (0,))[-1] <= end_ns and self._arrived.grow():
+            pass
+        return super().rows(stream, start_ns, end_ns)
+
+    def _wait_for_the_end(self) -> None:
+        while self._arrived.grow():
+            pass
+
+
+def read_stream(source: int = 0, most: int = MOST_BYTES) -> Journal:
+    """Open the recording that a descriptor gives, as soon as its first reading has arrived.
+
+    Args:
+        source: the descriptor, stdin by default; the recording in a file is opened as that file.
+        most: bytes of a stream that are kept.
+
+    Raises:
+        RecordingError: it gives no recording, or cannot be read.
+    """
+    try:
+        kind = os.fstat(source).st_mode
+    except OSError as error:
+        raise RecordingError(f"there is no stdin: {error.strerror}") from error
+    if os.isatty(source):
+        raise RecordingError("stdin is a terminal, and gives no recording: turbotui collect | turbotui stat --replay -")
+    if stat.S_ISREG(kind):
+        journal = Journal((f"/proc/self/fd/{source}",))
+        journal.paths = ("stdin",)
+        return journal
+    arrived = _Arrived(source, most)
+    try:
+        while True:
+            grew = arrived.grow()
+            try:
+                return StreamedJournal(arrived)
+            except RecordingError as error:
+                if not grew or arrived.size > _MOST_BEFORE:
+                    raise RecordingError("stdin holds no reading of turbotui collect or record") from error
+    except BaseException:
+        os.close(arrived.descriptor)
+        raise
