@@ -30,6 +30,7 @@ TEXT_COMES_IN = {
     "machine/code/mapping.py": "as timestamp.py",
     "machine/code/timestamp.py": "the architecture of this process, which is only compared",
     "machine/perf_abi.py": "as timestamp.py",
+    "machine/uname.py": "names of the running kernel, for those below to make visible",
     "machine/own_files.py": "opens what it writes",
     "machine/tasks/wait_times.py": "the namespace of processes of this one, which is only compared",
     "terminal/sequences.py": "what the terminal sends, of which only keys in a table are obeyed",
@@ -45,7 +46,6 @@ TEXT_COMES_IN = {
     "features/export/live/web_config.py": "names of users that clients say, which are only compared",
     "tables/openmetrics.py": "samples that it has written itself as bytes, of text that is visible",
     "features/export/live/rendering.py": "bytes that it made itself of text that is visible",
-    "features/fleet/server.py": "parses what a server answers, and makes every label and word in it visible",
     "features/serve/page.py": "the digest of its own script",
     "features/serve/server.py": "what the page of a tab sends: keys, and numbers that are checked",
     "features/gather/scrubbing.py": "looks for secrets in bytes of the machine, and gives bytes back",
@@ -158,12 +158,12 @@ SOCKETS = {
     "features/export/live/scrape_server.py": "scrapes of Prometheus",
     "features/serve/server.py": "browsers",
     "features/serve/connections.py": "as server.py, which opens it",
-    "features/fleet/server.py": "the server of a fleet",
+    "features/fleet/timed_connection.py": "the server of a fleet",
 }
 """Modules that open sockets, and for whom; SECURITY.md has the same."""
 SOCKET_CALLS = {"socket", "socketpair", "create_server", "create_connection", "start_server", "start_unix_server",
                 "open_connection", "open_unix_connection", "HTTPConnection", "HTTPSConnection", "urlopen", "TCPSite",
-                "UnixSite", "run_app", "create_unix_server", "create_unix_connection"}
+                "UnixSite", "create_unix_server", "create_unix_connection"}
 
 
 def test_sockets_are_opened_in_a_few_modules() -> None:

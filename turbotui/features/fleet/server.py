@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import base64
 import http.client
-import json
 import socket
 import ssl
-import time
 import urllib.parse
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,9 +18,11 @@ from typing import Any, Final
 from turbotui import __version__
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
+from turbotui.features.fleet.timed_connection import Deadline, TimedConnection
 from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.quantities.plain_numbers import decimal_number, whole_number
-from turbotui.untrusted import in_cell, one_line, visible, visible_in
+from turbotui.untrusted import in_cell, one_line, visible
 
 LARGEST: Final = 64 << 20
 """The most bytes of an unpacked answer."""
@@ -47,7 +47,7 @@ class ServerAccess:
         authorization: the value of the header; "" for none.
         tenant: the value of Mimir's X-Scope-OrgID; "" for none.
         authority: file of certificates (PEM) to trust instead of the system's; "" for the system's.
-        timeout: the most seconds for each answer.
+        timeout: the most seconds for each answer, from the name's look-up to the last byte.
     """
 
     url: str
@@ -170,22 +170,22 @@ class Server:
         return self._ask("query_range", words, "matrix")
 
     def _ask(self, what: str, words: Mapping[str, str], kind: str) -> SeriesAnswer:
-        status, data, sent = self._fetch(what, words)
+        deadline = Deadline(self._access.timeout)
+        status, data, sent = self._fetch(what, words, deadline)
         if status in {404, 405, 501} and self._method == "POST":  # a proxy that allows no POST
             self._method = "GET"
-            status, data, sent = self._fetch(what, words)
+            status, data, sent = self._fetch(what, words, deadline)
         return _answer(self.name, status, data, sent, kind)
 
-    def _fetch(self, what: str, words: Mapping[str, str]) -> tuple[int, bytes, int]:
+    def _fetch(self, what: str, words: Mapping[str, str], deadline: Deadline) -> tuple[int, bytes, int]:
         """Return the status, the unpacked content, and its bytes on the network."""
-        deadline = time.monotonic() + self._access.timeout
         path, form = f"{self._path}/api/v1/{what}", urllib.parse.urlencode(words)
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": f"turbotui/{__version__}"}
         if self._access.authorization:
             headers["Authorization"] = self._access.authorization
         if self._access.tenant:
             headers["X-Scope-OrgID"] = self._access.tenant
-        connection = self._connection()
+        connection = TimedConnection(self._host, self._port, self._context, deadline)
         try:
             if self._method == "GET":
                 connection.request("GET", f"{path}?{form}", headers=headers)
@@ -193,7 +193,7 @@ class Server:
                 headers["Content-Type"] = "application/x-www-form-urlencoded"
                 connection.request("POST", path, form, headers)
             with connection.getresponse() as response:
-                data, sent = _content(response, deadline, self.name)
+                data, sent = _content(response, self.name)
         except (OSError, http.client.HTTPException, zlib.error) as error:
             raise ServerError(f"{self.name} {_in_words(error, self._access.timeout)}") from error
         finally:
@@ -203,12 +203,6 @@ class Server:
             raise ServerError(f"{self.name} sends on to {where[:_SAID]}: give the URL that answers itself")
         return response.status, data, sent
 
-    def _connection(self) -> http.client.HTTPConnection:
-        if self._context is None:
-            return http.client.HTTPConnection(self._host, self._port, timeout=self._access.timeout)
-        return http.client.HTTPSConnection(self._host, self._port, timeout=self._access.timeout,
-                                           context=self._context)
-
 
 def _context(authority: str) -> ssl.SSLContext:
     try:
@@ -217,11 +211,10 @@ def _context(authority: str) -> ssl.SSLContext:
         raise UsageError(f"--ca {authority}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _content(response: http.client.HTTPResponse, deadline: float, name: str) -> tuple[bytes, int]:
+def _content(response: http.client.HTTPResponse, name: str) -> tuple[bytes, int]:
     """Return a server's unpacked content, and its bytes on the network.
 
     Raises:
-        TimeoutError: the content takes too long.
         ServerError: the content is too long, or not as long as the server says.
     """
     packed = (response.getheader("Content-Encoding") or "").strip().lower() == "gzip"
@@ -235,8 +228,6 @@ def _content(response: http.client.HTTPResponse, deadline: float, name: str) -> 
         size += len(text)
         if size > LARGEST:
             raise ServerError(f"{name} answers more than {LARGEST >> 20} MB: ask for fewer nodes (--select)")
-        if time.monotonic() > deadline:
-            raise TimeoutError
     if length is not None and sent < length:  # read1 reports the end of the connection as the end of the content
         raise ServerError(f"{name} ends its answer after {sent:,} of {length:,} bytes (Content-Length)")
     return b"".join(found), sent
@@ -298,18 +289,18 @@ def _answer(name: str, status: int, data: bytes, sent: int, kind: str) -> Series
         ServerError: the data is no valid answer.
     """
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        found = parse_json(data)
+    except DocumentError as error:
         if status != http.client.OK:
             raise ServerError(_refused(name, status, "")) from error
-        raise ServerError(f"{name} answered something that is no JSON: is it a server of Prometheus' API?") from error
+        raise ServerError(f"{name} answered no JSON that can be used ({error}): is it a server of Prometheus' API?"
+                          ) from error
     if not isinstance(found, dict):
         raise ServerError(f"{name} answered JSON of another kind: is it a server of Prometheus' API?")
-    found = visible_in({key: value for key, value in found.items() if key != "data"}) | {"data": found.get("data")}
     if status != http.client.OK or found.get("status") != "success":
         said = one_line(str(found.get("error") or found.get("message") or ""))[:_SAID]
         raise ServerError(_refused(name, status, said))
-    inner = found["data"]
+    inner = found.get("data")
     if not isinstance(inner, dict) or inner.get("resultType") != kind or not isinstance(inner.get("result"), list):
         raise ServerError(f"{name} answered no {kind} of values: is it a server of Prometheus' API?")
     warnings = found.get("warnings")
@@ -324,7 +315,7 @@ def _series(result: Iterable[Any]) -> Iterator[AnsweredSeries]:
     for one in result:
         metric = one.get("metric") if isinstance(one, dict) else None
         if isinstance(metric, dict):
-            labels = {in_cell(visible(str(key))): in_cell(visible(str(value))) for key, value in metric.items()}
+            labels = {in_cell(key): in_cell(str(value)) for key, value in metric.items()}
             pairs = one["values"] if isinstance(one.get("values"), list) else [one.get("value")]
             yield AnsweredSeries(labels, tuple(filter(None, map(_point, pairs))))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import os
 import random
+import resource
 import socket
 import subprocess
 import sys
@@ -19,7 +21,9 @@ from serving import Exported, exported, received
 
 from turbotui.cli import main
 from turbotui.commands.addresses import MOST_CONNECTIONS
+from turbotui.errors import TurbotuiError
 from turbotui.features.export.live.requests import MOST_HEAD, RefusedError, check_host, parse_request
+from turbotui.features.export.live.textfile import TextFile
 
 GOOD = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 BAD = {
@@ -161,6 +165,56 @@ def test_a_textfile_once_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert [one.name for one in tmp_path.iterdir()] == ["turbotui.prom"]
     assert main(["export", "--textfile", str(tmp_path / "none"), "--once", "--machine", "guest", "-i", "0.2"]) == 1
     assert "cannot be written: No such file or directory" in capsys.readouterr().err
+
+
+def test_a_disk_that_is_full_for_a_time_ends_no_daemon(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "turbotui", "export", "--textfile", str(tmp_path), "--machine", "guest", "-i", "0.2"]
+    path = tmp_path / "turbotui.prom"
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - ours
+        assert process.stderr is not None
+        while not path.exists():
+            assert process.poll() is None
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
+        assert "turbotui.prom cannot be written: File too large; it is tried again" in process.stderr.readline()
+        assert not path.exists()  # the numbers in it would be taken for present ones
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert "turbotui.prom is written again" in process.stderr.readline()
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        assert process.stderr.read() == ""
+
+
+def test_a_file_that_cannot_be_written_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "folder"
+    with pytest.raises(TurbotuiError, match="No such file"):  # it never was there
+        TextFile(str(folder / "x.prom")).publish(b"1\n", again=True)
+    folder.mkdir()
+    file = TextFile(str(folder / "x.prom"))
+    file.publish(b"1\n", again=True)
+    folder.rename(tmp_path / "away")
+    for _ in range(3):
+        file.publish(b"2\n", again=True)
+    assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(TurbotuiError):
+        file.publish(b"3\n", again=False)
+    (tmp_path / "away").rename(folder)
+    for _ in range(2):
+        file.publish(b"4\n", again=True)
+    assert capsys.readouterr().err.count("\n") == 1
+    assert (folder / "x.prom").read_bytes() == b"4\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
+def test_a_disk_that_is_full_from_the_start_is_tried_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=1", "none", str(tmp_path)],  # noqa: S603, S607 - ours
+                             check=False, capture_output=True)
+    if mounted.returncode:
+        pytest.skip("no tmpfs can be mounted here")
+    try:
+        TextFile(str(tmp_path / "x.prom")).publish(b"1\n", again=True)
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)  # noqa: S603, S607 - ours
+    assert "No space left on device; it is tried again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("module", "package", "words"), [

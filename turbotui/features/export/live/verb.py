@@ -189,27 +189,25 @@ def _named(machine: Machine) -> str:
 def _write(arguments: argparse.Namespace) -> int:
     """Write a file for node_exporter after each interval; remove it at the end, as its age would not be seen."""
     from turbotui.features.export.live.rendering import PLAIN  # noqa: PLC0415 - --help stays fast
-    from turbotui.machine.own_files import publish_file, withdraw_file  # noqa: PLC0415 - as above
+    from turbotui.features.export.live.textfile import TextFile  # noqa: PLC0415 - as above
     from turbotui.machine.signal_guard import guarded_signals  # noqa: PLC0415 - as above
 
     exporter, _machine = _exporter(arguments, _ONCE if arguments.once else _INTERVAL)
-    path = os.path.join(arguments.textfile, _TEXTFILE)
+    file = TextFile(os.path.join(arguments.textfile, _TEXTFILE))
     ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     with guarded_signals(dict.fromkeys(ends, lambda _number: exporter.interrupt())):
         exporter.start()
         try:
             found = exporter.wait()
             while found is not None:
-                publish_file(path, found.body(PLAIN, packed=False))
+                file.publish(found.body(PLAIN, packed=False), again=not arguments.once)
                 if arguments.once:
                     return 0
                 found = exporter.wait(found)
-        except OSError as error:
-            raise TurbotuiError(f"{path} cannot be written: {os.strerror(error.errno or 0)}") from error
         finally:
             exporter.stop()
             if not arguments.once:
-                withdraw_file(path)
+                file.withdraw()
     return 0
 
 
