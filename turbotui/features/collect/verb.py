@@ -45,6 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.features.collect.engine import PipeCollector  # noqa: PLC0415 - as above
 
     session, columns = open_session(arguments)
+    if not arguments.requests:  # the reader cannot ask for what a diagnosis needs, or is a file
+        from turbotui.features.record.engine import kept_columns  # noqa: PLC0415 - as above
+
+        columns = (*columns, *kept_columns(session.catalog, session.capabilities, session.machine.topology))
+        session.want(column.id for column in columns)
     collector = PipeCollector(session, [column.id for column in columns], sys.stdout.fileno())
     with _until_signal(collector.stop):
         collector.run(os.dup(0) if arguments.requests else None)
