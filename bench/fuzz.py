@@ -2,15 +2,17 @@
 
 `python -m bench.fuzz --count 1000000 --seed 1` (some 600 a second) takes short recordings and changes them, each
 input in one of four ways: bytes of the file; bytes of a payload, under a right checksum; a value of a JSON document in
-it; bytes of an unpacked tick. Each input has a number, from which alone it can be made again (`--only NUMBER`). Address
-space is bounded, and each input may take 20 s of CPU time. A fault is printed once for each place in the program. Exit
-status: how many such there were.
+it; bytes of an unpacked tick. Each input has a number, from which alone it can be made again (`--only NUMBER`). More
+than a second of CPU time or 200 MB are faults too. A fault is printed once for each place in the program. Exit status:
+how many such there were. bench.fuzz_documents and bench.fuzz_grammars do the same for what else comes from outside;
+.ci/fuzz runs all three.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import json
 import os
 import random
@@ -23,7 +25,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, TypeVar
 
 from turbotui.app.live_past import past_events
 from turbotui.features.fleet.engine import FleetQuestion
@@ -52,9 +54,13 @@ from turbotui.recording.rows import (
 from turbotui.recording.stream_reader import KnownLayouts, RecordedTick, StreamReader
 from turbotui.sampling.late_values import FrameMaker
 
+T = TypeVar("T")
 GOLDEN: Final = Path(__file__).parents[1] / "tests" / "recording" / "golden"
 MEMORY: Final = 1 << 30
-SECONDS: Final = 20
+"""Bytes of address space."""
+GROWTH_KB: Final = 200 << 10
+"""Memory that one input may add to the most that was ever used."""
+SECONDS: Final = 1.0
 _TICKS: Final = 4  # of each recording: most faults are in the first
 _ROWS_HEAD: Final = 16
 _TICK_KINDS: Final = (RecordKind.KEY, RecordKind.DELTA)
@@ -108,7 +114,7 @@ def _joined(records: Sequence[Record]) -> bytes:
     return b"".join(framed(Record(one.kind, one.stream, at, one.payload)) for at, one in enumerate(records))
 
 
-def _changed(chance: random.Random, data: bytes, most: int = 8) -> bytes:
+def changed_bytes(chance: random.Random, data: bytes, most: int = 8) -> bytes:
     """Replace, remove or insert some bytes."""
     found = bytearray(data)
     for _ in range(chance.randrange(1, most)):
@@ -122,7 +128,7 @@ def _changed(chance: random.Random, data: bytes, most: int = 8) -> bytes:
 
 
 def _file_bytes(chance: random.Random, records: Sequence[Record]) -> bytes:
-    return _changed(chance, _joined(records), 40)
+    return changed_bytes(chance, _joined(records), 40)
 
 
 def _payload_bytes(chance: random.Random, records: Sequence[Record]) -> bytes:
@@ -132,7 +138,7 @@ def _payload_bytes(chance: random.Random, records: Sequence[Record]) -> bytes:
         one = made[at]
         kind = chance.choice(list(RecordKind)) if chance.random() < 0.1 else one.kind
         stream = chance.choice((0, *_READERS)) if chance.random() < 0.1 else one.stream
-        made[at] = Record(kind, stream, one.sequence, _changed(chance, one.payload))
+        made[at] = Record(kind, stream, one.sequence, changed_bytes(chance, one.payload))
     if chance.random() < 0.2:
         chance.shuffle(made)
     return _joined(made)
@@ -149,7 +155,7 @@ def _documents(chance: random.Random, records: Sequence[Record]) -> bytes:
         one = made[at]
         head = _ROWS_HEAD if one.kind == RecordKind.ROWS else 0
         document = json.loads(unpack(one.payload[head:]))
-        _change_value(chance, document)
+        change_value(chance, document)
         payload = one.payload[:head] + pack(json.dumps(document).encode())
         same = one.payload
         made = [Record(each.kind, each.stream, each.sequence, payload if each.payload == same else each.payload)
@@ -157,7 +163,7 @@ def _documents(chance: random.Random, records: Sequence[Record]) -> bytes:
     return _joined(made)
 
 
-def _change_value(chance: random.Random, document: object) -> None:
+def change_value(chance: random.Random, document: object) -> None:
     """Replace, remove or copy a value in a document, preferring deep values."""
     here = document
     while True:
@@ -185,7 +191,7 @@ def _odd(chance: random.Random, value: object) -> object:
         return value + chance.choice((-1, 1, 1 << 16))
     if isinstance(value, str) and value and chance.random() < 0.5:
         return value[:-1] + chance.choice(("", "x", "\x1b", "\ud800"))
-    return chance.choice(_ODD)
+    return copy.deepcopy(chance.choice(_ODD))
 
 
 def _bodies(chance: random.Random, records: Sequence[Record]) -> bytes:
@@ -205,7 +211,7 @@ def _bodies(chance: random.Random, records: Sequence[Record]) -> bytes:
         except RecordingError:  # the ticks before it are left out
             return _file_bytes(chance, records)
         if ticks == spoil or chance.random() < 0.2:
-            body = _changed(chance, body[:80], 3) + body[80:] if chance.random() < 0.6 else _changed(chance, body)
+            body = changed_bytes(chance, body[:80], 3) + body[80:] if chance.random() < 0.6 else changed_bytes(chance, body)
         ticks += 1
         head = one.payload[:HEAD.size - 4] + struct.pack("<I", len(body))
         made.append(Record(one.kind, one.stream, one.sequence, head + packing.compress((body,))))
@@ -278,38 +284,60 @@ def _read_file(data: bytes, layouts: KnownLayouts) -> None:
 
 
 def _too_long(_number: int, _frame: FrameType | None) -> None:
-    raise TimeoutError(f"more than {SECONDS} s of CPU time")
+    raise TimeoutError(f"more than {SECONDS:g} s of CPU time")
 
 
-def run(count: int, inputs: Callable[[int], bytes], first: int = 0) -> dict[str, tuple[int, str]]:
+def run(count: int, inputs: Callable[[int], T], first: int = 0, *, read: Callable[[T, int], object] | None = None,
+        refusals: tuple[type[Exception], ...] = (RecordingError,)) -> dict[str, tuple[int, str]]:
     """Read this many inputs.
 
+    Args:
+        count: of inputs.
+        inputs: makes an input of its number.
+        first: the number of the first.
+        read: reads an input with its number; None reads recordings.
+        refusals: how it says no.
+
     Returns:
-        By the place in the program at which something was raised that is no `RecordingError`: the first input that
-        did it, and the traceback.
+        By the place in the program at which something was raised that is no refusal, or by what was too much: the first
+        input that did it, and the traceback.
     """
     found: dict[str, tuple[int, str]] = {}
     layouts = KnownLayouts()
+    most_kb = 0
     began = time.monotonic()
-    for number in range(first, first + count):
-        data = inputs(number)
-        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
-        try:
-            read_all(data, number, layouts)
-        except RecordingError:
-            pass
-        except Exception as error:  # noqa: BLE001 - whichever it is
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            key = f"{type(error).__name__} at {place.filename}:{place.lineno}"
-            if key not in found:
-                found[key] = number, traceback.format_exc()
-                print(f"input {number}: {key}\n{traceback.format_exc()}", flush=True)
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        if number % 20_000 == 19_999:
-            used = resource.getrusage(resource.RUSAGE_SELF)
-            print(f"{number + 1 - first:,} inputs, {time.monotonic() - began:.0f} s, {used.ru_maxrss / 1024:.0f} MB at "
-                  f"most, {len(found)} faults", flush=True)
+
+    def note(number: int, key: str, text: str) -> None:
+        if key not in found:
+            found[key] = number, text
+            print(f"input {number}: {key}\n{text}", flush=True)
+
+    before = signal.signal(signal.SIGVTALRM, _too_long)
+    try:
+        for number in range(first, first + count):
+            data = inputs(number)
+            signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+            try:
+                if read is None:
+                    read_all(data, number, layouts)  # type: ignore[arg-type] # bytes, where nothing else reads them
+                else:
+                    read(data, number)
+            except refusals:
+                pass
+            except Exception as error:  # noqa: BLE001 - whichever it is
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                note(number, f"{type(error).__name__} at {place.filename}:{place.lineno}", traceback.format_exc())
+            finally:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            used_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            if most_kb and used_kb > most_kb + GROWTH_KB:
+                note(number, "memory", f"{(used_kb - most_kb) >> 10} MB more than all inputs before")
+            most_kb = max(most_kb, used_kb)
+            if number % 20_000 == 19_999:
+                print(f"{number + 1 - first:,} inputs, {time.monotonic() - began:.0f} s, {used_kb >> 10} MB at most, "
+                      f"{len(found)} faults", flush=True)
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
     return found
 
 
@@ -320,7 +348,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="this input alone, with what it raises")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGVTALRM, _too_long)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     inputs = Inputs(arguments.seed)
     if arguments.only is not None:

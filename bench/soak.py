@@ -1,4 +1,4 @@
-"""`python -m bench.soak`: presses random keys for minutes, and records the dashboard's memory.
+"""`python -m bench.soak`: presses random keys and changes sizes for minutes, and records the dashboard's memory.
 
 Every word behind the options goes to `turbotui`, as in `soak --minutes 10 -- --machine big-8s -i 0.2`.
 """
@@ -21,7 +21,8 @@ _SIZES = ((80, 24), (120, 36), (200, 60), (40, 10))
 _LEFT_OUT = frozenset({"quit", "interrupt", "suspend", "palette"})
 _DIGITS = "123456789"
 _LOOK = 10.0  # seconds between two readings of memory
-_WARM_UP_SHARE = 0.25  # of the run, until every screen and window was loaded once and every history is full
+_WARM_UP = 300.0  # seconds until every screen and window was loaded once; at most a quarter of the run
+_RESIZE_EVERY = 60  # keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int],
         RuntimeError: the dashboard ended; the message ends with what it wrote last.
     """
     terminal = Terminal([sys.executable, "-m", "turbotui", *words], *size, {"TURBOTUI_TRACEBACK": "1"})
-    keys = keys_of(seed)
+    keys, sizes = keys_of(seed), random.Random(seed)
     last = b""
     pressed = 0
     try:
@@ -74,6 +75,8 @@ def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int],
                 yield Look(now - start, pressed, terminal.usage().rss_bytes)
             terminal.press(next(keys))
             pressed += 1
+            if pressed % _RESIZE_EVERY == 0:
+                terminal.resize(*sizes.choice(_SIZES))
             last = (last + terminal.drain(1.0 / rate))[-8000:]
         yield Look(time.monotonic() - start, pressed, terminal.usage().rss_bytes)
     finally:
@@ -83,7 +86,7 @@ def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int],
 def growth_mb(looks: Sequence[Look]) -> float:
     """Return the growth of the memory in megabytes from the first to the last quarter of the time after the warm-up."""
     end = looks[-1].seconds
-    settled = [look for look in looks if look.seconds >= _WARM_UP_SHARE * end]
+    settled = [look for look in looks if look.seconds >= min(_WARM_UP, end / 4)]
     part = max(1, len(settled) // 4)
     first, last = (statistics.median(look.rss_bytes for look in some) for some in (settled[:part], settled[-part:]))
     return (last - first) / 1e6

@@ -75,6 +75,10 @@ class Terminal:
         """Type keys."""
         os.write(self._descriptor, keys)
 
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the terminal's size; the kernel tells the program (SIGWINCH)."""
+        fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
     def first_bytes(self, seconds: float) -> float | None:
         """Return the seconds until the program writes anything; None if it does not."""
         start = time.perf_counter()

@@ -28,6 +28,7 @@ _SEQUENCES: dict[str, bytes] = {
     "slash": b"/",
     "backslash": b"\\",
     "underscore": b"_",
+    "at": b"@",
     "f1": b"\x1bOP",
     "f2": b"\x1bOQ",
     "f3": b"\x1bOR",
