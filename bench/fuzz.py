@@ -211,7 +211,8 @@ def _bodies(chance: random.Random, records: Sequence[Record]) -> bytes:
         except RecordingError:  # the ticks before it are left out
             return _file_bytes(chance, records)
         if ticks == spoil or chance.random() < 0.2:
-            body = changed_bytes(chance, body[:80], 3) + body[80:] if chance.random() < 0.6 else changed_bytes(chance, body)
+            begin = 80 if chance.random() < 0.6 else len(body)
+            body = changed_bytes(chance, body[:begin], 3 if begin == 80 else 8) + body[begin:]
         ticks += 1
         head = one.payload[:HEAD.size - 4] + struct.pack("<I", len(body))
         made.append(Record(one.kind, one.stream, one.sequence, head + packing.compress((body,))))

@@ -24,7 +24,7 @@ from turbotui.errors import TurbotuiError
 from turbotui.events.vendor.pmu_events import document_of, rows_of
 from turbotui.features.export.live.requests import RefusedError, parse_request
 from turbotui.features.export.live.web_config import read_access
-from turbotui.features.fleet.server import _answer as parse_answer
+from turbotui.features.fleet.server import parse_answer
 from turbotui.machine.gathered.archive import GatheredError, pack, unpack
 from turbotui.machine.gathered.documents import parse_gathered
 from turbotui.machine.gathered.host import GatheredHost
@@ -54,11 +54,13 @@ _WEB: Final = (
     b"tls_server_config:\n  cert_file: a\n  key_file: b\n  client_auth_type: RequireAndVerifyClientCert\n",
     b"http_server_config:\n  http2: true\n  headers:\n    X-Frame-Options: deny\n",
 )
-_YAML: Final = (b"&a", b"*a", b"<<: ", b"!!python/object:os.system ", b"{", b"[", b"- ", b": ", b"? ", b"|\n", b"0x", b"~",
-                b"null", b"false", b"2001-01-01", b"\n", b"  ", b"'", b'"', b"#")
+_YAML: Final = (b"&a", b"*a", b"<<: ", b"!!python/object:os.system ", b"{", b"[", b"- ", b": ", b"? ", b"|\n", b"0x",
+                b"~", b"null", b"false", b"2001-01-01", b"\n", b"  ", b"'", b'"', b"#")
 _INPUT: Final = (b"\x1b[A", b"\x1bOP", b"\x1b[1;5C", b"\x1b[200~text\x1b[201~", b"\x1b[<0;10;10M", b"\x1b[?62;22c",
-                 b"\x1bP>|xterm(390)\x1b\\", b"\x1b]10;rgb:ff/ff/ff\x07", b"\x1b_Gi=1;OK\x1b\\", b"\x9b5n", b"q", "é".encode())
-_REQUEST: Final = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: text/plain;q=0.5\r\nAuthorization: Basic YTpi\r\n\r\n"
+                 b"\x1bP>|xterm(390)\x1b\\", b"\x1b]10;rgb:ff/ff/ff\x07", b"\x1b_Gi=1;OK\x1b\\", b"\x9b5n", b"q",
+                 "é".encode())
+_REQUEST: Final = (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: text/plain;q=0.5\r\n"
+                   b"Authorization: Basic YTpi\r\n\r\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,8 @@ def _typed(data: bytes) -> None:
 
 def _settings() -> Callable[[random.Random], bytes]:
     example = (ROOT / "docs/settings.example.toml").read_bytes()
-    return _pieces([example], [b"[", b"]", b"=", b'"', b"'", b"{", b"}", b"a.b", b"1e400", b"nan", b"0x", b"\n", b"\xff", b"[[x]]"])
+    return _pieces([example], (b"[", b"]", b"=", b'"', b"'", b"{", b"}", b"a.b", b"1e400", b"nan", b"0x", b"\n",
+                               b"\xff", b"[[x]]"))
 
 
 KINDS: Final[Mapping[str, DocumentKind]] = {
@@ -179,10 +182,12 @@ KINDS: Final[Mapping[str, DocumentKind]] = {
         list(parse_answer("here", _OK, data, len(data), kind).result) for kind in ("vector", "matrix")]),
     "tables": DocumentKind(_json(_EVENTS), _by_file(lambda path: rows_of(document_of(path), path))),
     "web-config": DocumentKind(_pieces(_WEB, _YAML), _by_file(read_access)),
-    "settings": DocumentKind(_settings(), lambda data: parse_settings(data.decode("utf-8", "replace"), "settings.toml")),
-    "input": DocumentKind(_pieces([b"".join(_INPUT), b"abc"], (*_INPUT, b"\x1b", b"\x1b[", b"\x1bP", b"\x9c", b"\x18")), _typed),
-    "requests": DocumentKind(_pieces([_REQUEST], (b"\r\n", b":", b" ", b"\0", b"HEAD", b"Host: a\r\n", b"\xff", b"HTTP/1.0")),
-                             parse_request, (RefusedError,)),
+    "settings": DocumentKind(_settings(), lambda data: parse_settings(
+        data.decode("utf-8", "replace"), "settings.toml")),
+    "input": DocumentKind(_pieces([b"".join(_INPUT), b"abc"], (
+        *_INPUT, b"\x1b", b"\x1b[", b"\x1bP", b"\x9c", b"\x18")), _typed),
+    "requests": DocumentKind(_pieces([_REQUEST], (
+        b"\r\n", b":", b" ", b"\0", b"HEAD", b"Host: a\r\n", b"\xff", b"HTTP/1.0")), parse_request, (RefusedError,)),
 }
 
 

@@ -175,7 +175,7 @@ class Server:
         if status in {404, 405, 501} and self._method == "POST":  # a proxy that allows no POST
             self._method = "GET"
             status, data, sent = self._fetch(what, words, deadline)
-        return _answer(self.name, status, data, sent, kind)
+        return parse_answer(self.name, status, data, sent, kind)
 
     def _fetch(self, what: str, words: Mapping[str, str], deadline: Deadline) -> tuple[int, bytes, int]:
         """Return the status, the unpacked content, and its bytes on the network."""
@@ -282,8 +282,8 @@ _STATUS: Final[Mapping[int, str]] = {
 }
 
 
-def _answer(name: str, status: int, data: bytes, sent: int, kind: str) -> SeriesAnswer:
-    """Parse a server's answer.
+def parse_answer(name: str, status: int, data: bytes, sent: int, kind: str) -> SeriesAnswer:
+    """Parse the bytes of a server's answer to a query of a kind, "vector" or "matrix".
 
     Raises:
         ServerError: the data is no valid answer.
