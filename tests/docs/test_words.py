@@ -21,7 +21,8 @@ RETIRED = frozenset({
 EXCEPTIONS = {
     **{(f"turbotui/{name}.py", "bell"): "the bell of a terminal, which an alert rings"
        for name in ("app/alerting", "app/frames", "quantities/alerts")},
-    ("turbotui/terminal/driver.py", "band"): "in-band resize reports of terminals, and Textual's name for them",
+    **{(f"turbotui/terminal/{name}.py", "band"): "in-band resize reports of terminals, and Textual's name for them"
+       for name in ("driver", "keys")},
 }
 
 

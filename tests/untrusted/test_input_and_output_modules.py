@@ -46,6 +46,7 @@ TEXT_COMES_IN = {
     "features/export/live/web_config.py": "names of users that clients say, which are only compared",
     "tables/openmetrics.py": "samples that it has written itself as bytes, of text that is visible",
     "features/export/live/rendering.py": "bytes that it made itself of text that is visible",
+    "features/fleet/server.py": "the base64 of the user's own password",
     "features/serve/page.py": "the digest of its own script",
     "features/serve/server.py": "what the page of a tab sends: keys, and numbers that are checked",
     "features/gather/scrubbing.py": "looks for secrets in bytes of the machine, and gives bytes back",

@@ -19,7 +19,7 @@ from turbotui.widgets.profiles import Profiles
 _NOT_LISTED = frozenset({"palette", "interrupt", "close"})
 
 
-class Palette(CommandPalette):
+class ActionPalette(CommandPalette):
     """Textual's palette, whose list may have no line to move to: a terminal may have three lines or fewer."""
 
     def _action_command_list(self, action: str) -> None:

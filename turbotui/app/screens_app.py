@@ -14,7 +14,7 @@ from turbotui.app.base import WatchScreen
 from turbotui.app.beside_app import BesideApp
 from turbotui.app.containment import Containment
 from turbotui.app.failed_screen import FailedScreen
-from turbotui.app.palette import Palette
+from turbotui.app.palette import ActionPalette
 from turbotui.app.saved_views import absent_of
 from turbotui.app.screen_table import SCREENS, build_screen
 from turbotui.app.themes import THEMES
@@ -56,8 +56,8 @@ class ScreensApp(BesideApp):
 
     def action_command_palette(self) -> None:
         """Show the palette."""
-        if not any(isinstance(window, Palette) for window in self.screen_stack):
-            self.push_screen(Palette(id="--command-palette"))
+        if not any(isinstance(window, ActionPalette) for window in self.screen_stack):
+            self.push_screen(ActionPalette(id="--command-palette"))
 
     def action_show_screen(self, name: str) -> None:
         """Show a screen by its name."""
