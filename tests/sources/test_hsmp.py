@@ -67,7 +67,7 @@ def test_more_chips_than_packages_are_nobody_s() -> None:
 
 def test_a_limit_that_cannot_be_read_says_why() -> None:
     files = chips(400, 400)
-    files[f"{CLASS}/hwmon9/power1_cap"] = files[f"{CLASS}/hwmon10/power1_cap"] = errno.EIO
+    files[f"{CLASS}/hwmon9/power1_cap"] = files[f"{CLASS}/hwmon10/power1_cap"] = errno.EACCES
     assert "power1_cap" in why(files).detail
 
 

@@ -184,16 +184,18 @@ def probe_sources(machine: Machine, sources: Sequence[Source]) -> Capabilities:
     signals: dict[SignalId, Signal] = {}
     provider: dict[SignalId, Source] = {}
     missing: dict[SignalId, Unavailable] = {}
-    for source in sources:
-        for name, found in probes[source.id].signals.items():
-            if name in signals:
-                continue
-            if isinstance(found, Signal):
-                signals[name] = found
-                provider[name] = source
-                missing.pop(name, None)
-            else:
-                missing[name] = _better(missing.get(name), found)
+    ranked = [(source, name, found) for source in sources for name, found in probes[source.id].signals.items()]
+    if any(probe.doubtful for probe in probes.values()):
+        ranked.sort(key=lambda one: one[1] in probes[one[0].id].doubtful)
+    for source, name, found in ranked:
+        if name in signals:
+            continue
+        if isinstance(found, Signal):
+            signals[name] = found
+            provider[name] = source
+            missing.pop(name, None)
+        else:
+            missing[name] = _better(missing.get(name), found)
     capabilities = Capabilities(tuple(sources), probes, signals, provider, missing, refused, remarks(machine))
     return _with_compared(machine, capabilities)
 

@@ -22,10 +22,12 @@ from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Readings, ReadRequest, SharedReading
 from turbotui.sampling.plan import Task
 from turbotui.sampling.semaphore import WorkerSemaphore
-from turbotui.sources.source import Adjustable, CpuGone, Reader, Rotating, SharedReader, TopologyFollower
+from turbotui.sources.source import Adjustable, CpuGone, Incomplete, Reader, Rotating, SharedReader, TopologyFollower
 
 _INTERRUPTED = 8  # times the quickest read of the same counters: a longer read means that the thread lost its CPU
 _INTERRUPTED_NS = 100_000  # and long enough to matter: 1e-4 of an interval of a second
+_FIRST_GAP, _LONGEST_GAP = 0.5, 60.0  # seconds before a reader tries again to open what it lacks: at first, at most
+_APART = 8  # parts of a gap by which the attempts of CPUs differ
 _TRIES = 3  # number of attempts, the shortest of which counts, if the first was interrupted
 
 
@@ -40,6 +42,9 @@ class _Held:
         rotating: the same reader, if it rotates between event sets.
         take: reads it; `decode` turns the result, read between two times in ns, into values.
         quickest: ns of its quickest read so far; 0 before the first.
+        lacking: the same reader, while it lacks something that may be had later.
+        retry_at: when it tries to get that again, on `time.monotonic`.
+        gap: seconds between the last two attempts.
     """
 
     wanted: frozenset[SignalId]
@@ -49,6 +54,21 @@ class _Held:
     take: Callable[[], object]
     decode: Callable[[Any, int, int], Sequence[Raw]]
     quickest: int = 0
+    lacking: Incomplete | None = None
+    retry_at: float = 0.0
+    gap: float = _FIRST_GAP
+
+    def retry(self) -> None:
+        """Try to complete the reader if it is time; the attempts become rarer, and those of CPUs do not coincide."""
+        now = time.monotonic()
+        if self.lacking is None or now < self.retry_at:
+            return
+        with contextlib.suppress(HostError, CpuGone):  # of the CPU, reading tells; for a descriptor it tries again
+            self.lacking.retry()
+        self.gap = min(_LONGEST_GAP, 2 * self.gap)
+        self.retry_at = now + self.gap * (1 + self.task.cpu % _APART / _APART)
+        if not self.lacking.incomplete:
+            self.lacking = None
 
 
 _Taken = tuple[_Held, int, object, int, bool]
@@ -58,7 +78,9 @@ _Taken = tuple[_Held, int, object, int, bool]
 def _hold(task: Task, reader: Reader) -> _Held:
     if isinstance(reader, Rotating):
         return _Held(task.wanted, task, reader, reader, reader.capture, reader.decode)
-    return _Held(task.wanted, task, reader, None, reader.read, _as_it_is)
+    lacking = reader if isinstance(reader, Incomplete) and reader.incomplete else None
+    return _Held(task.wanted, task, reader, None, reader.read, _as_it_is, lacking=lacking,
+                 retry_at=0.0 if lacking is None else time.monotonic() + _FIRST_GAP)
 
 
 def _as_it_is(raw: Sequence[Raw], _started: int, _ended: int) -> Sequence[Raw]:
@@ -205,7 +227,11 @@ class Worker(threading.Thread):
             began = self._open(work, gone, failures) | self._open_shared(work, failures)
             # readers that did not open are tried again in every tick
             self._open_for = _NOTHING_OPEN if gone or failures else (work.tasks, work.shared, work.machine)
-        taken = _take(self._held(work), work.machine.host.now_ns)
+        held = self._held(work)
+        for one in held:
+            if one.lacking is not None:
+                one.retry()
+        taken = _take(held, work.machine.host.now_ns)
         shared = self._read_shared(work, failures)
         return self._decode(taken, gone, failures, began, shared, rotate=not work.wrap_check)
 

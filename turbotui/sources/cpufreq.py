@@ -6,6 +6,8 @@ frequencies are in kHz, except those under acpi_cppc, which are in MHz (Document
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
@@ -16,10 +18,11 @@ from turbotui.quantities.units import Unit
 from turbotui.sources.bases import PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import CPU_DIR, Decode, FileReader, ValueFile, number, read_line, text
-from turbotui.sources.unreadable import unreadable
+from turbotui.sources.unreadable import may_pass, unreadable
 
 _DOCUMENT = "kernel Documentation/admin-guide/pm/cpufreq.rst"
 _HERTZ = 1000.0  # raw values are kHz (cpufreq.rst, "Policy Interface in sysfs")
+_LOOKS = 16  # CPUs without a file after which the driver is taken to lack it
 _SLOW_NS = 1_000_000  # time from which a reading is mentioned
 
 
@@ -81,13 +84,15 @@ class Cpufreq(PerCpuSource):
     gives = "frequency as the kernel sees it, its limits, driver, governor, energy preference"
 
     def probe(self, machine: Machine) -> Probe:
-        """Look at the first CPU with a policy, read each file once, and time the reading of the frequency."""
+        """Read each file on CPUs with a policy until one has it, and time the reading of the frequency."""
         host = machine.host
         cpu = _cpu_with_policy(machine)
         if cpu is None:
             return Probe(dict.fromkeys((fact.signal for fact in _FACTS), _absent(machine)))
-        signals = {fact.signal: _probed(host, cpu, fact) for fact in _FACTS}
-        return Probe(signals, _timed(host, cpu))
+        cpus = machine.topology.cpus[machine.topology.cpus.index(cpu):]
+        doubtful: set[SignalId] = set()
+        signals = {fact.signal: _probed(host, cpus, fact, doubtful) for fact in _FACTS}
+        return Probe(signals, _timed(host, cpu), frozenset(doubtful))
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One for each value that changes, on each reading CPU."""
@@ -126,19 +131,39 @@ def _cpu_with_policy(machine: Machine) -> int | None:
     return None
 
 
-def _probed(host: Host, cpu: int, fact: _Fact) -> Signal | Unavailable:
-    directory = CPU_DIR.format(cpu=cpu)
-    name, decode = _chosen(host, directory, fact)
-    path = f"{directory}/{name}"
-    if not host.exists(path):
-        detail = f"{path}: the driver does not have the file"
-        return Unavailable(Reason.NO_DRIVER, f"{detail} ({fact.missing})" if fact.missing else detail)
-    try:
-        found = decode(host.read_text(path).encode())
-    except HostError as error:
-        return unreadable(error)
-    if found is None and fact.once:
-        return Unavailable(Reason.FAILED, f"{path}: the firmware does not say")
+def _probed(host: Host, cpus: Sequence[int], fact: _Fact, doubtful: set[SignalId]) -> Signal | Unavailable:
+    """The signal if a CPU has its file; one whose reading failed everywhere is added to `doubtful` if it may work."""
+    refused: tuple[HostError, str] | None = None
+    absent, unsaid = 0, ""
+    for cpu in cpus:
+        directory = CPU_DIR.format(cpu=cpu)
+        name, decode = _chosen(host, directory, fact)
+        path = f"{directory}/{name}"
+        if not host.exists(path):
+            absent += 1
+            if absent == _LOOKS and refused is None and not unsaid:
+                break
+            continue
+        try:
+            found = decode(host.read_text(path).encode())
+        except HostError as error:
+            refused = refused or (error.with_traceback(None), name)
+            continue
+        if found is not None or not fact.once:
+            return _signal(fact, name)
+        unsaid = unsaid or path
+    if refused is not None:
+        if not may_pass(refused[0], host):
+            return unreadable(refused[0])
+        doubtful.add(fact.signal)
+        return _signal(fact, refused[1])
+    if unsaid:
+        return Unavailable(Reason.FAILED, f"{unsaid}: the firmware does not say")
+    detail = f"{CPU_DIR.format(cpu=cpus[0])}/{fact.files[0][0]}: the driver does not have the file"
+    return Unavailable(Reason.NO_DRIVER, f"{detail} ({fact.missing})" if fact.missing else detail)
+
+
+def _signal(fact: _Fact, name: str) -> Signal:
     is_text = fact.is_text
     return Signal(
         fact.signal,

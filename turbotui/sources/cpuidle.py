@@ -26,6 +26,7 @@ from turbotui.sources.sysfs_files import CPU_DIR, FileReader, ValueFile, read_li
 
 _DRIVER = "/sys/devices/system/cpu/cpuidle/current_driver"
 _DOCUMENT = "kernel Documentation/admin-guide/pm/cpuidle.rst"
+_LOOKS = 16  # CPUs that are asked for a number that is the same on all of a kind
 _STATE = re.compile(r"state([0-9]{1,9})")
 _SIGNAL = re.compile(r"cpuidle\.([0-9]{1,9})\.(usage|time|above|below|rejected|latency)")
 
@@ -83,15 +84,17 @@ def _states(host: Host, cpus: tuple[int, ...]) -> dict[int, _State]:
         directory = f"{CPU_DIR.format(cpu=cpu)}/cpuidle"
         for entry in names_in(host, directory):
             match = _STATE.fullmatch(entry)
-            if match is None or integer(match[1]) in found:
+            known = found.get(integer(match[1])) if match is not None else None
+            if match is None or (known is not None and known.name != entry):
                 continue
             try:
                 files = frozenset(host.list_dir(f"{directory}/{entry}"))
             except HostError:
                 continue
-            name = read_line(host, f"{directory}/{entry}/name") or entry
+            name = read_line(host, f"{directory}/{entry}/name")
             index = integer(match[1])
-            found[index] = _State(index, cpu, short_name(name), files)
+            if known is None or name is not None:  # a name that could not be read may be read on another CPU
+                found[index] = _State(index, cpu, entry if name is None else short_name(name), files)
     return dict(sorted(found.items()))
 
 
@@ -155,11 +158,13 @@ def _latency(machine: Machine, state: _State) -> Signal | Unavailable:
     """The maximum time to leave a state, according to its driver: of each CPU where kinds of core differ."""
     directory, signal = f"{CPU_DIR}/cpuidle/state{state.index}", f"cpuidle.{state.index}.latency"
     first = f"{directory.format(cpu=state.cpu)}/latency"
-    text = read_line(machine.host, first)
+    kinds = _one_of_each_kind(machine)
+    text = next((text for cpu in (state.cpu, *machine.topology.cpus[:_LOOKS], *kinds)
+                 if (text := read_line(machine.host, f"{directory.format(cpu=cpu)}/latency")) is not None), None)
     microseconds = None if text is None else whole_number(text)
     if text is None or microseconds is None:
         return Unavailable(Reason.NO_DRIVER, f"{first}: the idle driver does not say it")
-    others = (read_line(machine.host, f"{directory.format(cpu=cpu)}/latency") for cpu in _one_of_each_kind(machine))
+    others = (read_line(machine.host, f"{directory.format(cpu=cpu)}/latency") for cpu in kinds)
     if any(other is not None and other.strip() != text.strip() for other in others):
         return Signal(signal, Scope.CPU, Unit.SECOND, Behavior.GAUGE, Reduce.SAME, origin=f"{directory}/latency",
                       document=_DOCUMENT, scale=1e-6)

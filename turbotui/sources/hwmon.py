@@ -18,7 +18,7 @@ from functools import cache, partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import names_in, text_of
@@ -31,7 +31,6 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
 from turbotui.sources.sysfs_files import CPU_DIR, ValueFile, read_line, read_number, signed_number
-from turbotui.sources.unreadable import unreadable
 
 CLASS = "/sys/class/hwmon"
 CORE: SignalId = "temp.core"
@@ -344,12 +343,9 @@ class Hwmon(LocatedFiles):
     gives = "temperatures of cores, packages and core complexes"
 
     def _find(self, machine: Machine) -> LocatedSignals:
-        """Read the labels of all CPU sensors, and one sensor of each kind."""
+        """Read the labels of all CPU sensors."""
         sensors, note = find_sensors(machine.host, machine.topology)
         return LocatedSignals({signal: _located(machine, signal, sensors) for signal in _SCOPES}, note)
-
-    def _answer(self, machine: Machine, found: LocatedSignal) -> Signal | Unavailable:  # noqa: ARG002 - was tried
-        return found.signal
 
 
 def _file(topology: Topology, signal: SignalId, sensors: Sequence[Sensor], cpu: int) -> ValueFile:
@@ -364,22 +360,15 @@ def _most_sensors(sensors: Sequence[Sensor], signal: SignalId) -> int:
 
 
 def _located(machine: Machine, signal: SignalId, sensors: Sequence[Sensor]) -> LocatedSignal | Unavailable:
-    failures = []
-    for sensor in sensors:
-        if sensor.signal != signal:
-            continue
-        try:
-            machine.host.read_text(sensor.path)
-        except HostError as error:
-            failures.append(error)
-            continue
-        named = f"{sensor.chip}: {sensor.label}" if sensor.label else sensor.chip
-        facts = Signal(
-            signal, _SCOPES[signal], Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX,
-            origin=f"{sensor.path} ({named})", document=_DOCUMENT, scale=_CELSIUS,
-        )  # fmt: skip
-        return LocatedSignal(facts, partial(_file, machine.topology, signal, sensors), _most_sensors(sensors, signal))
-    return unreadable(failures[0]) if failures else _absent(machine, signal)
+    sensor = next((sensor for sensor in sensors if sensor.signal == signal), None)
+    if sensor is None:
+        return _absent(machine, signal)
+    named = f"{sensor.chip}: {sensor.label}" if sensor.label else sensor.chip
+    facts = Signal(
+        signal, _SCOPES[signal], Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX,
+        origin=f"{sensor.path} ({named})", document=_DOCUMENT, scale=_CELSIUS,
+    )  # fmt: skip
+    return LocatedSignal(facts, partial(_file, machine.topology, signal, sensors), _most_sensors(sensors, signal))
 
 
 def _absent(machine: Machine, signal: SignalId) -> Unavailable:

@@ -6,14 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.bases import CachedSearch, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import Decode, FileReader, ValueFile, number
-from turbotui.sources.unreadable import unreadable
+from turbotui.sources.unreadable import may_pass, refusal_of, unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +64,26 @@ class LocatedFiles(PerCpuSource, ABC):
         """Look for the files, without reading counters."""
 
     def probe(self, machine: Machine) -> Probe:
-        """Find the files and read each signal's first one once."""
+        """Find the files, and read those of each signal until one can be read."""
         seen = self._sightings.look(machine)
-        return Probe({name: self._answer(machine, found) if isinstance(found, LocatedSignal) else found
-                      for name, found in seen.found.items()}, seen.note)
+        answers: dict[SignalId, Signal | Unavailable] = {}
+        doubtful: set[SignalId] = set()
+        for name, found in seen.found.items():
+            answers[name] = found if isinstance(found, Unavailable) else found.signal
+            paths = list(_paths(machine, found)) if isinstance(found, LocatedSignal) else []
+            refused = refusal_of(machine.host, paths)
+            if isinstance(found, LocatedSignal) and not paths:
+                answers[name] = Unavailable(
+                    Reason.OFFLINE, f"{found.signal.origin}: belongs to nothing that is measured")
+            elif refused is not None and may_pass(refused, machine.host):
+                doubtful.add(name)
+            elif refused is not None:
+                answers[name] = unreadable(refused, self.remedy(name) if refused.name in ("EACCES", "EPERM") else "")
+        return Probe(answers, seen.note, frozenset(doubtful))
 
-    def _answer(self, machine: Machine, found: LocatedSignal) -> Signal | Unavailable:
-        """The signal if one of its files can be read now, otherwise why the first one cannot."""
-        refused: HostError | None = None
-        for path in _paths(machine, found):
-            try:
-                machine.host.read_text(path)
-            except HostError as error:
-                refused = refused or error
-                continue
-            return found.signal
-        if refused is None:
-            return Unavailable(Reason.OFFLINE, f"{found.signal.origin}: belongs to nothing that is measured")
-        return unreadable(refused, "run as root" if refused.name in ("EACCES", "EPERM") else "")
+    def remedy(self, name: SignalId) -> str:  # noqa: ARG002 - for sources whose signals differ
+        """What lets a user read the files of a signal that are kept from others."""
+        return "run as root"
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """Those of the files of each wanted signal on each reading CPU."""
@@ -106,7 +107,7 @@ class LocatedFiles(PerCpuSource, ABC):
         seen = self._sightings.last
         if seen is None or name not in seen.located:
             return ()
-        return tuple(_paths(machine, seen.located[name]))
+        return tuple(dict.fromkeys(_paths(machine, seen.located[name])))
 
 
 def everywhere(path: str) -> Callable[[int], str | None]:
@@ -115,6 +116,6 @@ def everywhere(path: str) -> Callable[[int], str | None]:
 
 
 def _paths(machine: Machine, found: LocatedSignal) -> Iterator[str]:
-    """The file of each instance that has one; of several the first."""
+    """The files of each instance that has some."""
     files = (found.file(instance.cpus[0]) for instance in machine.topology.instances(found.signal.scope))
-    return (file.paths[0] for file in files if file.paths)
+    return (path for file in files for path in file.paths)

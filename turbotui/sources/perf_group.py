@@ -21,6 +21,7 @@ from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.source import GONE, CpuGone, raise_if_gone
+from turbotui.sources.unreadable import may_pass
 
 _HEADER_WORDS = 3  # nr, enabled, running
 _SLACK_NS = 10_000_000  # a millisecond, ten times over: time_enabled may lag by that, and by a tenth
@@ -145,10 +146,10 @@ class PerfGroupReader:
 
     Raises:
         CpuGone: the CPU is offline.
-        HostError: events were refused, and none of the wanted ones is open.
+        HostError: events were refused for good, and none of the wanted ones is open.
     """
 
-    __slots__ = ("_choice", "_host", "_open_groups")
+    __slots__ = ("_choice", "_cpu", "_host", "_open_groups", "_refusal", "_refused", "_wanted")
 
     def __init__(
         self,
@@ -158,18 +159,20 @@ class PerfGroupReader:
         wanted: frozenset[SignalId],
         times: Mapping[int, Times] | None = None,
     ) -> None:
-        self._host = host
+        self._host, self._cpu, self._wanted = host, cpu, wanted
         self._open_groups: list[CounterGroup] = []
         self._choice = _NOTHING
+        self._refused: list[tuple[Sequence[GroupEvent], Times | None]] = []
         refusals: list[HostError] = []
         for position, events in enumerate(groups):
-            pair = (times or {}).get(position)
             try:
-                self._open_groups += _open_groups(host, cpu, events, pair, refusals)
+                self._add(events, (times or {}).get(position), refusals)
             except CpuGone:
                 self.close()
                 raise
-        if refusals and wanted and not any(wanted & group.layout.places.keys() for group in self._open_groups):
+        self._refusal = refusals[0] if refusals else None
+        useless = not any(wanted & group.layout.places.keys() for group in self._open_groups)
+        if refusals and wanted and useless and not self._refused:
             self.close()
             raise refusals[0]
         self._pick(wanted)
@@ -178,6 +181,22 @@ class PerfGroupReader:
     def signals(self) -> tuple[SignalId, ...]:
         """Signals that `read` returns, in order."""
         return self._choice.signals
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a counter was refused that may open later, when another program lets its PMU go."""
+        return bool(self._refused)
+
+    def retry(self) -> None:
+        """Open the counters that were refused and may open now; the others go on counting.
+
+        Raises:
+            CpuGone: the CPU is offline.
+        """
+        refused, self._refused = self._refused, []
+        for events, times in refused:
+            self._add(events, times, [])
+        self._pick(self._wanted)
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
         """Change what `read` returns without opening or closing anything.
@@ -195,7 +214,10 @@ class PerfGroupReader:
 
         Raises:
             CpuGone: the CPU went offline.
+            HostError: every counter is refused for now.
         """
+        if self._refusal is not None and not self._open_groups:
+            raise self._refusal
         words = [group.read(self._host) for group in self._open_groups]
         return [
             None if place is None or (found := words[place[0]]) is None else found[place[1]]
@@ -209,7 +231,19 @@ class PerfGroupReader:
         self._open_groups = []
         self._choice = _NOTHING
 
+    def _add(self, events: Sequence[GroupEvent], times: Times | None, refusals: list[HostError]) -> None:
+        """Open the events of a group; those that may open later are kept, and other refusals noted."""
+        before = len(refusals)
+        opened = _open_groups(self._host, self._cpu, events, times, refusals)
+        self._open_groups += opened
+        if any(may_pass(error, self._host) for error in refusals[before:]):
+            there = {signal for group in opened for signal in group.layout.places}
+            missing = [event for event in events if event.signal not in there]
+            if times is None or not opened:  # a count cannot be scaled by the times of another group
+                self._refused.append((missing, times))
+
     def _pick(self, wanted: frozenset[SignalId]) -> None:
+        self._wanted = wanted
         self._choice = _choice_of(tuple(group.layout for group in self._open_groups), wanted)
 
 

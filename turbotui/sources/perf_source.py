@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import ClassVar, Protocol
 
 from turbotui.dataclass import dataclass
@@ -19,6 +21,7 @@ from turbotui.sources.bases import CachedSearch, PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, PerfGroupReader, Times, probe_events
 from turbotui.sources.source import Adjustable, Probe, Reader
 
+_TRIED = 8  # CPUs on which a counter is tried whose PMU another program holds
 _HYBRID_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")
 """kernel arch/x86/events/intel/core.c; in the order of a processor's L2 events (docs/specs/turbostat.md 3.6)."""
 
@@ -29,10 +32,12 @@ class Offer:
 
     Attributes:
         readers: the CPUs that open it; None for all.
+        doubtful: whether it was refused in a way that may pass.
     """
 
     event: GroupEvent
     readers: frozenset[int] | None = None
+    doubtful: bool = False
 
     def on(self, cpu: int) -> bool:
         """Whether a CPU opens the counter."""
@@ -61,6 +66,11 @@ class Findings:
     groups: tuple[OfferGroup, ...]
     signals: Mapping[SignalId, Signal | Unavailable]
     note: str = ""
+
+    @property
+    def doubtful(self) -> frozenset[SignalId]:
+        """See `Probe.doubtful`."""
+        return frozenset(offer.event.signal for group in self.groups for offer in group.offers if offer.doubtful)
 
 
 class Trials:
@@ -125,7 +135,7 @@ class PerfSource(PerCpuSource, ABC):
     def probe(self, machine: Machine) -> Probe:
         """Open and close each counter once, on one CPU that would read it."""
         found = self._findings.look(machine)
-        return Probe(found.signals, found.note)
+        return Probe(found.signals, found.note, found.doubtful)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One for each counter of each group that holds a wanted signal, on each reader."""
@@ -251,16 +261,22 @@ def mask_readers(machine: Machine, cpumask: Sequence[int], scope: Scope) -> tupl
 def try_offers(
     machine: Machine, offers: Iterable[Offer], facts: Circumstances
 ) -> tuple[tuple[Offer, ...], dict[SignalId, Unavailable]]:
-    """Open each counter once on the first measured CPU that reads it: those that open, and why the others do not."""
+    """Open each counter once on a measured CPU that reads it: those that open, and why the others do not.
+
+    A counter whose PMU another program holds on one CPU is tried on others; one that is held on all of them is offered,
+    because it may be let go.
+    """
     usable: list[Offer] = []
     refused: dict[SignalId, Unavailable] = {}
     for offer in offers:
-        cpu = next((cpu for cpu in machine.topology.cpus if offer.on(cpu)), None)
-        if cpu is None:
-            continue
-        why = probe_events(machine.host, (offer.event,), cpu, facts)[offer.event.signal]
-        if why is None:
-            usable.append(offer)
-        else:
+        why: Unavailable | None = None
+        cpu = -1
+        for cpu in islice(filter(offer.on, machine.topology.cpus), _TRIED):
+            why = probe_events(machine.host, (offer.event,), cpu, facts)[offer.event.signal]
+            if why is None or why.reason is not Reason.IN_USE:
+                break
+        if why is not None and why.reason is not Reason.IN_USE:
             refused[offer.event.signal] = why
+        elif cpu >= 0:
+            usable.append(offer if why is None else replace(offer, doubtful=True))
     return tuple(usable), refused

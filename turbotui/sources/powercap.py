@@ -15,7 +15,7 @@ from functools import partial
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import AMD_VENDORS
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.machine.platform_features import DRAM_JOULE, DRAM_ROUNDED_JOULE
@@ -28,7 +28,6 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
 from turbotui.sources.sysfs_files import ValueFile, number, read_line, read_number
-from turbotui.sources.unreadable import unreadable
 
 CLASS = "/sys/class/powercap"
 _DOCUMENT = "kernel Documentation/power/powercap/powercap.rst"
@@ -132,21 +131,22 @@ class Powercap(LocatedFiles):
     gives = "energy of packages, cores, graphics, memory and the platform; package power limits"
 
     def _find(self, machine: Machine) -> LocatedSignals:
-        """List the zones and read each counter once."""
+        """List the zones."""
         zones, note = _zones(machine)
         if not zones:
             return LocatedSignals(dict.fromkeys(_SIGNALS, _absent(machine)), note)
         found: dict[SignalId, LocatedSignal | Unavailable] = {}
         for signal in _SIGNALS:
-            answer = _probed(machine.host, signal, zones)
+            answer = _described(signal, zones)
             found[signal] = LocatedSignal(answer, partial(_file, machine, signal, zones)) if isinstance(
                 answer, Signal) else answer
         if machine.model.vendor in AMD_VENDORS and isinstance(found[_CORES], LocatedSignal):
             found[_CORES] = _one_core(zones)
         return LocatedSignals(found, note)
 
-    def _answer(self, machine: Machine, found: LocatedSignal) -> Signal | Unavailable:  # noqa: ARG002 - was tried
-        return found.signal
+    def remedy(self, name: SignalId) -> str:
+        """See `LocatedFiles.remedy`."""
+        return _REMEDY if name in _WORDS else ""
 
 
 def _file(machine: Machine, signal: SignalId, zones: Sequence[_Zone], cpu: int) -> ValueFile:
@@ -274,28 +274,22 @@ def _limit_zones(host: Host, name: str, row: RowId) -> list[_Zone]:
     return found
 
 
-def _probed(host: Host, signal: SignalId, all_zones: Sequence[_Zone]) -> Signal | Unavailable:
+def _described(signal: SignalId, all_zones: Sequence[_Zone]) -> Signal | Unavailable:
     is_energy = signal in _WORDS
     zones = [zone for zone in all_zones if zone.signal == signal]
     if not zones:
         what = f"zone {_WORDS[signal]}" if is_energy else "constraint of this kind"
         return Unavailable(Reason.NO_HARDWARE, f"{CLASS}: this machine has no {what}")
-    failures = []
-    for zone in zones:
-        try:
-            host.read_text(zone.path)
-        except HostError as error:
-            failures.append(error)
-            continue
-        if is_energy and not zone.range_uj:
-            return Unavailable(Reason.FAILED, f"{zone.path}: max_energy_range_uj beside it does not say when it wraps")
-        wrap = min(zone.range_uj * _MICRO / zone.watts for zone in zones) if is_energy else 0.0
-        return Signal(
-            signal, zone.row.scope, Unit.JOULE if is_energy else Unit.WATT,
-            Behavior.COUNTER if is_energy else Behavior.GAUGE, Reduce.SUM,
-            origin=zone.path, document=_DOCUMENT, scale=_MICRO * _correction(zone), wrap_seconds=wrap,
-        )  # fmt: skip
-    return unreadable(failures[0], _REMEDY if is_energy else "")
+    ranged = [zone for zone in zones if zone.range_uj]
+    if is_energy and not ranged:
+        return Unavailable(Reason.FAILED, f"{zones[0].path}: max_energy_range_uj beside it does not say when it wraps")
+    zone = ranged[0] if is_energy else zones[0]
+    wrap = min(zone.range_uj * _MICRO / zone.watts for zone in ranged) if is_energy else 0.0
+    return Signal(
+        signal, zone.row.scope, Unit.JOULE if is_energy else Unit.WATT,
+        Behavior.COUNTER if is_energy else Behavior.GAUGE, Reduce.SUM,
+        origin=zone.path, document=_DOCUMENT, scale=_MICRO * _correction(zone), wrap_seconds=wrap,
+    )  # fmt: skip
 
 
 def _one_core(zones: Sequence[_Zone]) -> Unavailable:

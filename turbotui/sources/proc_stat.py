@@ -18,7 +18,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.bases import NothingToClose, SharedSource
 from turbotui.sources.source import Probe, SharedReader
-from turbotui.sources.unreadable import proc_unreadable
+from turbotui.sources.unreadable import may_pass, proc_unreadable
 
 PATH = "/proc/stat"
 _DOCUMENT = "proc_stat(5)"
@@ -121,10 +121,14 @@ class ProcStat(SharedSource):
     def probe(self, machine: Machine) -> Probe:
         """Read the file once, and find the columns and rows that this kernel prints."""
         ids = (*(signal for signal, _ in _TIMES), *(signal for signal, _, _ in _ROWS))
+        is_read = True
         try:
             stat = parse_stat(machine.host.read_text(PATH))
         except HostError as error:
-            return Probe(dict.fromkeys(ids, proc_unreadable(error, machine.host)))
+            if not may_pass(error, machine.host):
+                return Probe(dict.fromkeys(ids, proc_unreadable(error, machine.host)))
+            stat = StatText({0: ("0",) * len(_TIMES)}, {word: "0" for _, word, _ in _ROWS})  # offered all the same
+            is_read = False
         columns = max((len(fields) for fields in stat.cpus.values()), default=0)
         signals: dict[SignalId, Signal | Unavailable] = {}
         for position, (signal, since) in enumerate(_TIMES):
@@ -148,7 +152,7 @@ class ProcStat(SharedSource):
                 )  # fmt: skip
             else:
                 signals[signal] = Unavailable(Reason.NO_DRIVER, f"{PATH}: there is no row {word!r}")
-        return Probe(signals)
+        return Probe(signals, doubtful=frozenset() if is_read else frozenset(signals))
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""

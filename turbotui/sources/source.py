@@ -65,6 +65,22 @@ class Adjustable(Protocol):
         """Return `wanted` from now on; return False, without a change, if a part of it is not open here."""
 
 
+@runtime_checkable
+class Incomplete(Protocol):
+    """A reader that may lack something that can be opened or read later."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something is missing."""
+
+    def retry(self) -> None:
+        """Try once to open and read what is missing.
+
+        Raises:
+            HostError: no descriptor is left.
+        """
+
+
 Capture = Sequence[bytes | None]
 """What each counter group of a reader gave, as it came from the kernel; None where the kernel refused."""
 
@@ -137,10 +153,13 @@ class Probe:
     Attributes:
         signals: every signal the source could ever give, with its facts or with why not.
         note: one line for the doctor beyond the per-signal reasons; may be empty.
+        doubtful: signals that are offered although every attempt to read them failed, because the failure may pass;
+            another source that can read them is preferred.
     """
 
     signals: Mapping[SignalId, Signal | Unavailable]
     note: str = ""
+    doubtful: frozenset[SignalId] = frozenset()
 
 
 class Source(Protocol):

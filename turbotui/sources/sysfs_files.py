@@ -17,6 +17,7 @@ from turbotui.machine.small_files import line_of
 from turbotui.quantities.plain_numbers import integer_or_none
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.source import CpuGone
+from turbotui.sources.unreadable import may_pass
 from turbotui.untrusted import decoded, one_line
 
 CPU_DIR = "/sys/devices/system/cpu/cpu{cpu}"
@@ -95,10 +96,28 @@ class ValueFile:
     once: bool = False
 
 
+@dataclass(slots=True)
+class _Entry:
+    """One signal of a reader.
+
+    Attributes:
+        file: its files.
+        descriptors: those that are open; of a file that is read once, only until it gave a value.
+        value: of a file that is read once.
+        missing: paths that could not be opened and may be later.
+    """
+
+    file: ValueFile
+    descriptors: tuple[int, ...] = ()
+    value: Raw = None
+    missing: tuple[str, ...] = ()
+
+
 class FileReader:
     """The open files of one reading CPU.
 
-    A file that cannot be read gives None for its signal. When none of them can, and the CPU is gone, so is the reader.
+    A file that cannot be read gives None for its signal, and is asked again: at every reading if it is open, in `retry`
+    if it is not. When none can be read, and the CPU is gone, so is the reader.
 
     Args:
         host: the machine.
@@ -116,31 +135,34 @@ class FileReader:
         self._cpu = cpu
         self._inside_cpu = inside_cpu
         self.signals = tuple(file.signal for file in files)
-        self._entries: list[tuple[tuple[int, ...], Decode, Raw]] = []
+        self._entries = [_Entry(file, missing=file.paths) for file in files]
         self._count = 0
         missed = False
-        for file in files:
-            descriptors: list[int] = []
-            constant: Raw = None
-            for path in file.paths:
-                try:
-                    descriptor = host.open_file(path)
-                except HostError as error:
-                    if error.errno in _EXHAUSTED:
-                        for opened in descriptors:
-                            host.close(opened)
-                        self.close()
-                        raise
-                    missed = True
-                    continue
-                if file.once:
-                    constant = self._once(descriptor, file.decode)
-                else:
-                    descriptors.append(descriptor)
-            self._entries.append((tuple(descriptors), file.decode, constant))
-            self._count += len(descriptors)
+        for entry in self._entries:
+            try:
+                missed |= self._open(entry)
+            except HostError:
+                self.close()
+                raise
         if missed and not self._count and is_offline(host, cpu):
             raise CpuGone(f"CPU {cpu} is offline")
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a file is not open that may be opened later, or has not given the value for which it is read once."""
+        return any(entry.missing or (entry.file.once and entry.descriptors) for entry in self._entries)
+
+    def retry(self) -> None:
+        """Open files that could not be opened, and read again those that are read once.
+
+        Raises:
+            HostError: EMFILE or ENFILE.
+        """
+        for entry in self._entries:
+            if entry.missing:
+                self._open(entry)
+            elif entry.file.once and entry.descriptors:
+                self._read_once(entry)
 
     def read(self) -> Sequence[Raw]:
         """Read each file by one pread.
@@ -151,9 +173,13 @@ class FileReader:
         read_at = self._host.read_at
         values: list[Raw] = []
         failed = gone = 0
-        for descriptors, decode, constant in self._entries:
-            value = constant
-            for descriptor in descriptors:
+        for entry in self._entries:
+            value = entry.value
+            if entry.file.once:
+                values.append(value)
+                continue
+            decode = entry.file.decode
+            for descriptor in entry.descriptors:
                 try:
                     got = decode(read_at(descriptor, _SIZE, 0))
                 except HostError as error:
@@ -169,8 +195,8 @@ class FileReader:
 
     def close(self) -> None:
         """Close every file."""
-        for descriptors, _, _ in self._entries:
-            for descriptor in descriptors:
+        for entry in self._entries:
+            for descriptor in entry.descriptors:
                 self._host.close(descriptor)
         self._entries = []
 
@@ -182,10 +208,38 @@ class FileReader:
         """
         return (self._inside_cpu and certain) or is_offline(self._host, self._cpu)
 
-    def _once(self, descriptor: int, decode: Decode) -> Raw:
-        try:
-            return decode(self._host.read_at(descriptor, _SIZE, 0))
-        except HostError:
-            return None
-        finally:
+    def _open(self, entry: _Entry) -> bool:
+        """Open the missing files of a signal; tells whether one cannot be opened.
+
+        Raises:
+            HostError: EMFILE or ENFILE.
+        """
+        missed, later = False, []
+        for path in entry.missing:
+            try:
+                descriptor = self._host.open_file(path)
+            except HostError as error:
+                if error.errno in _EXHAUSTED:
+                    raise
+                missed = True
+                later += [path] if may_pass(error, self._host) else []
+                continue
+            entry.descriptors += (descriptor,)
+            self._count += not entry.file.once
+        entry.missing = tuple(later)
+        if entry.file.once:
+            self._read_once(entry)
+        return missed
+
+    def _read_once(self, entry: _Entry) -> None:
+        """Take the value of files that are read once, and close them; one whose reading may work later stays open."""
+        waiting = []
+        for descriptor in entry.descriptors:
+            try:
+                entry.value = entry.file.decode(self._host.read_at(descriptor, _SIZE, 0))
+            except HostError as error:
+                if may_pass(error, self._host):
+                    waiting.append(descriptor)
+                    continue
             self._host.close(descriptor)
+        entry.descriptors = tuple(waiting)

@@ -20,7 +20,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.bases import NothingToClose, SharedSource
 from turbotui.sources.source import Probe, SharedReader
-from turbotui.sources.unreadable import proc_unreadable
+from turbotui.sources.unreadable import may_pass, proc_unreadable
 
 Parse: TypeAlias = Callable[[str], Mapping[str, int]]
 """Makes the numbers of a file's text, by their names; what is none is left out."""
@@ -90,17 +90,22 @@ class SystemFiles(SharedSource, ABC):
     def probe(self, machine: Machine) -> Probe:
         """Read each file once, and find the numbers that this kernel provides."""
         signals: dict[SignalId, Signal | Unavailable] = {}
+        doubtful: set[SignalId] = set()
         for path in dict.fromkeys(fact.path for fact in self.facts):
             mine = [fact for fact in self.facts if fact.path == path]
             try:
                 numbers = self.parse(machine.host.read_text(path))
             except HostError as error:
+                if may_pass(error, machine.host):
+                    signals |= {fact.signal: fact.offered() for fact in mine}
+                    doubtful.update(fact.signal for fact in mine)
+                    continue
                 signals |= dict.fromkeys((fact.signal for fact in mine), self.why_unreadable(error, path, machine))
                 continue
             for fact in mine:
                 signals[fact.signal] = fact.offered() if fact.value(numbers) is not None else Unavailable(
                     Reason.NO_DRIVER, f"{path}: this kernel has no {fact.pattern}", fact.since)
-        return Probe(signals)
+        return Probe(signals, doubtful=frozenset(doubtful))
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Open the files of the wanted numbers."""

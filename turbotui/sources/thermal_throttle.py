@@ -59,12 +59,14 @@ class ThermalThrottle(PerCpuSource):
     gives = "thermal throttling of Intel cores and packages: episodes and time"
 
     def probe(self, machine: Machine) -> Probe:
-        """List the directory of the first measured CPU that has one."""
+        """List the directory of the first measured CPU that has one with files."""
         for cpu in machine.topology.cpus:
             directory = f"{CPU_DIR.format(cpu=cpu)}/thermal_throttle"
             try:
                 files = machine.host.list_dir(directory)
             except HostError:
+                continue
+            if not files:  # a mask over the folder of this CPU
                 continue
             return Probe({fact.signal: _probed(directory, frozenset(files), fact) for fact in _FACTS})
         return Probe(dict.fromkeys((fact.signal for fact in _FACTS), _absent(machine)))

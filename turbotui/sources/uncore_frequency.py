@@ -58,7 +58,7 @@ class UncoreFrequency(LocatedFiles):
         found = super().probe(machine)
         answers = {name: _believed(machine, answer, self.paths(machine, name)) if isinstance(answer, Signal) else answer
                    for name, answer in found.signals.items()}
-        return Probe(answers, found.note)
+        return Probe(answers, found.note, found.doubtful)
 
     def _find(self, machine: Machine) -> LocatedSignals:
         host = machine.host

@@ -1,10 +1,12 @@
-"""Why a file could not be read, as an `Unavailable`."""
+"""Why a file could not be read, as an `Unavailable`, and whether that may pass."""
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 
-from turbotui.machine.host import NOT_GATHERED, Host, HostError, is_bare_copy
+from turbotui.machine.given_files import REFUSED
+from turbotui.machine.host import NOT_GATHERED, Host, HostError, HostKind, is_bare_copy
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _REASONS = {
@@ -16,6 +18,35 @@ _REASONS = {
     errno.EMFILE: Reason.NO_DESCRIPTORS,
     errno.ENFILE: Reason.NO_DESCRIPTORS,
 }
+
+
+_LASTING = frozenset({*_REASONS, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EFBIG, errno.EINVAL, errno.ENOSYS,
+                      errno.ECANCELED, REFUSED})
+"""Errors that stay for as long as the file, the process and the machine are what they are."""
+
+
+def may_pass(error: HostError, host: Host) -> bool:
+    """Tell whether a later attempt may succeed, as after EAGAIN, EBUSY, EIO or ENODATA of a driver.
+
+    EINVAL of a read(2) of sysfs may pass too; of perf_event_open(2) it does not.
+    """
+    if error.errno == NOT_GATHERED:
+        return host.kind is HostKind.REAL or is_bare_copy(host)
+    return error.errno not in _LASTING or (error.errno == errno.EINVAL and not error.what.startswith("perf_event_open"))
+
+
+def refusal_of(host: Host, paths: Iterable[str]) -> HostError | None:
+    """Read files until one can be read; return None then, else the error that is likeliest to pass."""
+    refused: HostError | None = None
+    for path in paths:
+        try:
+            host.read_text(path)
+        except HostError as error:
+            if refused is None or (may_pass(error, host) and not may_pass(refused, host)):
+                refused = error.with_traceback(None)
+        else:
+            return None
+    return refused
 
 
 def unreadable(error: HostError, remedy: str = "") -> Unavailable:
