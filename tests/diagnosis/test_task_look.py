@@ -246,3 +246,46 @@ def test_who_waits_for_storage_is_told_although_nothing_of_it_changes() -> None:
     for seconds in (100.0, 101.0, 102.0):
         look.look_at(seconds)
     assert look.who.get(RankedBy.IO, ()) == ("reader 12 (waits for storage)",)
+
+
+def unseen_tasks(seconds: float, *, hidden: bool, mine: float = 0.1, stat: bool = True) -> LookedAt:
+    """Two looks in which CPUs were busy for that many seconds, and one visible process for some of them."""
+    look = LookedAt()
+    if hidden:
+        look.made.files["/proc/self/mountinfo"] = (
+            "23 20 0:21 / / rw - ext4 /dev/root rw\n24 23 0:22 / /proc rw - proc proc rw,hidepid=invisible\n")
+    for at in (0, 1):
+        if stat:
+            look.made.files["/proc/stat"] = f"cpu  {100 * at * seconds:.0f} 0 0 5 0 9 9 0 0 0\n"
+        look.process(7, "mine", ran=at * mine)
+        look.look_at(1.0 + at)
+    return look
+
+
+@pytest.mark.parametrize("whose", [RankedBy.CPU, RankedBy.WAIT, RankedBy.THREAD])
+def test_work_of_tasks_that_cannot_be_seen_is_theirs(whose: RankedBy) -> None:
+    look = unseen_tasks(2.0, hidden=True)
+    assert look.who[whose] == ("tasks that cannot be seen (190 % CPU)", "mine 7 (10 % CPU)")
+    assert look.unseen is not None
+    assert "hidepid" in look.unseen.sentence
+    assert look.unseen.sentence.startswith("tasks that cannot be seen (190 % CPU): hidden: ")
+    assert unseen_tasks(2.0, hidden=True, mine=1.5).who[whose][0] == "mine 7 (150 % CPU)"
+    assert unseen_tasks(0.1, hidden=True).who[whose] == ("mine 7 (10 % CPU)",)
+
+
+def test_what_nobody_visible_did_may_be_theirs_without_a_number() -> None:
+    assert unseen_tasks(2.0, hidden=True).who[RankedBy.IO] == ("tasks that cannot be seen",)
+    assert RankedBy.IO not in unseen_tasks(2.0, hidden=False).who
+
+
+def test_without_times_of_the_machine_their_part_is_unknown() -> None:
+    look = unseen_tasks(2.0, hidden=True, stat=False)
+    assert look.unseen is not None
+    assert look.unseen.ran is None
+    assert look.who[RankedBy.CPU] == ("mine 7 (10 % CPU)",)
+
+
+def test_where_all_tasks_are_seen_the_rest_was_short_lived() -> None:
+    look = unseen_tasks(2.0, hidden=False)
+    assert look.unseen is None
+    assert look.who[RankedBy.CPU] == ("tasks that began or ended meanwhile (190 % CPU)", "mine 7 (10 % CPU)")

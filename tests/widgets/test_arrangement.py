@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turbotui.cell_widths import cut
 from turbotui.quantities.columns import Column
 from turbotui.widgets.arrangement import NARROWEST, USUAL, WIDEST, ColumnArrangement, joined
-from turbotui.widgets.cells import Slot, cell_text, cut
+from turbotui.widgets.cells import Slot, cell_text
 from turbotui.widgets.comparison import difference_text
 from turbotui.widgets.headings import Heading, border_at, heading_at
 

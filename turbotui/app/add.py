@@ -11,6 +11,7 @@ from textual.widgets import Input, Static
 from turbotui.app.field_window import FieldWindow
 from turbotui.app.named_events import find_named_events
 from turbotui.app.watch import Watch
+from turbotui.cell_widths import flush_left
 from turbotui.errors import UsageError
 from turbotui.events.set_files import EventSet
 from turbotui.machine.host import Host
@@ -147,7 +148,7 @@ class AddCounter(FieldWindow):
         found = self._following(text)
         follow = [Item(((("may follow" if found else "nothing is known to follow"), StyleRole.TITLE),))]
         follow += [
-            Item(((f" {one.text:<{_WIDE}}", StyleRole.PLAIN), (f" {one.note}", StyleRole.DIM)), one.text)
+            Item(((f" {flush_left(one.text, _WIDE)}", StyleRole.PLAIN), (f" {one.note}", StyleRole.DIM)), one.text)
             for one in found
         ]
         # possible continuations while text is typed; the added counters before

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turbotui.app.past import PastEvent
 from turbotui.app.sessions import WatchedSession
 from turbotui.app.settings import PersonalSettings
+from turbotui.cell_widths import cut, fitted
 from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
 from turbotui.machine.own_files import append_bounded, state_folder
@@ -21,7 +22,7 @@ from turbotui.sampling.alerting import Alert, AlertWatch
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 from turbotui.untrusted import one_line
-from turbotui.widgets.cells import StyleRole, cut, said
+from turbotui.widgets.cells import StyleRole, said
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.rows import row_words
 
@@ -187,7 +188,7 @@ class Alerting:
         more = f" · {len(active) - 1} more" if len(active) > 1 else ""
         tail = f"{more} · ! lists them "
         text = cut(f" {word} {sentence(frame, first)}", width - len(tail))
-        return [((text + tail)[:width].ljust(width), _ROLES[first.rule.request.level])]
+        return [(fitted(text + tail, width), _ROLES[first.rule.request.level])]
 
     def cells(self) -> Mapping[ColumnId, Mapping[Hashable, StyleRole]]:
         """Roles of cells of CPUs that belong to alerts, by column and row."""

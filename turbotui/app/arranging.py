@@ -10,10 +10,11 @@ from textual.binding import Binding, BindingType
 
 from turbotui.app.base import WatchScreen
 from turbotui.app.modal import Window
+from turbotui.cell_widths import cut
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement
-from turbotui.widgets.cells import StyleRole, cut
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.content import F
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_messages import ColumnDragged, WidthDragged

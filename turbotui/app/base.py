@@ -19,6 +19,7 @@ from turbotui.app.sessions import has_banner
 from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
+from turbotui.cell_widths import centred, flush_left
 from turbotui.machine.host import HostKind
 from turbotui.machine.view import CONTAINER_NUMBERS
 from turbotui.quantities.columns import CounterColumn
@@ -246,7 +247,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             word, long = "container", f"container {host.name}: {CONTAINER_NUMBERS}, not the machine's"
         if host.kind is HostKind.RECORDED:
             long = f"{word} on {host.name}: these numbers are not of this machine"
-        return (long if len(long) + 2 <= width else f"{word} {host.name}").center(width)
+        return centred(long if len(long) + 2 <= width else f"{word} {host.name}", width)
 
     def show_keys(self) -> None:
         """Draw the footer: keys by rank, and the screens at the right."""
@@ -306,7 +307,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         room = width - len(right) - 1
         role = StyleRole.KEY if self.noticed and not self._is_quiet else StyleRole.DIM
         text = cut_words(left, room)
-        self.query_one("#status", SegmentLines).show([[(text.ljust(room + 1), role), (right, StyleRole.AMBER)]])
+        self.query_one("#status", SegmentLines).show([[(flush_left(text, room + 1), role), (right, StyleRole.AMBER)]])
 
     def readout(self) -> str:
         """Text of the status line without a notice."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from turbotui.cell_widths import cell_count, cut, flush_left
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
 from turbotui.untrusted import in_cell
-from turbotui.widgets.cells import StyleRole, cut
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 
 
@@ -62,8 +63,8 @@ def beside_line(command: BesideCommand, width: int, key: str) -> list[TextSegmen
     free = max(4, width - len(state) - len(right))
     title = f" {'■' if command.over else '▶'} {command.title}"
     title = cut(title, free // 2 if last else free)
-    room = max(0, free - len(title))
+    room = max(0, free - cell_count(title))
     said = cut(f"   {in_cell(last)}", room) if last else ""
     role = StyleRole.AMBER if command.over else StyleRole.KEY
-    return [(title, role), (state, StyleRole.SUMMARY), (said.ljust(room), StyleRole.DIM),
+    return [(title, role), (state, StyleRole.SUMMARY), (flush_left(said, room), StyleRole.DIM),
             (right, StyleRole.DIM)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from turbotui.app import scales
 from turbotui.app.watch import Watch
+from turbotui.cell_widths import flush_left
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.tables.row_names import row_name
@@ -67,7 +68,7 @@ def _where(watch: Watch, row: RowId) -> str:
     for instance in frame.topology.instances(watch.heat.scope if watch.heat else Scope.CORE):
         if instance.row == row:
             if instance.row.scope in {Scope.CORE, Scope.CPU}:
-                return f"cpu{instance.cpus[0]}".ljust(3 + len(str(max(frame.topology.cpus))))
+                return flush_left(f"cpu{instance.cpus[0]}", 3 + len(str(max(frame.topology.cpus))))
             name = row_name(frame.topology, row, inside=True)
             return name if name == row_name(frame.topology, row) else f"{name} pkg {row.key[0]}"
     return ""

@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 
 from turbotui.app.arranging import MovableColumns
 from turbotui.app.modal import Result, Window
+from turbotui.cell_widths import flush_left
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
@@ -212,6 +213,6 @@ def pick_line(name: str, wide: int, rest: str, why: Unavailable | None = None, *
         is_shown: whether it is shown now.
     """
     if why is not None:
-        return Item(((f" -  {name:<{wide}} ", StyleRole.DIM), (why.sentence(), StyleRole.DIM)), name)
+        return Item(((f" -  {flush_left(name, wide)} ", StyleRole.DIM), (why.sentence(), StyleRole.DIM)), name)
     mark = (f" {'✓' if is_shown else ' '}  ", StyleRole.KEY)
-    return Item((mark, (f"{name:<{wide}} ", StyleRole.PLAIN), (rest, StyleRole.DIM)), name)
+    return Item((mark, (f"{flush_left(name, wide)} ", StyleRole.PLAIN), (rest, StyleRole.DIM)), name)

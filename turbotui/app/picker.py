@@ -11,6 +11,7 @@ from textual.widgets import Input
 from turbotui.app.arranging import MovableColumns
 from turbotui.app.list_window import NAME_ROOM, PickWindow, pick_line
 from turbotui.app.watch import Watch
+from turbotui.cell_widths import cell_count, flush_left
 from turbotui.errors import UsageError
 from turbotui.events.set_files import EventSet
 from turbotui.quantities.columns import Category, CounterColumn
@@ -37,7 +38,7 @@ class Picker(PickWindow):
         self._changed = changed
         self.first = current
         self._said = ""
-        self._wide = min(NAME_ROOM, max(len(column.id) for column in watch.session.catalog.columns))
+        self._wide = min(NAME_ROOM, max(cell_count(column.id) for column in watch.session.catalog.columns))
 
     def fill(self) -> None:
         """The columns that match, by category, and the event sets."""
@@ -76,8 +77,8 @@ class Picker(PickWindow):
         return wanted in column.id.lower() or wanted in column.help.lower() or wanted in column.category.value
 
     def _item(self, column: CounterColumn) -> Item:
-        return pick_line(column.id, self._wide, f"{column.unit:<4} {column.help}", self._watch.why_absent(column),
-                         is_shown=self._watch.is_visible(column))
+        return pick_line(column.id, self._wide, f"{flush_left(column.unit, 4)} {column.help}",
+                         self._watch.why_absent(column), is_shown=self._watch.is_visible(column))
 
     def on_listing_moved(self) -> None:
         """Show what the column means."""

@@ -10,6 +10,7 @@ from textual.widgets import Input
 
 from turbotui.app.arranging import MovableColumns
 from turbotui.app.list_window import NAME_ROOM, PickWindow, pick_line
+from turbotui.cell_widths import flush_left
 from turbotui.quantities.columns import Column
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import StyleRole
@@ -78,8 +79,8 @@ class RowPicker(PickWindow):
         return wanted in f"{column.id} {column.help}".lower()
 
     def _item(self, column: Column[Any], wide: int) -> Item:
-        return pick_line(column.id, wide, f"{column.unit:<8}{column.hint}", self._choosing.why_absent(column),
-                         is_shown=self._choosing.is_shown(column))
+        return pick_line(column.id, wide, f"{flush_left(column.unit, 8)}{column.hint}",
+                         self._choosing.why_absent(column), is_shown=self._choosing.is_shown(column))
 
     @property
     def _current(self) -> Column[Any] | None:

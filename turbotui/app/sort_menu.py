@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from textual.binding import Binding, BindingType
 
 from turbotui.app.list_window import MenuWindow
+from turbotui.cell_widths import flush_left
 from turbotui.quantities.columns import Column
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
@@ -48,8 +49,8 @@ class SortMenu(MenuWindow[str]):
         items = [Item(((f" {self._unsorted}", StyleRole.PLAIN),), self._unsorted)] if self._unsorted else []
         wide = max((len(column.id) for column in self._columns), default=0)
         for column in self._columns:
-            unit = f" {column.unit}" if column.unit else ""
-            segments = ((f" {column.id:<{wide}}", StyleRole.PLAIN), (f"{unit:<6}{column.hint}", StyleRole.DIM))
+            unit = flush_left(f" {column.unit}" if column.unit else "", 6)
+            segments = ((f" {flush_left(column.id, wide)}", StyleRole.PLAIN), (f"{unit}{column.hint}", StyleRole.DIM))
             items.append(Item(segments, column.id))
         listing.show(items)
         listing.select(self._current or self._unsorted)

@@ -17,6 +17,7 @@ from turbotui.app.one_cell import OneCell
 from turbotui.app.searching import SearchScreen
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
+from turbotui.cell_widths import centred
 from turbotui.quantities.tables import C, K
 from turbotui.sampling.frame import Frame
 from turbotui.tables.csv_lines import csv_text
@@ -89,7 +90,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         """Show what is compared with what."""
         if self.marked is not None and self.composed:
             text = mark_line(self.marked, self.watch_state.frame)
-            self.query_one("#compared", SegmentLines).show([[(text.center(self.size.width), StyleRole.CELL)]])
+            self.query_one("#compared", SegmentLines).show([[(centred(text, self.size.width), StyleRole.CELL)]])
 
     # Status
 

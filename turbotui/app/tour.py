@@ -12,6 +12,7 @@ from turbotui.app.actions import actions_of
 from turbotui.app.base import WatchScreen
 from turbotui.app.screens_app import ScreensApp
 from turbotui.app.settings import remember
+from turbotui.cell_widths import flush_left
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 from turbotui.widgets.cells import StyleRole
@@ -155,7 +156,7 @@ class TourApp(ScreensApp):
         keys = keys if len(keys) <= room else ""
         shown = {action.id: action.shown.split(" ")[0] for action in actions_of(self)}
         said = textwrap.wrap(step.text.format_map(shown), max(20, width - 2), max_lines=_LINES - 1, placeholder=" …")
-        first: list[TextSegment] = [(head.ljust(width - len(keys)), StyleRole.SORTED), (keys, StyleRole.KEY)]
+        first: list[TextSegment] = [(flush_left(head, width - len(keys)), StyleRole.SORTED), (keys, StyleRole.KEY)]
         return [first, *([(f" {line}", StyleRole.PLAIN)] for line in said)]
 
     def _key(self, name: str) -> str:

@@ -201,7 +201,7 @@ class MachineDiagnosis:
         unjudged = tuple(Unjudged(rule, *missing) for rule in self._rules
                          if (missing := self._past[rule.id].missing) is not None)
         sure = self._busy is not None and all(map(self._is_needless, unjudged))
-        return Verdict(self.findings(over), self._quiet(unjudged, sure=sure), unjudged, sure)
+        return Verdict(self.findings(over), self._quiet(unjudged, sure=sure), unjudged, sure, self.seen.unseen)
 
     def _is_needless(self, unjudged: Unjudged) -> bool:
         """Whether the absence of findings is sure without this rule at this load."""

@@ -33,7 +33,7 @@ class Looks:
         self._groups.look()
         return LookResults(
             self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,
-            placement(self._host), self._tasks.who,
+            placement(self._host), self._tasks.who, self._tasks.unseen,
         )  # fmt: skip
 
     def _read(self) -> Mapping[int, ProcessStat]:

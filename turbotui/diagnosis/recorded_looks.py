@@ -12,9 +12,9 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.looks import Looks
-from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup
+from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
 from turbotui.machine.host import Host
-from turbotui.recording.json_values import JsonValue
+from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
 from turbotui.recording.rows import LOOKS_STREAM, FindRows, IntervalRows
 from turbotui.sampling.frame import Frame
 
@@ -47,6 +47,8 @@ class LookRecord(IntervalRows):
             "pressed": {resource: {"name": one.name, "percent": one.percent}
                         for resource, one in seen.pressed.items()},
             "who": {whose.name: names for whose, names in seen.who.items()},
+            **({} if seen.unseen is None else
+               {"unseen": {"why": reason_facts(seen.unseen.why), "ran": seen.unseen.ran}}),
         }
 
 
@@ -57,6 +59,7 @@ def look_results(said: JsonValue) -> LookResults:
         DamagedError: it is none.
     """
     busiest, throttled, who = said.get("busiest"), said.get("throttled"), said["who"].entries()
+    unseen = said.get("unseen")
     return LookResults(
         None if busiest is None else (busiest["name"].text(), busiest["share"].number()),
         said["groups"].flag(),
@@ -67,6 +70,7 @@ def look_results(said: JsonValue) -> LookResults:
          for name, one in said["pressed"].entries().items()},
         said["placement"].text(),
         {whose: who[whose.name].texts() for whose in RankedBy if whose.name in who},
+        None if unseen is None else UnseenTasks(reason_from(unseen["why"]), _number(unseen.get("ran"))),
     )
 
 

@@ -187,6 +187,29 @@ class PressedGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class UnseenTasks:
+    """Tasks that /proc does not list.
+
+    Attributes:
+        why: what keeps them from being seen, and what would show them.
+        ran: how many CPUs they kept busy between two looks; None if unknown.
+    """
+
+    why: Unavailable
+    ran: float | None = None
+
+    @property
+    def words(self) -> str:
+        """A name for them, with their part."""
+        return "tasks that cannot be seen" + ("" if self.ran is None else f" ({100 * self.ran:,.0f} % CPU)")
+
+    @property
+    def sentence(self) -> str:
+        """Their part, and what would show them."""
+        return f"{self.words}: {self.why.sentence()}"
+
+
+@dataclass(frozen=True, slots=True)
 class LookResults:
     """Results of looks at tasks, control groups and settings, which are too expensive for every tick.
 
@@ -197,6 +220,7 @@ class LookResults:
         pressed: by resource ("cpu", "memory", "io"), the innermost of the groups that waited most for it.
         placement: why the kernel chose its cores; "" if unknown.
         who: the tasks behind causes, the largest part first, by the figure that ranks them.
+        unseen: tasks that cannot be looked at; None if all can.
     """
 
     busiest: tuple[str, float] | None = None
@@ -205,6 +229,7 @@ class LookResults:
     pressed: Mapping[str, PressedGroup] = field(default_factory=dict, hash=False)
     placement: str = ""
     who: Mapping[RankedBy, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    unseen: UnseenTasks | None = None
 
     def waiting(self, resource: str) -> tuple[str, ...]:
         """The group that waited most for a resource, in words; empty for none."""

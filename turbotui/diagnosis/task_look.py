@@ -9,11 +9,13 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.diagnosis.rules import RankedBy
+from turbotui.diagnosis.rules import RankedBy, UnseenTasks
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.group_names import CGROUP, UNIT, group_name
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
+from turbotui.machine.tasks.sight import MachineTimes, machine_times, task_sight
 from turbotui.quantities.plain_numbers import numbers_among
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.untrusted import one_line
 
 _IS_ID: Final = re.compile("[0-9a-f]{32,}")
@@ -24,6 +26,7 @@ _SHORT: Final = 12
 _NAMED: Final = 3  # number of responsible processes that are named
 _ASKED: Final = 10  # number of busiest processes for which a further file each is read
 _LEAST: Final = 0.05  # of a CPU; a task with less is not named
+_LEAST_REST: Final = 0.2  # of a CPU and of what is seen: /proc/stat and the processes are not read at one instant
 _LEAST_FAULTS: Final = 1.0  # a second
 _LEAST_WAKES: Final = 1000.0  # a second
 _COUNTED: Final = 24  # number of busiest processes whose sleeps are read from another file each
@@ -32,6 +35,8 @@ _SLEEPS: Final = re.compile(r"^voluntary_ctxt_switches:\s*(\d+)", re.MULTILINE)
 _BYTES: Final = re.compile(r"^(?:read|write)_bytes: (\d+)", re.MULTILINE)
 
 
+_BY_TIME: Final = frozenset({RankedBy.CPU, RankedBy.WAIT, RankedBy.THREAD})
+"""Figures in which tasks are ranked by their CPU time."""
 _CONTROLLERS: Final[Mapping[RankedBy, tuple[str, ...]]] = {
     RankedBy.FAULTS: ("memory", "cpu"), RankedBy.IO: ("blkio", "memory", "cpu"),
     RankedBy.BYTES: ("blkio", "memory", "cpu"),
@@ -94,12 +99,16 @@ class TaskLook:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._began = 0.0  # start of the previous reading, in seconds
+        self._looked = 0.0  # when /proc/stat was read after it
         self._before: Mapping[int, ProcessStat] = {}
         self._threads: tuple[int, float, Mapping[int, ProcessStat]] = (0, 0.0, {})  # of whom, since when, what
         self._uses: tuple[TaskUse, ...] = ()
         self._single: tuple[str, float] | None = None
         self._counts: Mapping[int, tuple[int | None, int | None]] = {}
         self._units: dict[tuple[int, tuple[str, ...]], str] = {}
+        self._why_unseen: Unavailable | None = None
+        self._times: MachineTimes | None = None
+        self._rest: float | None = None  # CPUs that were busy with tasks that have no usage here
 
     def look(self, processes: Mapping[int, ProcessStat], began_ns: int | None = None) -> None:
         """Compare every process's counts with the previous look, and read the threads of the busiest process.
@@ -114,8 +123,15 @@ class TaskLook:
         now, found = self._host.now_ns() * 1e-9, dict(processes)
         self._units = {}
         seconds = now - self._began
+        if not self._began:
+            self._why_unseen = task_sight(self._host).unseen
+        times, earlier = machine_times(self._host), self._times
         if self._before and seconds > 0:
             self._uses = self._with_counts(_uses(self._before, found, seconds), seconds)
+            if times is not None and earlier is not None:
+                self._rest = max(0.0, (times.busy - earlier.busy) * 1e-9 / (now - self._looked)
+                                 - sum(use.ran for use in self._uses))
+        self._times, self._looked = times, now
         busiest = max(self._uses, key=lambda use: use.ran, default=None)
         self._single = None
         if busiest is not None and busiest.ran >= _LEAST:
@@ -139,6 +155,11 @@ class TaskLook:
         found = ((whose, self._named(whose)) for whose in RankedBy if whose is not RankedBy.NOBODY)
         return {whose: names for whose, names in found if names}
 
+    @property
+    def unseen(self) -> UnseenTasks | None:
+        """Tasks that /proc does not list, with the rest of the CPUs' time between the looks; None if it lists all."""
+        return None if self._why_unseen is None else UnseenTasks(self._why_unseen, self._rest)
+
     def _named(self, whose: RankedBy) -> tuple[str, ...]:
         if whose is RankedBy.IO and not any(use.waited for use in self._uses):
             # no task waited at that instant: processes that move bytes do, and a major fault is such a wait too
@@ -151,7 +172,14 @@ class TaskLook:
         most = [use for use in ranked if use.part(whose) > least]
         if whose is RankedBy.VECTORS:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
-        return tuple(use.said(whose, self._unit_of(use.members(whose)[0], whose)) for use in most[:_NAMED])
+        found = [use.said(whose, self._unit_of(use.members(whose)[0], whose)) for use in most[:_NAMED]]
+        rest, unseen = self._rest or 0.0, self.unseen
+        if whose in _BY_TIME and rest >= max(_LEAST_REST, _LEAST_REST * sum(use.ran for use in self._uses)):
+            words = f"tasks that began or ended meanwhile ({100 * rest:,.0f} % CPU)" if unseen is None else unseen.words
+            found.insert(sum(use.ran >= rest for use in most[:_NAMED]), words)
+        elif unseen is not None and whose not in _BY_TIME and not found:
+            found.append(UnseenTasks(unseen.why).words)
+        return tuple(found)
 
     def _unit_of(self, pid: int, whose: RankedBy) -> str:
         """As `_unit`, read once a look for all causes."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.findings import Finding, is_named, name_alone
-from turbotui.diagnosis.rules import NoFinding, SlownessRule
+from turbotui.diagnosis.rules import NoFinding, SlownessRule, UnseenTasks
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.untrusted import one_line
 
@@ -41,12 +41,14 @@ class Verdict:
         unjudged: the rules that cannot be judged now.
         sure: whether the absence of findings means that there is no bottleneck, because every rule was judged that
             matters at this load.
+        unseen: tasks that cannot be seen, which may be behind a cause; None if all can be.
     """
 
     findings: tuple[Finding, ...]
     quiet: str
     unjudged: tuple[Unjudged, ...] = ()
     sure: bool = False
+    unseen: UnseenTasks | None = None
 
     @property
     def worst(self) -> Finding | None:
@@ -70,8 +72,8 @@ class Verdict:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """A line for each kind of reading that rules lack: what cannot be judged, and why."""
-        return tuple(_reasons(self.unjudged))
+        """A line for each kind of reading that rules lack: what cannot be judged, and why; and for unseen tasks."""
+        return (*_reasons(self.unjudged), *([] if self.unseen is None else [self.unseen.sentence]))
 
     def fitted(self, room: int) -> str:
         """The verdict in at most `room` characters: certainty and duration go first, the last parts, then the name.

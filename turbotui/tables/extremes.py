@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from turbotui.cell_widths import flush_left, flush_right
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.sampling.frame import Frame
@@ -54,7 +55,7 @@ class Extremes:
         )]
         widths = [max(len(cells[at]) for cells in rows) for at in range(len(_HEAD))]
         for cells in rows:
-            placed = (cell.ljust(width) if at < _LEFT else cell.rjust(width)
+            placed = (flush_left(cell, width) if at < _LEFT else flush_right(cell, width)
                       for at, (cell, width) in enumerate(zip(cells, widths, strict=True)))
             yield "  ".join(placed).rstrip()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from turbotui.cell_widths import cell_count, flush_left, flush_right
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import AnyTable, Cell
 from turbotui.tables.envelope import Envelope
@@ -39,17 +40,17 @@ class TableText:
         columns: Sequence[Column[Any]] = table.columns
         rows = [[self._cell(column, table.cell(column, row)) for column in columns] for row in table.rows]
         for at, column in enumerate(columns):
-            widest = max([*map(len, column.heading), column.width, *(len(cells[at]) for cells in rows)])
+            widest = max([*map(cell_count, column.heading), column.width, *(cell_count(texts[at]) for texts in rows)])
             self._widths[column.id] = max(widest, self._widths.get(column.id, 0))
         fitting = self._fitting(columns)
         left_out = [column.id for at, column in enumerate(columns) if at not in fitting]
-        columns, rows = [columns[at] for at in fitting], [[cells[at] for at in fitting] for cells in rows]
+        columns, rows = [columns[at] for at in fitting], [[texts[at] for at in fitting] for texts in rows]
         headings = [column.heading for column in columns]
         height = max(map(len, headings), default=0)
         for titles in zip(*(("",) * (height - len(lines)) + lines for lines in headings), strict=True):
             yield self._line(columns, titles)
-        for cells in rows:
-            yield self._line(columns, cells)
+        for texts in rows:
+            yield self._line(columns, texts)
         if left_out:
             yield f"# too wide for {self._room} columns: {', '.join(left_out)}; a pipe gets them all (| less -S)"
 
@@ -74,10 +75,8 @@ class TableText:
     def _cell(column: Column[Any], cell: Cell) -> str:
         return format_cell(column, cell.value, hexadecimal=True) + cell.signs
 
-    def _line(self, columns: Sequence[Column[Any]], cells: Sequence[str]) -> str:
-        placed = (
-            cell.ljust(self._widths[column.id]) if column.decimals < 0 else cell.rjust(self._widths[column.id])
-            for cell, column in zip(cells, columns, strict=True)
-        )
+    def _line(self, columns: Sequence[Column[Any]], texts: Sequence[str]) -> str:
+        placed = ((flush_left if column.decimals < 0 else flush_right)(text, self._widths[column.id])
+                  for text, column in zip(texts, columns, strict=True))
         return _GAP.join(placed).rstrip()
 

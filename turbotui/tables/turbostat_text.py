@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from turbotui.cell_widths import flush_left, flush_right
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
@@ -92,9 +93,9 @@ class TurbostatText:
 
     def _title(self, column: CounterColumn) -> str:
         if self._wide and column.id in _COUNTS:
-            return column.title.rjust(_WIDE)
+            return flush_right(column.title, _WIDE)
         if "added" in column.groups and column.decimals < 0 and column.width == _RAW_DIGITS:
-            return column.title.ljust(_RAW_NAME)
+            return flush_left(column.title, _RAW_NAME)
         return column.title
 
     def _summary(self, frame: Frame, column: CounterColumn) -> str:
@@ -111,7 +112,7 @@ class TurbostatText:
         if clock is not None and isinstance(value, int | float):
             return f"{value:{clock}}"
         text = format_cell(column, value, hexadecimal=hexadecimal)
-        return text.rjust(_WIDE) if self._wide and column.id in _COUNTS else text
+        return flush_right(text, _WIDE) if self._wide and column.id in _COUNTS else text
 
     def _line(self, cells: Sequence[tuple[CounterColumn, str]]) -> str:
         """Join cells with TABs; a line ends where its data ends, except after a clock."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turbotui.cell_widths import cell_count, centred, cut
 from turbotui.machine.host import HostKind
 
 
@@ -24,5 +25,5 @@ def remote_banner(kind: HostKind, machine: str, way: str, trouble: str, width: i
         if kind is HostKind.RECORDED:
             unreal = ": these numbers are old"
         words = (f"{who}, read through {way}{unreal}", f"{who}, read through {way}", f"{who}, by {way}", who)
-    text = next((one for one in words if len(one) + 2 <= width), words[-1])
-    return (text if len(text) <= width else f"{text[:width - 1]}…").center(width)
+    text = next((one for one in words if cell_count(one) + 2 <= width), words[-1])
+    return centred(cut(text, width), width)

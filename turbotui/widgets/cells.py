@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final
 
+from turbotui.cell_widths import begin_of, cell_count, flush_left
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, CounterColumn, Value
 from turbotui.quantities.scope import Scope
@@ -143,27 +144,22 @@ def number(value: float, decimals: int, width: int) -> str:
     return text
 
 
-def cut(text: str, width: int) -> str:
-    """A text of at most this width; a cut text ends in an ellipsis."""
-    return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"[:width]
-
-
 def cut_words(text: str, width: int) -> str:
     """A sentence of at most this width, cut after a part or a word, because half a number is another number.
 
     A number stays with its title and unit, so a whole part is dropped if the cut would fall beside a number. A word
     itself is cut only if it takes more than half of the room, and never beside a digit.
     """
-    if len(text) <= width:
+    if cell_count(text) <= width:
         return text
-    room = max(0, width - 1)
+    room = len(begin_of(text, width - 1))
     part, word = text.rfind(" · ", 0, room + 2), text.rfind(" ", 0, room)
     beside = text[:word].rsplit(" ", 1)[-1] + text[word + 1:].split(" ", 1)[0]
-    if part > width // 4 and (any(sign.isdigit() for sign in beside) or "·" in beside):
+    if part > room // 4 and (any(sign.isdigit() for sign in beside) or "·" in beside):
         return f"{text[:part]} …"
-    if word >= width // 2:
+    if word >= (room + 1) // 2:
         return f"{text[:word]} …"
-    return f"{text[:room].rstrip('0123456789.,')}…"[:width]
+    return begin_of(f"{text[:room].rstrip('0123456789.,')}…", width)
 
 
 def narrowed(text: str, value: float, column: Column[Any], width: int) -> str:
@@ -182,7 +178,7 @@ def cell_text(column: Column[Any], value: Value, width: int) -> str:
     if value is None:
         return UNKNOWN.rjust(width) if column.decimals >= 0 else UNKNOWN.ljust(width)
     if isinstance(value, str):
-        return cut_words(value, width).ljust(width)
+        return flush_left(cut_words(value, width), width)
     if column.shown is not None:
         value = column.shown.of(value)
     text = f"{int(value):x}" if column.hexadecimal else number(value, max(0, column.decimals), width)

@@ -6,9 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from turbotui.cell_widths import cut, flush_left, flush_right
 from turbotui.quantities.columns import Column, Value
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import TOO_WIDE, UNKNOWN, cut, narrowed, number, said
+from turbotui.widgets.cells import TOO_WIDE, UNKNOWN, narrowed, number, said
 
 SAME = "±0"
 
@@ -25,19 +26,19 @@ def difference(column: Column[Any], now: Value, then: Value) -> Value:
 def difference_text(column: Column[Any], value: Value, width: int) -> str:
     """A difference at its column's width: "+12.30", "-4", "±0"; unknown as a dash."""
     if isinstance(value, str):
-        return cut(value, width).ljust(width)
+        return flush_left(cut(value, width), width)
     if value is None:
-        return UNKNOWN.rjust(width)
+        return flush_right(UNKNOWN, width)
     if column.shown is not None:
         value *= column.shown.factor
     decimals = max(0, column.decimals)
     text = number(abs(value), decimals, width - 1)
     if not any(sign in "123456789" for sign in text):
         is_same = width > column.width or not round(value, decimals)
-        return SAME.rjust(width) if is_same else TOO_WIDE * width
+        return flush_right(SAME, width) if is_same else TOO_WIDE * width
     if narrowed(text, value, column, width - 1) != text:
         return TOO_WIDE * width
-    return f"{'-' if value < 0 else '+'}{text}".rjust(width)
+    return flush_right(f"{'-' if value < 0 else '+'}{text}", width)
 
 
 def difference_in_words(column: Column[Any], now: Value, then: Value) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
+from turbotui.cell_widths import cut, fitted, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
@@ -23,7 +24,6 @@ from turbotui.widgets.cells import (
     StyleRole,
     alarm,
     cell_text,
-    cut,
 )
 from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.content import Line
@@ -95,7 +95,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
     def head(self, segments: list[TextSegment]) -> None:
         """See `Painter.head`."""
         if self.tree:
-            segments.append((" machine".ljust(self.label_width), StyleRole.TITLE))
+            segments.append((flush_left(" machine", self.label_width), StyleRole.TITLE))
         else:
             super().head(segments)
 
@@ -119,14 +119,14 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
     def _identity(self, frame: Frame, row: RowId) -> list[TextSegment]:
         if row in {SYSTEM_ROW, TAGS_ROW}:
             word = "all" if row == SYSTEM_ROW else f"Σ {len(self.view.tags)}"
-            return [(word.rjust(self.label_width), StyleRole.PLAIN)]
+            return [(flush_right(word, self.label_width), StyleRole.PLAIN)]
         known = self._identities.get(row)
         if known is not None:
             return known
         if frame.topology.instance(row) is None:  # a tagged row that has since disappeared: its place is unknown
             word = f"{row_name(frame.topology, row)} off"
             word = word if len(word) <= self.label_width else str(row.key[-1])
-            return [(word.rjust(self.label_width)[-self.label_width :], StyleRole.DIM)]
+            return [(flush_right(word, self.label_width)[-self.label_width :], StyleRole.DIM)]
         segments: list[TextSegment] = []
         tagged = row in self.view.tags
         for slot in self.fixed:
@@ -134,9 +134,9 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             # decimal, as in sysfs and in the tree, even where turbostat prints hexadecimal ids
             text = UNKNOWN if value is None else str(value)
             if slot.column.decimals < 0:
-                text = cut(text, slot.width).ljust(slot.width)
+                text = flush_left(cut(text, slot.width), slot.width)
             else:
-                text = text.rjust(slot.width) if len(text) <= slot.width else TOO_WIDE * slot.width
+                text = flush_right(text, slot.width) if len(text) <= slot.width else TOO_WIDE * slot.width
             own = _first(frame, slot.column, row)
             segments.append(("•" if tagged and slot is self.fixed[0] else " ", StyleRole.TAGGED))
             segments.append((text, StyleRole.PLAIN if own else StyleRole.DIM))
@@ -158,7 +158,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             mark = " " if line.open is None else OPEN if line.open else FOLDED
             tagged = "•" if row in self.view.tags else " "
             text = f"{tagged}{'  ' * line.depth}{mark} {name}"
-        return text[: self.label_width].ljust(self.label_width)
+        return fitted(text, self.label_width)
 
     def value(self, frame: Frame, column: CounterColumn, row: RowId) -> Value:
         """The value of a cell, including cells of the tagged rows' sum."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
+from turbotui.cell_widths import flush_right
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS, age, time_of_day
@@ -182,7 +183,7 @@ def _framed(picture: GraphPicture, plot: Sequence[Sequence[TextSegment]], labels
         if cursor >= 0:
             dots = cells[cursor][0]
             cells[cursor] = ("│", StyleRole.KEY) if dots == " " else (dots, StyleRole.CELL)
-        found.append([(label[:left - 1].rjust(left - 1), StyleRole.DIM), ("┤" if label else "│", StyleRole.RULE),
+        found.append([(flush_right(label[:left - 1], left - 1), StyleRole.DIM), ("┤" if label else "│", StyleRole.RULE),
                       *merged(cells)])
     return found
 
@@ -212,7 +213,7 @@ def _head(picture: GraphPicture, panel: CurvePanel, extents: Sequence[Extent | N
     lines = _wrapped(words, width)
     used = sum(len(text) for text, _ in lines[-1])
     if used + 2 + len(stats) <= width:
-        lines[-1] = [*lines[-1], (stats.rjust(width - used), StyleRole.DIM)]
+        lines[-1] = [*lines[-1], (flush_right(stats, width - used), StyleRole.DIM)]
     elif len(lines) < most:
         lines.append([(f" {stats}"[:width], StyleRole.DIM)])
     hidden = len(lines) - max(1, most)
@@ -274,5 +275,5 @@ def _in_words(picture: GraphPicture, left_out: int, width: int) -> list[TextSegm
         words.append((f" · {left_out} more column{'s' * (left_out != 1)} in a higher window", StyleRole.AMBER))
     used = sum(len(text) for text, _ in words)
     if picture.loading and used + len(picture.loading) + 2 <= width:
-        words.append((picture.loading.rjust(width - used), StyleRole.DIM))
+        words.append((flush_right(picture.loading, width - used), StyleRole.DIM))
     return words

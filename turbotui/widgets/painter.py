@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final, Generic, TypeAlias
 
+from turbotui.cell_widths import begin_of, cell_count, cut, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import C, K
-from turbotui.widgets.cells import ALARM_MARKS, Slot, StyleRole, cut, cut_words
+from turbotui.widgets.cells import ALARM_MARKS, Slot, StyleRole, cut_words
 from turbotui.widgets.content import F, Line
 from turbotui.widgets.geometry import MORE_LEFT, MORE_RIGHT, RULE, Geometry, arrange
 from turbotui.widgets.headings import Heading
@@ -119,11 +120,11 @@ class Painter(ABC, Generic[F, C, K]):
     def _title(self, segments: list[TextSegment], slot: Slot) -> None:
         is_sorted = self.view.sort is not None and slot.column.id == self.view.sort.id and not slot.spark
         text = cut(slot.title, slot.width)
-        text = text.ljust(slot.width) if slot.spark or slot.column.decimals < 0 else text.rjust(slot.width)
+        text = flush_left(text, slot.width) if slot.spark or slot.column.decimals < 0 else flush_right(text, slot.width)
         segments.append((f" {text}", StyleRole.SORTED if is_sorted else StyleRole.TITLE))
 
     def _finish(self, segments: list[TextSegment], geometry: Geometry) -> None:
-        used = sum(len(text) for text, _ in segments)
+        used = sum(cell_count(text) for text, _ in segments)
         room = self.width - used
         if room <= 0:
             return
@@ -212,15 +213,16 @@ def shortened(segments: Sequence[TextSegment], width: int) -> Sequence[TextSegme
     found: list[TextSegment] = []
     left = width
     for at, (text, role) in enumerate(segments):
-        if len(text) >= left:
+        size = cell_count(text)
+        if size >= left:
             last = not any(more.strip() for more, _ in segments[at + 1:])
-            if last and len(text.rstrip()) <= left:
-                found.append((text[:left], role))
+            if last and cell_count(text.rstrip()) <= left:
+                found.append((begin_of(text, left), role))
             else:
-                found.append((cut_words(text, left) if len(text) > left else cut(f"{text} ", left), role))
+                found.append((cut_words(text, left) if size > left else cut(f"{text} ", left), role))
             return found
         found.append((text, role))
-        left -= len(text)
+        left -= size
     return found
 
 

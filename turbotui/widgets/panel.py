@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from turbotui.cell_widths import begin_of, cell_count
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId
@@ -23,6 +24,11 @@ class Span:
     text: str
     role: StyleRole = StyleRole.PLAIN
     target: Target | None = None
+
+    @property
+    def cells(self) -> int:
+        """The cells of a terminal that the text takes."""
+        return cell_count(self.text)
 
 
 Line: TypeAlias = tuple[Span, ...]
@@ -103,15 +109,15 @@ def panel_line(
     inside = position.width - 2
     edge = StyleRole.SORTED if here else StyleRole.RULE
     if y == 0:
-        title = f" {panel.title} "[:inside]
-        return [("┌", edge), (title, panel.role), ("─" * (inside - len(title)) + "┐", edge)]
+        title = begin_of(f" {panel.title} ", inside)
+        return [("┌", edge), (title, panel.role), ("─" * (inside - cell_count(title)) + "┐", edge)]
     if y == position.height - 1:
         return [("└" + "─" * inside + "┘", edge)]
     segments: list[TextSegment] = [("│ ", edge)]
     room = inside - 2
     for span in panel.lines[y - 1] if y - 1 < len(panel.lines) else ():
-        text = span.text[:room]
-        room -= len(text)
+        text = begin_of(span.text, room)
+        room -= cell_count(text)
         marked = here and chosen is not None and span.target == chosen
         segments.append((text, StyleRole.CELL if marked else span.role))
     return [*segments, (" " * room, StyleRole.PLAIN), (" │", edge)]
@@ -124,7 +130,7 @@ def target_at(panel: Panel, position: PanelPosition, x: int, y: int) -> Target |
         return None
     at = position.x + 2
     for span in panel.lines[line]:
-        if at <= x < at + len(span.text):
+        if at <= x < at + span.cells:
             return span.target
-        at += len(span.text)
+        at += span.cells
     return None

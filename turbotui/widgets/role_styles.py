@@ -12,6 +12,7 @@ from textual.color import Color
 from textual.strip import Strip
 from textual.widget import Widget
 
+from turbotui.cell_widths import begin_of, cell_count
 from turbotui.untrusted import in_cell
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.levels import FULL_LEVELS, HIGH, LEVELS
@@ -153,7 +154,7 @@ class Palette:
         return self._ground
 
     def strip(self, segments: Sequence[TextSegment], width: int, base: StyleRole = StyleRole.PLAIN) -> Strip:
-        """Segments as a strip of exactly `width` characters, each one cell wide."""
+        """Segments as a strip of exactly `width` cells."""
         known = self._styles.get(base)
         if known is None:
             known = self._styles[base] = {}
@@ -163,10 +164,12 @@ class Palette:
             text = "".join([text for text, _ in segments])
         # not `known.get(role) or`: Textual computes the truth of a style in Python
         words = [(text, known[role] if role in known else self.style(base, role)) for text, role in segments if text]
-        if len(text) < width:
-            words.append((" " * (width - len(text)), self.style(base, StyleRole.PLAIN)))
-        elif len(text) > width:
+        length = cell_count(text)
+        if length > width:
             words = _cut(words, width)
+            length = sum(cell_count(word) for word, _ in words)  # half a wide character is left out
+        if length < width:
+            words.append((" " * (width - length), self.style(base, StyleRole.PLAIN)))
         return StyledStrip(words, width)
 
     def _filtered(self, style: Style) -> Style:
@@ -194,6 +197,6 @@ def _cut(words: Sequence[tuple[str, Style]], width: int) -> list[tuple[str, Styl
     found, left = [], width
     for text, style in words:
         if left > 0:
-            found.append((text[:left], style))
-            left -= len(text)
+            found.append((begin_of(text, left), style))
+            left -= cell_count(text)
     return found

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeAlias
 
+from turbotui.cell_widths import cut, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import C, K
 from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.areas import area, roles
-from turbotui.widgets.cells import StyleRole, cell_text, cut
+from turbotui.widgets.cells import StyleRole, cell_text
 from turbotui.widgets.content import F
 from turbotui.widgets.painter import TextSegment, merged, scale_top
 from turbotui.widgets.table_view import TableView
@@ -190,7 +191,7 @@ def _title(column: Column[Any], value: Value, top: float, width: int, *, here: b
     """Draw name, value and end of the scale at constant positions."""
     unit = "" if column.title.endswith(column.shown_unit) else f" {column.shown_unit}"
     widest = len(f"{column.as_shown(top):.{column.decimals}f}")
-    words = f" {cell_text(column, value, column.width).strip().rjust(widest)}{unit} "
+    words = f" {flush_right(cell_text(column, value, column.width).strip(), widest)}{unit} "
     end = f" {column.as_shown(top):,.0f}" if top >= 1 else f" {column.as_shown(top):g}"
     name = cut(column.title, max(1, width - len(words) - len(end) - 1))
     rule = "─" * max(0, width - len(name) - len(words) - len(end))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeAlias
 
+from turbotui.cell_widths import flush_left
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, ColumnId, R, Value
 from turbotui.quantities.marks import OUTSTANDING
@@ -160,7 +161,7 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
         tagged = line.row in self.view.tags
         if tagged and content.get(line.row) is None:
             room = self.label_width - 1
-            return [("•", StyleRole.TAGGED), ("not in this interval"[:room].ljust(room), StyleRole.DIM)]
+            return [("•", StyleRole.TAGGED), (flush_left("not in this interval"[:room], room), StyleRole.DIM)]
         segments: list[TextSegment] = []
         for at, slot in enumerate(self.fixed):
             value = content.value(slot.column, line.row)

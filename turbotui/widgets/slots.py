@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from turbotui.cell_widths import cut
 from turbotui.quantities.columns import Category, Column
 from turbotui.quantities.tables import C, K
-from turbotui.widgets.cells import Slot, cut, group_of, slot_for
+from turbotui.widgets.cells import Slot, group_of, slot_for
 from turbotui.widgets.table_view import TableView
 
 HISTORY = 60

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from turbotui.cell_widths import flush_right
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.units import Unit
@@ -120,7 +121,7 @@ def _figure(gauge: Gauge) -> str:
     if unit == "/s":
         return f"{_thousands(gauge.value):>8}irq/s"
     if gauge.column.unit == Unit.CELSIUS.value:
-        return gauge.column.amount(gauge.value).rjust(3 + len(unit) + 1)
+        return flush_right(gauge.column.amount(gauge.value), 3 + len(unit) + 1)
     if unit == "W":
         return f"{gauge.value:5.1f} W" if gauge.value < 100 else f"{gauge.value:5,.0f} W"
     return f"{gauge.value:5,.0f} {unit}"

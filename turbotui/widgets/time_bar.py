@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from turbotui.cell_widths import flush_left
 from turbotui.dataclass import dataclass
 from turbotui.quantities.moments import NS, age, time_of_day
 from turbotui.widgets.cells import StyleRole
@@ -67,7 +68,7 @@ def time_bar(moments: Moments, width: int) -> TimeBar:
         note = ""
         size = width - len(left) - len(right)
     if size < _LEAST:
-        return TimeBar([(left[:width].ljust(width), StyleRole.AMBER)], 0, 0)
+        return TimeBar([(flush_left(left[:width], width), StyleRole.AMBER)], 0, 0)
     line = [_LINE] * size
     for event in moments.events:
         if first <= event <= last:

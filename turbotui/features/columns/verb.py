@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from turbotui.cell_widths import cell_count, flush_left
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.sessions import open_host
@@ -122,11 +123,12 @@ def _text(envelope: Envelope, listed: Sequence[_Listed]) -> Iterator[str]:
     """Format two lines for each column: the name, and its help or why it is not available."""
     if envelope.label:
         yield f"# {envelope.label}"
-    width = max(len(one.column.id) for one in listed)
+    width = max(cell_count(one.column.id) for one in listed)
     for one in listed:
         column = one.column
         mark = " " if one.absent is None else "-"
-        yield f"{mark} {column.id:<{width}}  {column.scope.value:<8} {column.unit:<4} {formula_of(column)}"
+        name, scope, unit = flush_left(column.id, width), flush_left(column.scope.value, 8), flush_left(column.unit, 4)
+        yield f"{mark} {name}  {scope} {unit} {formula_of(column)}"
         yield f"  {'':<{width}}  {column.help if one.absent is None else one.absent.sentence()}"
     lines = tuple(legend(" ".join(formula_of(one.column) for one in listed)))
     if lines:

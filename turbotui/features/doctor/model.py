@@ -11,6 +11,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, NAMESPACES, PERF_PARANOID, HostKind
 from turbotui.machine.machine import Machine
+from turbotui.machine.tasks.sight import task_sight
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -208,8 +209,9 @@ def _confinement(machine: Machine) -> Iterator[tuple[str, str]]:
         hidden = [point or "files of /proc" for point in view.masks]
         more = f" and {len(hidden) - _SHOWN_MASKS} more" if len(hidden) > _SHOWN_MASKS else ""
         yield "hidden", ", ".join(hidden[:_SHOWN_MASKS]) + more
-    if view.hides_processes:
-        yield "processes", "those of other users are hidden (/proc is mounted with hidepid)"
+    unseen = task_sight(machine.host).why
+    if unseen is not None:
+        yield "processes", f"{unseen.detail}; {unseen.remedy}"
 
 
 def _identity(machine: Machine) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from turbotui.cell_widths import cell_count, flush_left
 from turbotui.features.doctor.model import Diagnosis, SignalReport, SourceReport, State
 from turbotui.machine.perf_errors import OR
 
@@ -63,6 +64,6 @@ def _advice(source: SourceReport) -> str:
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Return lines with every column but the last as wide as its widest cell."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cell_count, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        yield _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield _GAP.join(flush_left(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.watch import Watch
+from turbotui.cell_widths import flush_left
 from turbotui.dataclass import dataclass
 from turbotui.features.doctor.model import Diagnosis, SourceReport, State, diagnose
 from turbotui.quantities.columns import Column
@@ -137,7 +138,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         found = self._diagnosis
         wide = max((len(what) for what, _ in found.facts), default=0) + 2
         lines: list[tuple[TextSegment, ...]] = [
-            ((f" {what:<{wide}}", StyleRole.TITLE), (value, StyleRole.PLAIN)) for what, value in found.facts
+            ((f" {flush_left(what, wide)}", StyleRole.TITLE), (value, StyleRole.PLAIN)) for what, value in found.facts
         ]
         return [*lines, *(((f" {note}", StyleRole.DIM),) for note in found.notes)]
 
@@ -152,10 +153,11 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         for signal in source.signals:
             if signal.usable:
                 other = "" if signal.chosen else "   (read from another source)"
-                lines.append(((f" ✓ {signal.id:<{wide}}", StyleRole.KEY), (signal.origin + other, StyleRole.DIM)))
+                lines.append(((f" ✓ {flush_left(signal.id, wide)}", StyleRole.KEY),
+                              (signal.origin + other, StyleRole.DIM)))
             else:
                 why = "; ".join(text for text in (f"{signal.reason}: {signal.detail}", signal.remedy) if text)
-                lines.append(((f" — {signal.id:<{wide}}", StyleRole.DIM), (why, StyleRole.DIM)))
+                lines.append(((f" — {flush_left(signal.id, wide)}", StyleRole.DIM), (why, StyleRole.DIM)))
         return lines
 
     def _wrapped(self, text: str) -> list[str]:

@@ -15,6 +15,7 @@ from turbotui.app.one_cell import OneCell
 from turbotui.app.row_table import RowCell
 from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
+from turbotui.cell_widths import centred, cut, flush_right
 from turbotui.features.fleet.columns import COLUMNS, HOUR, MEASURED, SCREEN_COLUMNS
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.screen_rows import FleetPainter, fitted, fleet_content
@@ -24,7 +25,7 @@ from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS
 from turbotui.sampling.history import FrameTime, HistoryRing
-from turbotui.widgets.cells import StyleRole, cut
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
@@ -181,7 +182,7 @@ class FleetScreen(TreeScreen[FleetNode]):
         trouble = self._session.trouble
         if not trouble:
             return super()._banner_text(width)
-        return cut(trouble, width - 2).center(width)
+        return centred(cut(trouble, width - 2), width)
 
     def readout(self) -> str:
         """See `TableKeys.readout`."""
@@ -309,7 +310,7 @@ def _place(reading: FleetReading, interval: float, width: int) -> list[TextSegme
     cost = reading.cost
     said = "" if reading.recorded else f"{interval:g} s · {cost.seconds:.2f} s, {cost.sent / 1000:,.0f} kB "
     room = width - sum(len(text) for text, _ in left)
-    return [*left, (said.rjust(room) if len(said) < room else "", StyleRole.DIM)]
+    return [*left, (flush_right(said, room) if len(said) < room else "", StyleRole.DIM)]
 
 
 def _sums(reading: FleetReading) -> list[TextSegment]:

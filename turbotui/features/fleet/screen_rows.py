@@ -6,12 +6,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from turbotui.cell_widths import cell_count, cut, flush_left
 from turbotui.features.fleet.columns import AGE, HOUR, MEASURED, NODE, WHY, FleetColumn
 from turbotui.features.fleet.grouping import by_label, group_row
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.tables import fleet_table
 from turbotui.quantities.marks import OLD
-from turbotui.widgets.cells import Slot, StyleRole, cell_text, cut
+from turbotui.widgets.cells import Slot, StyleRole, cell_text
 from turbotui.widgets.content import Line
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment, marked
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter
@@ -84,14 +85,14 @@ class FleetPainter(RowPainter[FleetNode]):
         mark = "  " if line.open is None else f"{OPEN if line.open else FOLDED} "
         tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
         role = StyleRole.SUMMARY if node.members else StyleRole.PLAIN
-        return [tag, (cut(f"{mark}{node.name}", width).ljust(width), role)]
+        return [tag, (flush_left(cut(f"{mark}{node.name}", width), width), role)]
 
 
 def fitted(columns: Sequence[FleetColumn], reading: FleetReading, width: int, *,
            grouped: bool = False) -> tuple[FleetColumn, ...]:
     """Return the columns that fit beside names and reasons, without columns of which no node has a value."""
-    longest = max((len(node.name) for node in reading.nodes), default=0)
-    reason = max((len(node.why) for node in reading.nodes), default=0)
+    longest = max((cell_count(node.name) for node in reading.nodes), default=0)
+    reason = max((cell_count(node.why) for node in reading.nodes), default=0)
     if grouped:
         longest = max(longest + 2, _NAMES[1])
     names = min(max(longest, _NAMES[0]), _NAMES[1], max(_NAMES[0], width // 3))

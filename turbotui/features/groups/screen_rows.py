@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Final
 
+from turbotui.cell_widths import begin_of, cell_count, cut, flush_left
 from turbotui.features.groups.columns import GROUP
 from turbotui.features.groups.model import GroupRow
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import RowTable
-from turbotui.widgets.cells import Slot, StyleRole, cut
+from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import Line
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter
@@ -57,15 +58,15 @@ class GroupPainter(RowPainter[GroupRow]):
         name, width = f"{'  ' * min(line.depth, _DEEPEST)}{mark}{row.group.name}", self.fixed[0].width
         tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
         role = StyleRole.DIM if _is_idle(row) else StyleRole.SUMMARY if line.open is not None else StyleRole.PLAIN
-        return [tag, (cut(name, width).ljust(width), role), *_rest(super().ids(content, line), 1 + width)]
+        return [tag, (flush_left(cut(name, width), width), role), *_rest(super().ids(content, line), 1 + width)]
 
 
 def _rest(segments: Sequence[TextSegment], start: int) -> list[TextSegment]:
-    """Return segments without their first `start` characters."""
+    """Return segments without their first `start` cells."""
     found: list[TextSegment] = []
     for text, role in segments:
-        left = text[max(0, start):]
-        start -= len(text)
+        left = text[len(begin_of(text, start)):]
+        start -= cell_count(text)
         if left:
             found.append((left, role))
     return found

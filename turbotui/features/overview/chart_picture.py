@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from turbotui.cell_widths import flush_right
 from turbotui.features.overview.charts import Chart
 from turbotui.widgets.areas import area, roles
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
@@ -66,7 +67,7 @@ def said(chart: Chart) -> str:
     decimals = 1 if unit == "%" else 0
     widest = f"{column.as_shown(chart.top):,.{decimals}f}"
     text = "—" if chart.value is None else f"{column.as_shown(chart.value):,.{decimals}f}"
-    return f"{text.rjust(len(widest))} {unit}"
+    return f"{flush_right(text, len(widest))} {unit}"
 
 
 def _span(seconds: float) -> str:

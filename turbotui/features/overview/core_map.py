@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from turbotui.cell_widths import flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.overview.cpu_numbers import KINDS
 from turbotui.machine.topology import Topology
@@ -187,7 +188,7 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
                 lines.append(MapLine(said, tuple(marks), tuple(above)))
                 marks, above, said, x = [], [], "", label + 1
             if hybrid and not marks:
-                said = f"{said}{block.label:>5}"[-label:]
+                said = f"{said}{flush_right(block.label, 5)}"[-label:]
             kind = block.label
             text = block.said(min(needed, width - x) - (size > 1))
             above += [(x, text)] if text else []
@@ -228,9 +229,9 @@ def _line(line: MapLine, plan: CoreMapPlan, looks: Sequence[tuple[str, StyleRole
     if line.names:
         text = ""
         for x, name in line.names:
-            text = f"{text.ljust(x)}{name}"
+            text = f"{flush_left(text, x)}{name}"
         return [(text, StyleRole.DIM)]
-    found: list[TextSegment] = [(line.label.ljust(plan.label), StyleRole.TITLE)]
+    found: list[TextSegment] = [(flush_left(line.label, plan.label), StyleRole.TITLE)]
     text, role, at, size = "", StyleRole.TITLE, plan.label, plan.size
     for mark in line.marks:
         char, mine = looks[mark.place]

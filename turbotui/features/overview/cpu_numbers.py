@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from turbotui.cell_widths import flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import RowId
@@ -115,7 +116,7 @@ def bar_spans(column: CounterColumn, row: RowId, value: Value, width: int, curso
     """Draw a bar and the number beside it."""
     share = value / 100 if isinstance(value, int | float) else None
     role = StyleRole.DIM if share is None else role_of(share)
-    text = UNKNOWN.rjust(NUMBER) if share is None else f"{100 * share:{NUMBER}.1f}"
+    text = flush_right(UNKNOWN, NUMBER) if share is None else f"{100 * share:{NUMBER}.1f}"
     target = column, row
     bar = [Span(text, role, target) for text, role in level_bar(share, width - 1)]
     return [*bar, Span(" " * min(1, width), role, target),
@@ -131,7 +132,7 @@ def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int
         text = ALARM_MARKS[over] + text
     role = over or source.levels.roles(source.frame, column, (row,), (value,))[0]
     target = column, row
-    return Span(text.rjust(width), StyleRole.CELL if source.cursor == target else
+    return Span(flush_right(text, width), StyleRole.CELL if source.cursor == target else
                 StyleRole.DIM if value is None else role, target)
 
 
@@ -141,5 +142,5 @@ def idle_spans(found: IdleState, row: RowId, cursor: Target | None) -> Sequence[
         return [Span(" " * IDLE)]
     word, share, column = found
     target = column, row
-    text = f"{word:<{_STATE}}{share:3.0f} %"[:IDLE].ljust(IDLE)
+    text = flush_left(f"{flush_left(word, _STATE)}{share:3.0f} %"[:IDLE], IDLE)
     return [Span(text, StyleRole.CELL if cursor == target else StyleRole.DIM, target)]

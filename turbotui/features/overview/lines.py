@@ -54,11 +54,11 @@ def places_of(lines: Sequence[Line]) -> list[CellPlace]:
             if span.target is not None:
                 last = found[-1] if found else None
                 if last is not None and last.y == y and last.target == span.target and last.x + last.width == x:
-                    found[-1] = CellPlace(last.x, y, last.width + len(span.text), span.target,
+                    found[-1] = CellPlace(last.x, y, last.width + span.cells, span.target,
                                           last.letters + _letters(span.text))
                 else:
-                    found.append(CellPlace(x, y, len(span.text), span.target, _letters(span.text)))
-            x += len(span.text)
+                    found.append(CellPlace(x, y, span.cells, span.target, _letters(span.text)))
+            x += span.cells
     return found
 
 
@@ -89,7 +89,7 @@ def texts_of(lines: Sequence[Line]) -> list[TextPlace]:
         for span in line:
             if span.target is None and any(char.isalpha() for char in span.text):
                 found.append(TextPlace(x, y, span.text))
-            x += len(span.text)
+            x += span.cells
     return found
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
+from turbotui.cell_widths import fitted, flush_left
 from turbotui.dataclass import dataclass
 from turbotui.features.overview.charts import past_of
 from turbotui.features.overview.cpu_numbers import (
@@ -113,24 +114,24 @@ def _meter(source: CpuSource, cpu: int, width: int, label: int) -> Line:
     frame, numbers, row, cursor = source.frame, source.numbers, cpu_row(cpu), source.cursor
     kind = kind_of(frame, cpu)
     digits = label - (6 if label > 6 else 1)
-    name = Span(f"{cpu:>{digits}} {kind}".ljust(label), StyleRole.TITLE, None if numbers.busy is None else
+    name = Span(flush_left(f"{cpu:>{digits}} {kind}", label), StyleRole.TITLE, None if numbers.busy is None else
                 (numbers.busy, row))
     after: list[Span] = []
     if numbers.clock is not None:
         after.append(number_span(source, numbers.clock, row, _MHZ, frame.cell(numbers.clock, row)))
     if numbers.heat is not None:
         after.append(number_span(source, numbers.heat, row, _HEAT, frame.cell(numbers.heat, row)))
-    used = label + NUMBER + 2 + sum(len(span.text) for span in after)
+    used = label + NUMBER + 2 + sum(span.cells for span in after)
     if numbers.idle and width - used - IDLE >= 14:
         after += [Span("  "), *idle_spans(idle_states(frame, numbers, (row,))[0], row, cursor)]
         used += IDLE + 2
     who = source.runs.get(cpu, "")
     if source.runs and width - used - 18 >= 14:
-        after.append(Span(f"  {who:<15.15} ", StyleRole.DIM))
+        after.append(Span(f"  {fitted(who, 15)} ", StyleRole.DIM))
         used += 18
     room = width - used
     if numbers.busy is None:
-        return (name, *after, Span(" " * (width - label - sum(len(span.text) for span in after))))
+        return (name, *after, Span(" " * (width - label - sum(span.cells for span in after))))
     value = frame.cell(numbers.busy, row)
     before: list[Span] = []
     if room >= 2 * _SPARK:
@@ -157,14 +158,14 @@ def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
     if numbers.heat is not None:
         title += [number_span(source, numbers.heat, row, _HEAT, frame.cell(numbers.heat, row)),
                   Span(f" {numbers.heat.shown_unit} ")]
-    used = sum(len(span.text) for span in title)
+    used = sum(span.cells for span in title)
     if numbers.idle and inner - used > IDLE + 4:
         title += [Span("  "), *idle_spans(idle_states(frame, numbers, (row,))[0], row, cursor), Span(" ")]
     who = source.runs.get(cpu, "")
-    used = sum(len(span.text) for span in title)
+    used = sum(span.cells for span in title)
     if who and inner - used > 20:
-        title.append(Span(f" {who:<15.15} ", StyleRole.DIM))
-    used = sum(len(span.text) for span in title)
+        title.append(Span(f" {fitted(who, 15)} ", StyleRole.DIM))
+    used = sum(span.cells for span in title)
     lines: list[Line] = [(Span("┌", StyleRole.RULE), *title, Span("─" * max(0, inner - used) + "┐", StyleRole.RULE))]
     height = plan.height - 2
     for text, role in zip(area(past, 100.0, inner, height), roles(height), strict=True):

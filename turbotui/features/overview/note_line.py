@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turbotui.cell_widths import flush_right
 from turbotui.features.overview.top_tasks import MachineStatus
 
 _GAP: Final = 3
@@ -29,7 +30,7 @@ def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
     while said and not _fits(said, right, width):
         said.pop()
     left = " · ".join(said)
-    return f" {left}{right.rjust(width - len(left) - 2) if left else right}".rstrip()
+    return f" {left}{flush_right(right, width - len(left) - 2) if left else right}".rstrip()
 
 
 def _fits(said: Sequence[str], right: str, width: int) -> bool:

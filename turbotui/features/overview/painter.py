@@ -61,6 +61,7 @@ class OverviewInputs:
         cursor: the cell under the cursor.
         note: the last line; "" for none.
         past: whether the frame is one of the past.
+        unseen: what tasks cannot be seen; "" if all can.
     """
 
     frame: Frame
@@ -72,6 +73,7 @@ class OverviewInputs:
     cursor: Target | None
     note: str = ""
     past: bool = False
+    unseen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +216,7 @@ class OverviewPainter:
         for at, line in enumerate(plan.lines):
             row = line.package
             if row is not None and figures:
-                after = [Span(" " * (plan.width + _BETWEEN - sum(len(span.text) for span in lines[at])))]
+                after = [Span(" " * (plan.width + _BETWEEN - sum(span.cells for span in lines[at])))]
                 for column, size in figures:
                     after += [number_span(source, column, row, size, frame.cell(column, row)),
                               Span(f" {column.shown_unit}", StyleRole.DIM)]
@@ -262,17 +264,17 @@ class OverviewPainter:
             left = min(max(_LEFT, width // 2), width) if plan.beside else width
             lines = standout_lines(self._source(inputs), rows, left)
             if plan.beside:
-                right = [*self._task_lines(tasks, width - left, plan.tasks, " │ ", absent)]
+                right = [*self._task_lines(tasks, width - left, plan.tasks, " │ ", absent, inputs.unseen)]
                 lines += [(Span(" " * left),)] * (len(right) - len(lines))
                 right += [(Span(" │", StyleRole.RULE),)] * (len(lines) - len(right))
                 lines = [(*one, *other) for one, other in zip(lines, right, strict=True)]
             found += [*gap, *lines]
         if plan.tasks and not plan.beside:
-            found += [*gap, *self._task_lines(tasks, width, plan.tasks, "", absent)]
+            found += [*gap, *self._task_lines(tasks, width, plan.tasks, "", absent, inputs.unseen)]
         return found
 
     def _task_lines(self, tasks: Sequence[TopTask], *of: Any) -> list[Line]:
         """Draw lines of tasks, once for each poll, because most frames have no new tasks."""
         if self._tasks[0] is not tasks or self._tasks[1] != of:
-            self._tasks = tasks, of, task_lines(tasks, *of)
+            self._tasks = tasks, of, task_lines(tasks, *of[:3], absent=of[3], unseen=of[4])
         return self._tasks[2]

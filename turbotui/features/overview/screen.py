@@ -117,8 +117,12 @@ class OverviewScreen(CellCursorScreen):
             return
         inputs = OverviewInputs(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
                       watch.interval if frame.seconds is None else frame.seconds, watch.levels,
-                      self._cursor, self._note(size.width), watch.in_past)
+                      self._cursor, self._note(size.width), watch.in_past, self._unseen())
         self.drawn.show_lines(self._painter.lines(inputs, size.width, size.height), self._lit)
+
+    def _unseen(self) -> str:
+        unseen = self.watch_state.judge.diagnosis.seen.unseen
+        return "" if unseen is None or self.watch_state.in_past else f"{unseen.words}: {unseen.why.detail}"
 
     def _note(self, width: int) -> str:
         """Return the last line, with the number of unreadable sources, counted once for each probing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
+from turbotui.cell_widths import fitted, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.overview.cpu_numbers import (
     IDLE,
@@ -143,8 +144,8 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
         after.append((" runs", 16))
     bar = max(0, min(_BAR, width - used - sum(size for _, size in after)))
     title = f"{'CPU':>{digits}} " + "     " * hybrid + " " * bar + "Busy% "
-    title += "".join(word.ljust(size) if word.startswith(" ") else word.rjust(size) for word, size in after)
-    lines: list[Line] = [(Span(title[:width].ljust(width), StyleRole.TITLE),)]
+    title += "".join((flush_left if word.startswith(" ") else flush_right)(word, size) for word, size in after)
+    lines: list[Line] = [(Span(fitted(title, width), StyleRole.TITLE),)]
     names = {word for word, _ in after}
     chosen = tuple(one.row for one in rows)  # computed together, a column at a time
     busy, clock, heat = ([None] * len(rows) if column is None else frame.cells(column, chosen)
@@ -155,7 +156,7 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
         target = None if numbers.busy is None else (numbers.busy, row)
         spans = [Span(f"{cpu:>{digits}} ", StyleRole.PLAIN, target)]
         if hybrid:
-            spans.append(Span(f"{kind_of(frame, cpu):<5}", StyleRole.TITLE, target))
+            spans.append(Span(f"{flush_left(kind_of(frame, cpu), 5)}", StyleRole.TITLE, target))
         if numbers.busy is not None:
             spans += [*bar_spans(numbers.busy, row, busy[at], bar, cursor), Span(" ")]
         if numbers.clock is not None:
@@ -165,8 +166,8 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
         if "  idle in" in names:
             spans += [Span("  "), *idle_spans(idle[at], row, cursor)]
         if " runs" in names:
-            spans.append(Span(f" {runs.get(cpu, ''):<15.15}", StyleRole.PLAIN))
+            spans.append(Span(f" {fitted(runs.get(cpu, ''), 15)}", StyleRole.PLAIN))
         spans.append(Span(f" {one.word}", StyleRole.DIM))
-        left = width - sum(len(span.text) for span in spans)
+        left = width - sum(span.cells for span in spans)
         lines.append((*spans, Span(" " * max(0, left))))
     return lines

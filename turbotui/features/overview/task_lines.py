@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from turbotui.cell_widths import cut, fitted, flush_left, flush_right
 from turbotui.features.overview.top_tasks import TopTask
-from turbotui.widgets.cells import StyleRole, cut, number
+from turbotui.widgets.cells import StyleRole, number
 from turbotui.widgets.levels import flat_bar, role_of
 from turbotui.widgets.panel import Line, Span
 
@@ -22,8 +23,8 @@ _ARGUMENTS: Final = 16
 """The width from which arguments are shown, which tell processes of one interpreter apart."""
 
 
-def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "",
-               absent: str = "") -> list[Line]:
+def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "", *,
+               absent: str = "", unseen: str = "") -> list[Line]:
     """Draw a title, and a line of exactly `width` characters for each process.
 
     Args:
@@ -32,6 +33,7 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
         count: the most lines of tasks.
         before: the text between these lines and what stands at their left.
         absent: why there are no tasks, if they are never polled.
+        unseen: what tasks cannot be seen, which takes a line of theirs; "" if all can.
     """
     inner = width - len(before)
     fixed = list(_FIXED)
@@ -46,25 +48,28 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
             fixed, free, words = few, left, left - min(_BAR, max(_LEAST_BAR, left - 2 * _ARGUMENTS))
     bar = max(0, min(40, free - words))
     edge = [Span(before, StyleRole.RULE)] if before else []
-    title = " task".ljust(_NAME) + " " * (bar + 1) + "CPU%".rjust(_CPU_PERCENT - 1)
-    title += " " + "".join(word.rjust(size) for word, size in fixed)
+    title = flush_left(" task", _NAME) + " " * (bar + 1) + flush_right("CPU%", _CPU_PERCENT - 1)
+    title += " " + "".join(flush_right(word, size) for word, size in fixed)
     title += "  arguments" if words else ""
-    lines: list[Line] = [(*edge, Span(title[:inner].ljust(inner), StyleRole.TITLE))]
+    lines: list[Line] = [(*edge, Span(fitted(title, inner), StyleRole.TITLE))]
     if absent and count and not tasks:
-        lines.append((*edge, Span(f" {absent}"[:inner].ljust(inner), StyleRole.DIM)))
+        lines.append((*edge, Span(fitted(f" {absent}", inner), StyleRole.DIM)))
+    elif unseen and count:
+        lines.append((*edge, Span(fitted(f" {unseen}", inner), StyleRole.AMBER)))
+        count -= 1
     top = max((task.percent for task in tasks[:count]), default=100.0)
     for task in tasks[:count]:
         role = role_of(min(1.0, task.percent / 100))
         texts = (str(task.pid), task.state, f"{task.threads:,}", str(task.cpu), _bytes(task.bytes), _time(task.running))
         by_title = {title: text for text, (title, _) in zip(texts, _FIXED, strict=True)}
-        rest = "".join(by_title[title].rjust(size) for title, size in fixed)
+        rest = "".join(flush_right(by_title[title], size) for title, size in fixed)
         if words:
             rest += f"  {cut(task.arguments, words - 3)}"
         drawn = flat_bar(task.percent / max(100.0, top), bar, role)
-        spans = (Span(f" {task.name:<{_NAME - 1}.14}"), *(Span(*part) for part in drawn),
-                 Span(number(task.percent, 1, _CPU_PERCENT).rjust(_CPU_PERCENT) + " ", role),
+        spans = (Span(f" {fitted(task.name, _NAME - 2)} "), *(Span(*part) for part in drawn),
+                 Span(flush_right(number(task.percent, 1, _CPU_PERCENT), _CPU_PERCENT) + " ", role),
                  Span(rest, StyleRole.DIM))
-        left = inner - sum(len(span.text) for span in spans)
+        left = inner - sum(span.cells for span in spans)
         lines.append((*edge, *spans, Span(" " * max(0, left))))
     return lines
 

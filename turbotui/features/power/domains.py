@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from turbotui.cell_widths import flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.features.power.composed import rest_target
@@ -68,7 +69,7 @@ class PowerSource:
 def amount(value: float | None, unit: str, decimals: int) -> str:
     """Format a number with its unit in a fixed width."""
     text = UNKNOWN if value is None else f"{value:,.{decimals}f}"
-    return f"{text} {unit}".rjust(NUMBER)
+    return flush_right(f"{text} {unit}", NUMBER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int) -> list
     past = min(HISTORY, max(1, room - room // 3 - 1))
     return [
         (
-            Span(layer.word.ljust(WORD), StyleRole.TITLE),
+            Span(flush_left(layer.word, WORD), StyleRole.TITLE),
             Span(amount(layer.watts, "W", 1), StyleRole.PLAIN, layer.target),
             Span("  "),
             Span(bar(layer.watts, top, room - past - 1), StyleRole.SPARK),

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turbotui.cell_widths import flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.power.balance import Balance, PlatformFigure
 from turbotui.features.power.composed import elsewhere_target, platform_target
@@ -141,7 +142,7 @@ def _whole_bar(source: PowerSource, parts: Sequence[_Part], balance: Balance, wi
     total = balance.total or 0.0
     target = platform_target(source.frame, balance)
     room = max(0, width - LEFT)
-    spans = [Span("total".ljust(WORD), StyleRole.TITLE),
+    spans = [Span(flush_left("total", WORD), StyleRole.TITLE),
              Span(amount(balance.total, "W", 1), StyleRole.SUMMARY, target), Span("  ")]
     drawn, reached = 0, 0.0
     for part in parts:
@@ -159,15 +160,15 @@ def _rows(source: PowerSource, parts: Sequence[_Part], balance: Balance, top: fl
     past = min(HISTORY, max(0, room - max(8, room // 2) - 1))
     for part in parts:
         share = None if part.watts is None or not balance.total else part.watts / balance.total
-        said = part.note.ljust(_SHARE) if share is None else f"{100 * share:3.0f} %".rjust(_SHARE - 1) + " "
+        said = flush_left(part.note if share is None else flush_right(f"{100 * share:3.0f} %", _SHARE - 1), _SHARE)
         length = room - past - 1 if past else room
         drawn = "" if share is None else bar(share, 1.0, length)
         yield (
             Span(f"{_CHARACTERS[part.sort]} ", _COLOURS[part.sort]),
-            Span(part.word.ljust(WORD - 2), StyleRole.TITLE),
+            Span(flush_left(part.word, WORD - 2), StyleRole.TITLE),
             Span(amount(part.watts, "W", 1), StyleRole.PLAIN, part.target),
             Span("  "), Span(said, StyleRole.DIM),
-            Span(drawn.ljust(max(0, length - max(0, len(said) - _SHARE))), _COLOURS[part.sort]),
+            Span(flush_left(drawn, max(0, length - max(0, len(said) - _SHARE))), _COLOURS[part.sort]),
             Span(" " if past else ""),
             Span(spark(part.past, top, past, source.frame.seq) if past else "", StyleRole.SPARK),
         )
@@ -182,12 +183,12 @@ def _beside(source: PowerSource, balance: Balance, meters: Sequence[PowerMeter],
             yield _fitted(_battery(source, meter), width)
     busy = [one for one in balance.consumers if one.role is BalanceRole.NO_WATTS]
     for one in busy:
-        spans = [Span(one.name.ljust(WORD), StyleRole.TITLE)]
+        spans = [Span(flush_left(one.name, WORD), StyleRole.TITLE)]
         spans += _cells(source, one.name, (("%", " % busy", 1), ("MHz", " MHz", 0)))
         yield _fitted(spans, width)
     fans = [meter for meter in meters if meter.kind.id == "fan"]
     if fans:
-        spans = [Span("fans".ljust(WORD), StyleRole.TITLE)]
+        spans = [Span(flush_left("fans", WORD), StyleRole.TITLE)]
         for meter in fans:
             spans += _cells(source, meter.column, (("RPM", "", 0),))
         yield _fitted([*spans, Span("rpm", StyleRole.DIM)], width)
@@ -198,7 +199,7 @@ def _battery(source: PowerSource, meter: PowerMeter) -> list[Span]:
     name = meter.column
     state, charge = _value(source, f"{name}State"), _value(source, f"{name}%")
     target = source.target(f"{name}%", SYSTEM_ROW)
-    spans = [Span(("battery" if name == "Bat0" else name).ljust(WORD), StyleRole.TITLE)]
+    spans = [Span(flush_left("battery" if name == "Bat0" else name, WORD), StyleRole.TITLE)]
     if isinstance(charge, int | float):
         column = source.catalog.get(f"{name}%")
         low = column is not None and column.thresholds is not None and charge <= column.thresholds.amber
@@ -237,10 +238,10 @@ def _fitted(spans: Sequence[Span], width: int) -> Line:
     kept: list[Span] = []
     room = width
     for span in spans:
-        if len(span.text) > room:
+        if span.cells > room:
             break
         kept.append(span)
-        room -= len(span.text)
+        room -= span.cells
     return tuple(kept)
 
 
@@ -264,7 +265,7 @@ def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) ->
     lines: list[Line] = []
     for at in range(tall):
         middle = (tall - at - 0.5) * top / tall
-        head = label if at == 0 else "0 W ".rjust(len(label)) if at == tall - 1 else " " * len(label)
+        head = label if at == 0 else flush_right("0 W ", len(label)) if at == tall - 1 else " " * len(label)
         edge = "┐" if at == 0 else "┘" if at == tall - 1 else "│"
         spans = [Span(f"{head}{edge}", StyleRole.DIM)]
         columns = [_sort_at([past[time] for past in pasts], shown, middle) for time in range(longest)]

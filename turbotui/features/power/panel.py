@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from turbotui.cell_widths import flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import mark, name_of, sentence, short
@@ -108,8 +109,8 @@ def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
     drawn = bar(scale.value, scale.top, room, [one.value for one, _ in scale.marks])
     painted = scale.role or (StyleRole.SPARK if share is None else role_of(share))
     first = (
-        Span(scale.word.ljust(WORD), StyleRole.TITLE),
-        Span(scale.said.rjust(NUMBER), scale.role or whole_role_of(share), scale.target),
+        Span(flush_left(scale.word, WORD), StyleRole.TITLE),
+        Span(flush_right(scale.said, NUMBER), scale.role or whole_role_of(share), scale.target),
         Span(flag, scale.role or StyleRole.PLAIN),
         _GAP,
         Span(drawn, painted),
@@ -232,15 +233,15 @@ def _reasons(source: PowerSource, verdict: LimitVerdict, width: int) -> list[Lin
             over = percent >= 0.5
             flag = f"{MARK_AMBER if over else ' '}{word} "
             counted += [Span(flag, StyleRole.AMBER if over else StyleRole.DIM),
-                        Span(number(percent, 1, 5).rjust(5) + " %", StyleRole.AMBER if over else StyleRole.PLAIN,
+                        Span(flush_right(number(percent, 1, 5), 5) + " %", StyleRole.AMBER if over else StyleRole.PLAIN,
                              source.target(name, row)), Span("  ")]
     if counted:
-        lines.append((Span("held by".ljust(WORD), StyleRole.TITLE), *counted))
+        lines.append((Span(flush_left("held by", WORD), StyleRole.TITLE), *counted))
     for word, names in (("now", ("Throttle", "CoreLimit")), ("logged", ("ThrLog", "CoreLog"))):
         texts = [(name, text) for name in names if isinstance(text := facts.cells.get(name), str)]
         if not texts:
             continue
-        spans = [Span(word.ljust(WORD), StyleRole.TITLE)]
+        spans = [Span(flush_left(word, WORD), StyleRole.TITLE)]
         for name, text in texts:
             bad = word == "now" and any(segment in WORDS for segment in text.split())
             label = "cores: " if name.startswith("Core") else ""
@@ -256,11 +257,11 @@ def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
     kept: list[Span] = []
     room = width
     for span in spans:
-        if len(span.text) > room:
+        if span.cells > room:
             kept.append(Span(span.text[: max(0, room - 1)] + "…", span.role, span.target))
             break
         kept.append(span)
-        room -= len(span.text)
+        room -= span.cells
     return kept
 
 

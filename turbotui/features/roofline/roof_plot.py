@@ -11,10 +11,11 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from turbotui.cell_widths import cut, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.plot import LineKind, LogAxis, Plot
 from turbotui.widgets.canvas import Canvas, Place, clip
-from turbotui.widgets.cells import StyleRole, cut
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.role_styles import Palette, role_css
 
@@ -182,7 +183,7 @@ class RoofPlot(Widget):
             edge = "┤" if label else "│"
             lines.append(
                 [
-                    (f"{label:>{margin - 1}}"[-(margin - 1) :], StyleRole.DIM),
+                    (f"{flush_right(label, margin - 1)}"[-(margin - 1) :], StyleRole.DIM),
                     (edge, StyleRole.RULE),
                     *canvas.segments(y),
                 ]

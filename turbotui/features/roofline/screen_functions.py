@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from turbotui.app.text_window import TextWindow
+from turbotui.cell_widths import cut, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.function_points import FunctionPoint
 from turbotui.features.roofline.function_watch import LONGEST, FunctionWatch, SampledFunctions
@@ -20,7 +21,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.roofline import Sizing
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.widgets.cells import UNKNOWN, cut
+from turbotui.widgets.cells import UNKNOWN
 
 _SHARES: Final = 15
 """Characters of the shares at the left, with the space behind them."""
@@ -181,7 +182,7 @@ def function_lines(found: SampledFunctions, place: SampledPlace, width: int) -> 
 
 def _row(one: FunctionPoint, seconds: float, room: int, *, counted: bool) -> str:
     rates = ((one.intensity, 1.0), (one.flops, 1e9 * seconds), (one.bytes, 1e9 * seconds)) if counted else ()
-    cells = "".join(f"{UNKNOWN if value is None else f'{value / unit:.3g}':>9}" for value, unit in rates)
+    cells = "".join(flush_right(UNKNOWN if value is None else f"{value / unit:.3g}", 9) for value, unit in rates)
     file = f"  {one.file}" if one.file and (room >= _NARROW or len(one.name) + len(one.file) + 2 <= room) else ""
     name = cut(one.name, max(2, room - len(file)))
     return f"{100 * one.share:>5.1f} %{100 * one.error:>6.1f}{cells}  {name}{file}"[:_SHARES + _PLACES + room]

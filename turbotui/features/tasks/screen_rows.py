@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Final
 
+from turbotui.cell_widths import begin_of, cut, flush_left
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns
 from turbotui.features.tasks.energy import share_out, why_not
@@ -20,7 +21,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.widgets.cells import Slot, StyleRole, cut
+from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import Line
 from turbotui.widgets.geometry import RULE, Geometry, arrange
 from turbotui.widgets.headings import Heading
@@ -160,7 +161,8 @@ class TreePainter(RowPainter[TaskInputs]):
         width = self.fixed[at].outer
         role = StyleRole.PLAIN if row.row.cpu_ns else StyleRole.DIM
         return [*([("•", StyleRole.TAGGED)] if text.startswith("•") else [(" ", StyleRole.PLAIN)]),
-                (text[1:start], role), (cut(name, width).ljust(width), role), (text[start + width :], role)]
+                (begin_of(text, start)[1:], role), (flush_left(cut(name, width), width), role),
+                (text[len(begin_of(text, start + width)):], role)]
 
 
 def tree_slots(view: RowView[TaskInputs], width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:

@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from rich.cells import cell_len
-
+from turbotui.cell_widths import cell_count, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.applications import Application
@@ -93,7 +92,7 @@ def region_line(totals: RegionTotals, width: int) -> str:
     for row in totals.rows():
         value = f"{row.seconds:.1f} s open" if row.of_run is None else f"{100 * row.of_run:.0f} % of CPU time"
         more = f"{said}{' ·' * (said != 'regions:')} {row.name} {value}"
-        if cell_len(more) > width - 2:
+        if cell_count(more) > width - 2:
             return f"{said} …"
         said = more
     return said
@@ -191,7 +190,8 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
             text = (UNKNOWN if value is None else value if isinstance(value, str)
                     else f"{'~' * is_estimate(column, inputs)}{value:,.{max(0, column.decimals)}f}")
             why = f" (unknown: {NOT_SCHEDULED})" if was_not_scheduled(column, inputs) else ""
-            numbers.append((f"{column.id:<9} {text:>9} {column.unit:<7} {column.help}{why}",))
+            named = f"{flush_left(column.id, 9)} {flush_right(text, 9)} {flush_left(column.unit, 7)}"
+            numbers.append((f"{named} {column.help}{why}",))
         if row.incomplete:
             remarks.append("* counts are too low: another profiler held the counters for a part of the time")
         remarks.append(_how_counted(report, row.estimated))

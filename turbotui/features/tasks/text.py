@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Final
 
+from turbotui.cell_widths import cell_count, flush_left
 from turbotui.commands.formats import text_lines
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.application_totals import ApplicationTotals, Totals, multiplexing_sentence
@@ -261,7 +262,7 @@ def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str
     """
     timeline = table.aggregate.timeline
     rows = [row for row in table.report.rows if row.tid is not None]
-    names = max([len(_name(row)) for row in rows], default=0)
+    names = max([cell_count(_name(row)) for row in rows], default=0)
     cell = place_width(max([cpu for row in rows for cpu in row.cpus], default=0))
     places = max(1, (width - names - 2) // cell)
     if not timeline.end:
@@ -272,7 +273,7 @@ def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str
     lines = [head]
     for row in rows:
         line = timeline.line(row.serials, timeline.start, timeline.end + 1, places)
-        lines.append(f"{_name(row):<{names}}  " + "".join(
+        lines.append(f"{flush_left(_name(row), names)}  " + "".join(
             _place(one, text, colour=colour) for one, text in zip(line, place_texts(line, cell), strict=True)))
     return lines
 

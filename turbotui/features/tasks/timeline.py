@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turbotui.cell_widths import flush_right
 from turbotui.dataclass import dataclass
 
 _BIN_NS: Final = 10_000
@@ -168,11 +169,11 @@ def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]
     for one in stretches:
         cpu = -1 if one is None else one.cpu
         if one is None:
-            yield IDLE.rjust(cell)
+            yield flush_right(IDLE, cell)
         elif cell > 1 and cpu == before:
             yield STAYS * cell
         else:
-            yield str(cpu).rjust(cell)
+            yield flush_right(str(cpu), cell)
         before = cpu
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from turbotui.cell_widths import fitted, flush_right
 from turbotui.features.tasks.live import Lane
 from turbotui.features.tasks.timeline import place_texts, place_width
 from turbotui.widgets.cells import UNKNOWN, StyleRole
@@ -44,7 +45,8 @@ def lane_segments(lane: Lane, cell: int) -> tuple[TextSegment, ...]:
     A point where it did not run, blank where nobody watched yet.
     """
     row = lane.row
-    head = f" {row.tid if row.tid is not None else UNKNOWN:>7} {row.name[:_NAME]:<{_NAME}} {100 * lane.busy:4.0f}  "
+    tid = UNKNOWN if row.tid is None else str(row.tid)
+    head = f" {flush_right(tid, 7)} {fitted(row.name, _NAME)} {100 * lane.busy:4.0f}  "
     segments: list[TextSegment] = [(head, StyleRole.DIM if row.ended else StyleRole.PLAIN)]
     text, role = "", StyleRole.PLAIN
     for at, (one, word) in enumerate(zip(lane.stretches, place_texts(lane.stretches, cell), strict=True)):

@@ -6,12 +6,13 @@ import textwrap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Final
 
+from turbotui.cell_widths import cut, fitted, flush_left, flush_right
 from turbotui.features.topdown.bars import DOUBT, bar_parts
 from turbotui.features.topdown.engine import Drill
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.tables import BAR
 from turbotui.features.topdown.trees import Node
-from turbotui.widgets.cells import UNKNOWN, StyleRole, cut
+from turbotui.widgets.cells import UNKNOWN, StyleRole
 from turbotui.widgets.content import Line
 from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.row_content import RowContent, RowPainter
@@ -32,7 +33,7 @@ def bar_segments(row: TopdownRow, room: int) -> list[TextSegment]:
     """Draw the bar of level 1."""
     parts = bar_parts(row, room)
     if not parts:
-        return [(UNKNOWN.ljust(room), StyleRole.DIM)]
+        return [(flush_left(UNKNOWN, room), StyleRole.DIM)]
     names = {node.words.letter: f" {node.words.title} " for node in row.nodes()}
     return [(_named(letter, names.get(letter, ""), length), _ROLES.get(letter, StyleRole.PLAIN))
             for letter, length in parts]
@@ -42,7 +43,7 @@ def _named(letter: str, name: str, length: int) -> str:
     """Draw a part of a bar: its name if there is room, else its letter; doubt is hatched."""
     if letter == DOUBT:
         return letter * length
-    return (name if len(name) <= length else letter.ljust(min(2, length))).ljust(length)
+    return flush_left(name if len(name) <= length else flush_left(letter, min(2, length)), length)
 
 
 class TopdownPainter(RowPainter[TopdownRow]):
@@ -60,7 +61,7 @@ class TopdownPainter(RowPainter[TopdownRow]):
             if slot.column.id == BAR.id:
                 segments += bar_segments(row, slot.width)
             else:
-                segments.append((str(content.value(slot.column, line.row) or "")[: slot.width].ljust(slot.width),
+                segments.append((fitted(str(content.value(slot.column, line.row) or ""), slot.width),
                                  StyleRole.PLAIN))
         return merged(segments)
 
@@ -135,11 +136,11 @@ def wrapped(text: str, width: int, role: StyleRole) -> list[list[TextSegment]]:
 def _part(row: TopdownRow, node: Node, room: int, role: StyleRole, *, hot: bool) -> list[TextSegment]:
     """Draw one part: name, share, and a bar on the scale of all slots, or the reason why it is unknown."""
     value = row.percent(node.id)
-    name = f" {'›' if hot else ' '} {node.words.title:<24.24}"
+    name = f" {'›' if hot else ' '} {fitted(node.words.title, 24)}"
     if value is None:
-        return [(name, StyleRole.PLAIN), (f"{UNKNOWN:>7}  {row.why(node.id).sentence()}", StyleRole.DIM)]
+        return [(name, StyleRole.PLAIN), (f"{flush_right(UNKNOWN, 7)}  {row.why(node.id).sentence()}", StyleRole.DIM)]
     length = max(0, min(room, round(value / 100.0 * room)))
-    share = f"{value:6.1f} % of {_UNITS[node.unit]:<6} "
+    share = f"{value:6.1f} % of {flush_left(_UNITS[node.unit], 6)} "
     return [(name, StyleRole.SUMMARY if hot else StyleRole.PLAIN), (share, StyleRole.PLAIN),
             ("■" * length, role), ("·" * (room - length), StyleRole.RULE)]
 

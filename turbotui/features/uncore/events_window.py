@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from turbotui.app.named_events import find_named_events
 from turbotui.app.row_picker import ChoosableColumns, RowPicker
+from turbotui.cell_widths import flush_left
 from turbotui.errors import UsageError
 from turbotui.features.uncore.kinds import UncoreUnits
 from turbotui.machine.host import Host
@@ -81,7 +82,7 @@ class EventPicker(RowPicker):
         found = self._found(wanted)
         if not found:
             return ()
-        lines = (Item(((f" {row.name:<{_WIDE}}", StyleRole.PLAIN), (f" {row.brief}", StyleRole.DIM)),
+        lines = (Item(((f" {flush_left(row.name, _WIDE)}", StyleRole.PLAIN), (f" {row.brief}", StyleRole.DIM)),
                       f"{_TABLES}{row.name}") for row in found)
         return (Item((("of the vendor's tables", StyleRole.TITLE),)), *lines)
 

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from turbotui.app.list_window import ListWindow, SearchField
+from turbotui.cell_widths import flush_left
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.uncore.fields import Field, fields_of, read_value, settings_in_words
@@ -122,11 +123,11 @@ class FilterForm(ListWindow):
                 items.append(Item(((f"{part}{default}", StyleRole.TITLE),)))
             value = self._draft.get(field.name, 0)
             mark = ("[x]" if value else "[ ]") if field.is_switch else "   "
-            shown = "" if field.is_switch else f"{field.said(value):<18} "
+            shown = "" if field.is_switch else f"{flush_left(field.said(value), 18)} "
             bits = "" if field.is_switch else f" ({field.width} bits)"
             segments = (
                 (f" {mark} ", StyleRole.KEY if value else StyleRole.DIM),
-                (f"{field.name:<17}", StyleRole.PLAIN),
+                (f"{flush_left(field.name, 17)}", StyleRole.PLAIN),
                 (shown, StyleRole.SORTED if value else StyleRole.DIM),
                 (f"{meaning.what}{bits}", StyleRole.DIM),
             )

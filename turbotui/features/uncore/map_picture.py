@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from turbotui.cell_widths import centred, cut, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.uncore.traffic import Traffic
 from turbotui.quantities.uncore import EdgeKind
-from turbotui.widgets.cells import StyleRole, cut, cut_words
+from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.levels import role_of
 from turbotui.widgets.painter import TextSegment
 
@@ -180,22 +181,22 @@ def _sums(rows: Sequence[Traffic], chosen: str) -> list[_Stroke]:
 def _block(package: _Package, ports: Sequence[_Stroke], links: Sequence[_Stroke], chosen: str) -> list[MapLine]:
     """Draw a package's box with memory on its left, ports on its right, and links below."""
     left = [line for row in package.memory for line in _memory(_stroke(row, chosen), row)]
-    left = left or [[("no PMU counts the memory".ljust(_LEFT + _ARROW), StyleRole.DIM)]]
+    left = left or [[(flush_left("no PMU counts the memory", _LEFT + _ARROW), StyleRole.DIM)]]
     rows = max(len(left), len(ports), 3)
     blank: MapLine = [(" " * (_LEFT + _ARROW), StyleRole.PLAIN)]
     lines: list[MapLine] = [[*blank, (f"┌{'─' * _BOX}┐", StyleRole.SUMMARY)]]
     for at in range(rows):
         name = package.name if at == (rows - 1) // 2 else ""
-        middle: TextSegment = (f"│{name.center(_BOX)}│", StyleRole.SUMMARY)
+        middle: TextSegment = (f"│{centred(name, _BOX)}│", StyleRole.SUMMARY)
         lines.append([*(left[at] if at < len(left) else blank), middle, *(_port(ports[at]) if at < len(ports) else [])])
     joint = "┬" if links else "─"
-    lines.append([*blank, (f"└{joint.center(_BOX, '─')}┘", StyleRole.SUMMARY)])
+    lines.append([*blank, (f"└{centred(joint, _BOX, '─')}┘", StyleRole.SUMMARY)])
     lines += [_link(stroke, _LEFT + _ARROW + 2 + _BOX // 2) for stroke in links]
     return lines
 
 
 def _memory(stroke: _Stroke, row: Traffic) -> list[MapLine]:
-    name = (stroke.name.center(_LEFT - 2), StyleRole.CELL if stroke.chosen else StyleRole.SUMMARY)
+    name = (centred(stroke.name, _LEFT - 2), StyleRole.CELL if stroke.chosen else StyleRole.SUMMARY)
     sides: list[TextSegment] = [("[", StyleRole.DIM), name, ("]", StyleRole.DIM)]
     empty: TextSegment = (" " * _LEFT, StyleRole.PLAIN)
     if row.edge.together:
@@ -204,12 +205,12 @@ def _memory(stroke: _Stroke, row: Traffic) -> list[MapLine]:
     else:
         first = _wire(f"─ {_amount(stroke.inward)} ─{_OUTWARD}", stroke)
         second = _wire(f"{_INWARD}─ {_amount(stroke.outward)} ─", stroke)
-    limit = _apart(cut(stroke.limit, _LEFT + _ARROW).ljust(_LEFT + _ARROW), stroke.role)
+    limit = _apart(flush_left(cut(stroke.limit, _LEFT + _ARROW), _LEFT + _ARROW), stroke.role)
     return [[*sides, *first], [empty, *second], limit]
 
 
 def _wire(text: str, stroke: _Stroke) -> MapLine:
-    return _apart(text.rjust(_ARROW), stroke.role)
+    return _apart(flush_right(text, _ARROW), stroke.role)
 
 
 def _apart(text: str, role: StyleRole) -> MapLine:
@@ -229,7 +230,7 @@ def _port(stroke: _Stroke) -> MapLine:
 def _link(stroke: _Stroke, indent: int) -> MapLine:
     inward, outward = (_amount(value, least=stroke.least) for value in (stroke.inward, stroke.outward))
     other, _by, label = stroke.name.partition(" by ")
-    name = cut(f"{label} to {other}" if label else stroke.name, indent - 2).rjust(indent - 2)
+    name = flush_right(cut(f"{label} to {other}" if label else stroke.name, indent - 2), indent - 2)
     return [*_apart(name, StyleRole.CELL if stroke.chosen else StyleRole.PLAIN), (" │ ", StyleRole.SUMMARY),
             (f"{_UP}{inward:>7} {_DOWN}{outward:>7}", stroke.role), (f"  {stroke.limit}", StyleRole.DIM)]
 
@@ -242,7 +243,7 @@ def _row(package: _Package, width: int, chosen: str) -> list[MapLine]:
     many = max(1, (width - _NAME) // (_TOLD + len(" pkg 1 ")))
     lines = [first, *(ends[at : at + many] for at in range(0, len(ends), many))]
     names = [package.name, *([""] * (len(lines) - 1))]
-    return [[(name.ljust(_NAME), StyleRole.SUMMARY), *(segment for part in line for segment in part)]
+    return [[(flush_left(name, _NAME), StyleRole.SUMMARY), *(segment for part in line for segment in part)]
             for name, line in zip(names, lines, strict=True)]
 
 
@@ -271,7 +272,7 @@ def _stroke_line(stroke: _Stroke, *, both: bool = False) -> MapLine:
     share = "" if stroke.share is None else f" {100 * stroke.share:.0f}%"
     name = stroke.name.partition(", ")[0].partition(" by ")[0].replace("package", "pkg")
     return [(f" {name} ", StyleRole.CELL if stroke.chosen else StyleRole.DIM),
-            (f"{text}{share}".ljust(_TOLD), stroke.role)]
+            (flush_left(f"{text}{share}", _TOLD), stroke.role)]
 
 
 def _cut(line: MapLine, width: int) -> MapLine:

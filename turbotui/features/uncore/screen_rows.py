@@ -6,12 +6,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import field, replace
 from typing import Any, Final
 
+from turbotui.cell_widths import cut, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.uncore.absence import UNNAMED
 from turbotui.features.uncore.kinds import TRAFFIC, Row, UncoreUnits
 from turbotui.features.uncore.tables import PLACE, UncoreTable
 from turbotui.quantities.columns import Column
-from turbotui.widgets.cells import Slot, StyleRole, cut, cut_words
+from turbotui.widgets.cells import Slot, StyleRole, cut_words
 from turbotui.widgets.content import Line, ordered
 from turbotui.widgets.geometry import RULE, Geometry
 from turbotui.widgets.levels import cell_role_of
@@ -136,7 +137,7 @@ class UnitPainter(RowPainter[Row]):
 
     def headers(self, geometry: Geometry) -> list[list[TextSegment]]:
         """See `Painter.headers`."""
-        second = [cut("".join(slot.column.heading[1:]), slot.width).rjust(slot.width) for slot in geometry.slots]
+        second = [flush_right(cut("".join(slot.column.heading[1:]), slot.width), slot.width) for slot in geometry.slots]
         if not any(map(str.strip, second)):
             return super().headers(geometry)
         below = [(f" {text}", StyleRole.DIM) for text in second]
@@ -151,7 +152,7 @@ class UnitPainter(RowPainter[Row]):
         label = row.label + (FILTERED if whole.counters.filters_in_words(whole.units, row) else "")
         tag = "•" if line.row in self.view.tags else " "
         room = self.label_width - 2
-        return [(tag, StyleRole.TAGGED), (mark, StyleRole.DIM), (cut(f" {label}", room).ljust(room),
+        return [(tag, StyleRole.TAGGED), (mark, StyleRole.DIM), (flush_left(cut(f" {label}", room), room),
                                                                  StyleRole.SUMMARY if row.is_sum else StyleRole.PLAIN)]
 
     def segment(self, content: RowContent[Row], row: Hashable, slot: Slot) -> TextSegment:
