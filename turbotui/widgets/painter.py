@@ -202,7 +202,7 @@ def marked(signs: str, text: str) -> str:
     """A cell's text with signs directly before the number, as many as there is room for."""
     number = text.lstrip() if signs else text
     room = len(text) - len(number) + 1
-    return signs[:room].rjust(room) + number
+    return flush_right(signs[:room], room) + number
 
 
 def shortened(segments: Sequence[TextSegment], width: int) -> Sequence[TextSegment]:
