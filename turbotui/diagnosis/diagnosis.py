@@ -20,6 +20,7 @@ from turbotui.diagnosis.verdict import Unjudged, Verdict, sources_of
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 
 _FULL = 90.0  # percent: CPUs that may be too few
@@ -99,6 +100,7 @@ class MachineDiagnosis:
         self._moment: JudgedFrame | None = None
         self._watched = 0.0  # seconds, without a gap
         self._busy: float | None = None  # percent, when it was last known
+        self._blind: tuple[Capabilities | None, dict[str, Unavailable]] = None, {}
         self.memory: Callable[[Frame], MemoryShare | Unavailable] | None = None
         self.seen = LookResults()
 
@@ -144,6 +146,8 @@ class MachineDiagnosis:
 
     def _judge(self, rule: SlownessRule, moment: JudgedFrame) -> tuple[Observed | NoFinding, Unavailable | None]:
         """A rule's answer, and why it is none."""
+        if rule.costly and not self._recorded and not _is_read(rule, moment):
+            return NoFinding.NOT_ASKED, None  # without computing columns of which nothing was read
         answer = rule.judge(moment)
         if answer is NoFinding.CLEAR and moment.frame.newer.late:
             why = _late_part(rule, moment)
@@ -152,11 +156,19 @@ class MachineDiagnosis:
 
     def _unknown(self, rule: SlownessRule, moment: JudgedFrame) -> tuple[NoFinding, Unavailable | None]:
         """Tell whether what a rule needs can never be read here, or is missing in this interval, and why."""
+        capabilities = moment.frame.capabilities
+        if self._blind[0] is not capabilities:
+            self._blind = capabilities, {}
+        known = self._blind[1].get(rule.id)
+        if known is not None:
+            return NoFinding.BLIND, known
         reasons = [why for group in rule.needs if (why := _missing_group(moment, group)) is not None]
         if not rule.needs and isinstance(moment.memory, Unavailable):
             reasons = [moment.memory]
         for why in reasons:
             if why.reason not in _TRANSIENT and why.reason is not Reason.NOT_READ:
+                if any(not any(map(moment.can, group)) for group in rule.needs):
+                    self._blind[1][rule.id] = why  # so it stays until other counters are found
                 return NoFinding.BLIND, why
         for why in reasons:
             if why.reason is Reason.NOT_READ:
@@ -236,6 +248,13 @@ class MachineDiagnosis:
         among = f" among {len(self._rules) - lacking} of {len(self._rules)} causes" if lacking else ""
         parts += [f"W looks for {more} more"] * bool(more)
         return "; ".join((f"No bottleneck found{among}{far}: {', '.join(facts)}", *parts))
+
+
+def _is_read(rule: SlownessRule, moment: JudgedFrame) -> bool:
+    """Whether what a rule needs first was read in an interval, as far as it can be."""
+    columns = [column for name in rule.needs[0] if (column := moment.catalog.get(name)) and moment.frame.can(column)]
+    read = moment.frame.newer.values
+    return not columns or any(name in read for column in columns for name in column.needs)
 
 
 def _missing_group(moment: JudgedFrame, names: Sequence[ColumnId]) -> Unavailable | None:

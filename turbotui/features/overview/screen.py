@@ -142,7 +142,8 @@ class OverviewScreen(CellCursorScreen):
         key = f"  {verdict.screen} " if verdict.screen else ""
         room = width - len(key)
         text = f" {MARK_AMBER if verdict.is_loss else ' '} {verdict.fitted(max(0, room - 3))}"
-        role = StyleRole.AMBER if verdict.is_loss else StyleRole.DIM
+        calm = StyleRole.DIM if verdict.findings or verdict.sure else StyleRole.PLAIN  # what was not seen matters
+        role = StyleRole.AMBER if verdict.is_loss else calm
         return [(set_cell_size(text, room), role), (key, StyleRole.KEY)]
 
     # The cell under the cursor
