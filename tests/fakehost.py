@@ -46,6 +46,7 @@ class FakeHost:
         leaves: CPUID leaf to EAX, EBX, ECX, EDX, for a file /dev/cpu/N/cpuid.
         lonely: (type, config) of counters that open alone but not as siblings.
         running: share of the time that counters run.
+        turns: the same by CPU, where it is another: 0 for counters that wait all the time.
         dead: CPUs that went offline: MSRs give ENXIO, counters stand still, opening gives ENODEV.
         limit: how many descriptors may be open.
     """
@@ -57,6 +58,7 @@ class FakeHost:
     leaves: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)
     lonely: set[tuple[int, int]] = field(default_factory=set)
     running: float = 1.0
+    turns: dict[int, float] = field(default_factory=dict)
     dead: dict[int, int] = field(default_factory=dict)
     limit: int = 1000
     now: int = 1_000_000_000
@@ -145,13 +147,14 @@ class FakeHost:
         assert isinstance(leader, _Counter)
         now = min(self.now, self.dead.get(leader.cpu, self.now))
         enabled = now - leader.opened_ns
+        share = self.turns.get(leader.cpu, self.running)
         values = []
         for member in leader.members:
             counter = self.open[member]
             assert isinstance(counter, _Counter)
             rate = self.counters[counter.attr.type, counter.attr.config]
-            values.append(int(rate * enabled * self.running / 1e9))
-        data = struct.pack(f"={3 + len(values)}Q", len(values), enabled, int(enabled * self.running), *values)
+            values.append(int(rate * enabled * share / 1e9))
+        data = struct.pack(f"={3 + len(values)}Q", len(values), enabled, int(enabled * share), *values)
         if len(data) > size:
             raise HostError(errno.ENOSPC, "read")
         return data if self.truncate is None else data[: self.truncate]

@@ -41,3 +41,42 @@ def test_what_it_cannot_have_counted_was_set(before: int, after: int, seconds: f
 def test_after_a_sleep_nobody_knows() -> None:
     assert seen(FULL - 1000, 5000, 300.0, slept=299.0)[1]
     assert seen(5000, 6000, 300.0, slept=299.0) == (0, False), "what went on counting is known"
+
+
+LARGEST = 4 * FULL / 600
+"""Counts a second that are just plausible: four times the highest rate, at which the counter turns in 600 s."""
+
+
+@pytest.mark.parametrize("seconds", [1.0, 10.0, 100.0])
+def test_the_largest_plausible_increase_and_a_hair_more(seconds: float) -> None:
+    most = LARGEST * (seconds + 0.005)  # 20 ms of register time at the highest rate: a quarter at four times that
+    assert seen(0, int(most * 0.999), seconds) == (0, False)
+    assert seen(0, int(most * 1.001), seconds) == (0, True)
+    assert seen(FULL - 10, int(most * 0.999) - 10, seconds) == (1, False)
+    assert seen(FULL - 10, int(most * 1.001) - 10, seconds) == (1, True)
+
+
+def test_a_wrap_is_missed_as_soon_as_the_counter_could_turn_once() -> None:
+    assert seen(5, 6, 600.0) == (0, False)
+    assert seen(5, 6, 600.0 + 1e-9) == (0, True)
+
+
+def test_whether_a_wrap_was_missed_is_asked_once_and_the_count_goes_on() -> None:
+    counter = WrapCounter()
+    for number, bits in enumerate((FULL - 5, 5, FULL - 5, 5)):
+        counter.see(ENERGY, ROW, bits, (1 + 500 * number) * NS)
+    assert counter.take("energy.pkg", ROW) == (2, False)
+    counter.see(ENERGY, ROW, 6, (1 + 500 * 3 + 601) * NS)
+    assert counter.take("energy.pkg", ROW) == (2, True)
+    assert counter.take("energy.pkg", ROW) == (2, False)
+
+
+def test_rows_and_unreadable_words_are_apart() -> None:
+    counter, other = WrapCounter(), RowId(Scope.PACKAGE, (1,))
+    assert counter.take("energy.pkg", ROW) == (0, False)
+    counter.see(ENERGY, ROW, FULL - 5, NS)
+    counter.see(ENERGY, other, 5, NS)
+    counter.see(ENERGY, ROW, None, 2 * NS)
+    counter.see(ENERGY, ROW, 5, 3 * NS)
+    counter.see(ENERGY, other, 6, 3 * NS)
+    assert (counter.take("energy.pkg", ROW), counter.take("energy.pkg", other)) == ((1, False), (0, False))

@@ -1,0 +1,78 @@
+"""Tiers carry what happened in skipped ticks, and a set clock is told from a slewed one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_frames import NOON, SECOND, snapshot, topology_of_cpus
+
+from turbotui.recording.tiers import SLEW, STEP_SECONDS, Thinning, clock_step
+from turbotui.sampling.snapshot import Snapshot
+
+TOPOLOGY = topology_of_cpus(range(4))
+Positions = dict[str, frozenset[int]]
+POSITIONS = st.dictionaries(st.sampled_from(("work", "energy", "heat")), st.frozensets(st.integers(0, 3)), max_size=3)
+
+
+@given(st.lists(st.tuples(POSITIONS, POSITIONS, st.integers(1, 30)), min_size=1, max_size=30))
+def test_every_restart_reaches_the_next_kept_tick_and_no_other(steps: list[tuple[Positions, Positions, int]]) -> None:
+    thinning, number = Thinning(10.0), 0
+    carried: tuple[Positions, Positions] = {}, {}
+    slot = None
+    for fresh, unsure, passed in steps:
+        number += passed
+        tick = replace(snapshot(number, TOPOLOGY), fresh=fresh, unsure=unsure)
+        for before, now in zip(carried, (fresh, unsure), strict=True):
+            for name, positions in now.items():
+                before[name] = before.get(name, frozenset()) | positions
+        found = thinning.take(tick)
+        assert (found is not None) == (number // 10 != slot)
+        if found is not None:
+            slot = number // 10
+            for kept, before in zip((found.fresh, found.unsure), carried, strict=True):
+                assert {name: at for name, at in kept.items() if at} == {name: at for name, at in before.items() if at}
+            carried = {}, {}
+
+
+def test_a_change_of_cpus_carries_no_positions_of_the_other_cpus() -> None:
+    thinning = Thinning(10.0)
+    assert thinning.take(snapshot(0, TOPOLOGY)) is not None
+    assert thinning.take(replace(snapshot(1, TOPOLOGY), fresh={"work": frozenset({3})})) is None
+    fewer = topology_of_cpus(range(2))
+    found = thinning.take(replace(snapshot(12, fewer), fresh={"work": frozenset({0})}))
+    assert found is not None
+    assert found.fresh == {"work": frozenset({0})}
+
+
+def test_what_is_no_longer_read_is_not_carried() -> None:
+    thinning = Thinning(10.0)
+    assert thinning.take(snapshot(0, TOPOLOGY)) is not None
+    assert thinning.take(replace(snapshot(1, TOPOLOGY), fresh={"gone": frozenset({0})})) is None
+    found = thinning.take(snapshot(10, TOPOLOGY))
+    assert found is not None
+    assert found.fresh == {}
+
+
+def apart(seconds: float, wall_seconds: float) -> tuple[Snapshot, Snapshot]:
+    before = snapshot(0, TOPOLOGY, started_ns=5 * SECOND, wall_ns=NOON)
+    return before, snapshot(1, TOPOLOGY, started_ns=5 * SECOND + round(seconds * SECOND),
+                            wall_ns=NOON + round(wall_seconds * SECOND))
+
+
+@pytest.mark.parametrize(("seconds", "step"), [
+    (1.0, 0.0), (1.0, STEP_SECONDS * 0.99), (1.0, -STEP_SECONDS * 0.99), (10.0, STEP_SECONDS * 0.99),
+    (1_000.0, 1_000.0 * SLEW * 0.99), (1_000.0, -1_000.0 * SLEW * 0.99), (3_600.0, 1.8),  # the kernel's most is 0.05 %
+])
+def test_a_slewed_clock_was_not_set(seconds: float, step: float) -> None:
+    assert clock_step(*apart(seconds, seconds + step)) == 0.0
+
+
+@pytest.mark.parametrize(("seconds", "step"), [
+    (1.0, STEP_SECONDS * 1.01), (1.0, -STEP_SECONDS * 1.01), (1_000.0, 1_000.0 * SLEW * 1.01), (1.0, -3_600.0),
+    (0.2, 0.5),
+])
+def test_a_clock_that_was_set_says_by_how_much(seconds: float, step: float) -> None:
+    assert clock_step(*apart(seconds, seconds + step)) == pytest.approx(step, abs=1e-6)
