@@ -53,7 +53,7 @@ def test_a_key_leaves_though_the_machine_never_answers(keys: bytes) -> None:
                 opening.wait_for(_never, "Looking")
         acting.join()
         assert left.value.exit_status == 0
-        assert b"node7" in screen.until(b"\x1b[?1049l")
+        assert b"node7" in screen.until(b"\x1b[9999;1H\x1b[J\x1b[?1049l")
         assert screen.restored
 
 
