@@ -5,22 +5,30 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from statscripts import PAIR, SECOND, WALL
 
+from turbotui.app.gauges import gauges_of
+from turbotui.app.one_cell import cell_in_words
+from turbotui.features.diff.series import Series, _take
 from turbotui.features.export.live.levels import MACHINE, LevelPlaces
 from turbotui.features.export.live.machine_metrics import column_metrics
 from turbotui.features.export.model import LongColumn
 from turbotui.features.export.verb import CsvExport, JsonExport
+from turbotui.features.overview.chart_picture import said as chart_said
+from turbotui.features.overview.charts import ChartSource, ChartSpec, chart_of
+from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource, number_span
 from turbotui.machine.host import HostKind
-from turbotui.quantities.columns import Category, Column, CounterColumn, Inputs, Value
+from turbotui.quantities.columns import Category, Column, ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.marks import DISPUTED, ESTIMATED, MARKS, OLD, OUTSTANDING, PARTIAL, Mark
-from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.tables import AnyTable, Cell, RowTable
 from turbotui.quantities.units import Unit
+from turbotui.sampling.alerting import FrameMoment
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -41,6 +49,7 @@ from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.painter import Painter
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter
 from turbotui.widgets.slots import row_slots
+from turbotui.widgets.summary import gauge_line
 from turbotui.widgets.table_view import TableView
 
 ENVELOPE = Envelope("here", HostKind.REAL, WALL, 1.0)
@@ -164,10 +173,38 @@ def _exported(kind: type[CsvExport | JsonExport]) -> Callable[[Frame, CounterCol
 
 def _frame_drawn(frame: Frame, column: CounterColumn) -> str:
     view: TableView[Any, Any] = TableView((column,))
-    painter = FramePainter(view, *row_slots(view, 60), 60, history=History(), levels=FrameLevels(lambda _name: None))
+    painter = FramePainter(view, *row_slots(view, 60), 60, history=History(), levels=_LEVELS)
     return _drawn(painter, FrameContent(frame), SYSTEM_ROW)
 
 
+def _alert(frame: Frame, column: CounterColumn) -> str:
+    moment = FrameMoment(frame, lambda _topology, _row: "", lambda _topology, _row: "")
+    return str([value and round(value) for value in moment.cells(column, (SYSTEM_ROW,)) if not isinstance(value, str)])
+
+
+def _compared(frame: Frame, column: CounterColumn) -> str:
+    found: dict[tuple[ColumnId, RowId], Series] = {}
+    _take(found, frame, column, (SYSTEM_ROW,))
+    return str([round(number) for number in found[column.id, SYSTEM_ROW].numbers])
+
+
+def _gauge(frame: Frame, column: CounterColumn) -> str:
+    watch: Any = SimpleNamespace(frame=frame, busy=column, clock=None, watts=None, heat=None, interrupts=None,
+                                 headline=(), columns=(), history=History(), levels=_LEVELS,
+                                 session=SimpleNamespace(capabilities=frame.capabilities))
+    return "".join(text for text, _role in gauge_line(gauges_of(watch), 80, 0))
+
+
+def _chart(frame: Frame, column: CounterColumn) -> str:
+    return chart_said(chart_of(ChartSource(ChartSpec("X", ("X",)), column, ()), frame, History(), 9))
+
+
+def _overview(frame: Frame, column: CounterColumn) -> str:
+    source = CpuSource(frame, CpuNumbers(None, None, None, ()), History(), {}, None, _LEVELS)
+    return number_span(source, column, SYSTEM_ROW, 12, frame.cell(column, SYSTEM_ROW)).text
+
+
+_LEVELS = FrameLevels(lambda _name: None)
 FRAME_WRITERS: Mapping[str, Callable[[Frame, CounterColumn], str]] = {
     **{name: _of_frame(write) for name, write in TABLE_WRITERS.items()},
     "turbostat": _turbostat,
@@ -177,10 +214,18 @@ FRAME_WRITERS: Mapping[str, Callable[[Frame, CounterColumn], str]] = {
     "exported json": _exported(JsonExport),
     "screen": _frame_drawn,
     "explained": lambda frame, column: _explained(FrameContent(frame), column, SYSTEM_ROW),
+    "alert": _alert,
+    "compared": _compared,
+    "gauge": _gauge,
+    "chart": _chart,
+    "overview": _overview,
+    "in words": lambda frame, column: cell_in_words(frame, column, SYSTEM_ROW),
 }
 """Writers of CPUs and of the rows above them."""
-BARE = {"csv", "openmetrics", "turbostat", "extremes", "scraped", "exported csv"}
+BARE = {"csv", "openmetrics", "turbostat", "extremes", "scraped", "exported csv", "alert", "compared"}
 """Writers without a place for marks."""
+NO_ALARMS = {"gauge", "chart", "overview", "in words"}
+"""Writers of columns that have no vendor's threshold."""
 
 
 def _decides(name: str, mark: Mark, number: str, shown: str, unmarked: str) -> None:
@@ -204,6 +249,8 @@ def test_rows_of_any_kind_are_written_with_their_marks(name: str, mark: Mark) ->
 @pytest.mark.parametrize("name", FRAME_WRITERS)
 def test_intervals_are_written_with_their_marks(name: str, mark: Mark) -> None:
     write = FRAME_WRITERS[name]
+    if mark is OUTSTANDING and name in NO_ALARMS:
+        return
     unmarked = write(*frame_of(None))
     assert "4321" in unmarked.replace(",", "")
     _decides(name, mark, {PARTIAL: "4000"}.get(mark, "4321"), write(*frame_of(mark)), unmarked)
@@ -214,3 +261,11 @@ def test_a_cell_has_a_value_a_reason_and_the_marks() -> None:
     assert [cell_of(mark).marks for mark in MARKS] == [[mark] for mark in MARKS]
     assert cell_of(None).marks == []
     assert Cell(None, partial=True).signs == ""
+
+
+def test_an_alert_of_the_greatest_value_counts_although_a_part_is_unknown() -> None:
+    frame, column = frame_of(PARTIAL)
+    signals = {**_SIGNALS, "x": replace(_SIGNALS["x"], reduce=Reduce.MAX)}
+    hottest = Frame(frame.older, frame.newer, replace(_CAPABILITIES, signals=signals))
+    assert _alert(hottest, column) == "[4000]"
+    assert hottest.bare_cells(column, (SYSTEM_ROW,)) == [None]

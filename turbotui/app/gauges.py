@@ -29,23 +29,27 @@ def gauges_of(watch: Watch) -> list[Gauge]:
     def share(column: CounterColumn, row: RowId = SYSTEM_ROW) -> float | None:
         return None if frame is None else watch.levels.share(frame, column, row, frame.cell(column, row))
 
+    def signs(column: CounterColumn) -> str:
+        return "" if frame is None else frame.signs(column, SYSTEM_ROW)
+
     def past(column: CounterColumn) -> Sequence[float]:
         ring = watch.history.ring(column.id, SYSTEM_ROW)
         return () if ring is None else ring.values(HISTORY)
 
     if watch.busy is not None:
         label = "Busy" if watch.busy.id == "Busy%" else "Load"
-        gauges.append(Gauge(label, watch.busy, value(watch.busy), past(watch.busy), 100.0, share=share(watch.busy)))
+        gauges.append(Gauge(label, watch.busy, value(watch.busy), past(watch.busy), 100.0, share=share(watch.busy),
+                            signs=signs(watch.busy)))
     if watch.clock is not None:
         label = "Bzy" if watch.clock.id == "Bzy_MHz" else "Clock"
         gauges.append(Gauge(label, watch.clock, value(watch.clock), past(watch.clock), tops.get(watch.clock.id),
-                            share=share(watch.clock)))
+                            share=share(watch.clock), signs=signs(watch.clock)))
     if watch.watts is not None:
         label = {"PkgWatt": "Pkg", "SysWatt": "Sys"}.get(watch.watts.id, "Cores")
         limit = scales.limit_watts(watch) if watch.watts.id == "PkgWatt" else None
         note = f"of {limit:,.0f}" if limit else ""
         gauges.append(Gauge(label, watch.watts, value(watch.watts), past(watch.watts), limit, note,
-                            share=share_of(value(watch.watts), limit)))
+                            share=share_of(value(watch.watts), limit), signs=signs(watch.watts)))
     if watch.heat is not None:
         hottest = scales.hottest(watch)
         if hottest is None:
@@ -54,9 +58,9 @@ def gauges_of(watch: Watch) -> list[Gauge]:
             row, degrees = hottest
             past_limit = alarm(watch.heat, degrees)
             gauges.append(Gauge("Hot", watch.heat, degrees, note=_where(watch, row), alarm=past_limit,
-                                share=share(watch.heat, row)))
+                                share=share(watch.heat, row), signs=signs(watch.heat)))
     if watch.interrupts is not None:
-        gauges.append(Gauge("", watch.interrupts, value(watch.interrupts)))
+        gauges.append(Gauge("", watch.interrupts, value(watch.interrupts), signs=signs(watch.interrupts)))
     return gauges
 
 

@@ -129,10 +129,15 @@ class OneCell(ABC):
 
 def cell_in_words(frame: Frame, column: CounterColumn, row: RowId) -> str:
     """A cell of a frame in words: column, row, and value with unit or reason."""
-    value = frame.cell(column, row)
-    why = frame.why(column, row) if value is None else None
-    words = said(column, value) if why is None else f"unknown: {why.sentence()}"
+    why = frame.why(column, row)
+    words = number_in_words(frame, column, row) if why is None else f"unknown: {why.sentence()}"
     return f"{column.id} · {row_name(frame.topology, row)} · {words}"
+
+
+def number_in_words(frame: Frame, column: CounterColumn, row: RowId) -> str:
+    """The value of a cell with its unit, behind the signs of its marks; a dash if unknown."""
+    value = frame.cell(column, row)
+    return ("" if value is None else frame.signs(column, row)) + said(column, value)
 
 
 class FrameCell(OneCell):
@@ -168,8 +173,8 @@ class FrameCell(OneCell):
         frame = self._watch.frame
         if frame is None:
             return self.column.id
-        name, value = row_name(frame.topology, row), frame.cell(self.column, self.row)
-        return f"{self.column.id} · {name} · {said(self.column, value)}"
+        name = row_name(frame.topology, row)
+        return f"{self.column.id} · {name} · {number_in_words(frame, self.column, self.row)}"
 
     @property
     def content(self) -> FrameContent | None:

@@ -59,7 +59,7 @@ class ContentMoment:
 
     def cells(self, column: Column[Any], rows: Sequence[Hashable]) -> Sequence[Value]:
         """See `AlertMoment.cells`; an unknown value is None, whatever the reason."""
-        return [self.content.cell(column, row).value for row in rows]
+        return [self.content.cell(column, row).bare for row in rows]
 
     def words(self, row: Hashable) -> str:
         """See `AlertMoment.words`."""

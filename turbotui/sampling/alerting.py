@@ -16,6 +16,7 @@ from turbotui.quantities.alerts import AlertRule
 from turbotui.quantities.columns import Column, CounterColumn, Value
 from turbotui.quantities.filters import Comparison, Condition, FilterRow, JoinedConditions
 from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Reduce
 from turbotui.sampling.frame import Frame
 
 Words: TypeAlias = Callable[[Topology, RowId], str]
@@ -69,8 +70,12 @@ class FrameMoment:
         return self._frame.rows(rule.scope or Scope.CPU)
 
     def cells(self, column: Column[Any], rows: Sequence[RowId]) -> Sequence[Value]:
-        """See `AlertMoment.cells`."""
-        return self._frame.cells(column, rows) if isinstance(column, CounterColumn) else [None] * len(rows)
+        """See `AlertMoment.cells`. A row that lacks a part is unknown, but the greatest of the others is passed on."""
+        if not isinstance(column, CounterColumn):
+            return [None] * len(rows)
+        signals = self._frame.capabilities.signals
+        greatest = all(signals[name].reduce is Reduce.MAX for name in column.needs if name in signals)
+        return self._frame.cells(column, rows) if greatest else self._frame.bare_cells(column, rows)
 
     def words(self, row: RowId) -> str:
         """See `AlertMoment.words`."""

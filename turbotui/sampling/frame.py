@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
-from turbotui.quantities.marks import MARKS
+from turbotui.quantities.marks import MARKS, OUTSTANDING
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.traced import number_text
@@ -24,6 +24,7 @@ from turbotui.sampling.row_inputs import RowInputs, WatchedTotals
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.sweep import Selection
 
+_SIGNED = tuple(mark for mark in MARKS if mark is not OUTSTANDING)
 _NOT_BARE = tuple(mark.name for mark in MARKS if not mark.bare)
 _FEW = 2
 """The number of rows below which computing cell by cell costs less than first putting signals in row order."""
@@ -340,6 +341,10 @@ class Frame(Interval):
         """Whether no counter behind a column was multiplexed in any row, so that no cell is `estimated`."""
         signals = (self.capabilities.signals.get(name) for name in (*column.needs, *column.wants))
         return all(self._ran_throughout(one) for one in signals if one is not None and one.running)
+
+    def signs(self, column: CounterColumn, row: RowId) -> str:
+        """The signs of a cell's marks, without that of a metric past its vendor's threshold, which is an alarm's."""
+        return "".join(mark.sign for mark in _SIGNED if getattr(self, mark.name)(column, row))
 
     def rows(self, scope: Scope) -> tuple[RowId, ...]:
         """Rows of one level, in topology order."""

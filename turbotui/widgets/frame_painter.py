@@ -10,7 +10,7 @@ from turbotui.cell_widths import cut, fitted, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
-from turbotui.quantities.marks import MARKS, OLD, OUTSTANDING, PARTIAL
+from turbotui.quantities.marks import OLD, PARTIAL
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -49,8 +49,6 @@ from turbotui.widgets.table_view import TAGS_ROW
 
 Alerted: TypeAlias = Mapping[ColumnId, Mapping[Hashable, StyleRole]]
 """Roles of cells that belong to alerts, by column and row."""
-
-_SIGNS = tuple(mark for mark in MARKS if mark is not OUTSTANDING)
 
 
 @dataclass(kw_only=True)
@@ -246,10 +244,10 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return marked(signs, text), self.levels.roles(frame, column, (row,), (value,))[0]
 
     def _signs(self, frame: Frame, column: CounterColumn, row: RowId) -> str:
-        """The signs of a cell's marks, without that of a metric past its vendor's threshold, which is an alarm's."""
+        """The signs of a cell's marks, including cells of the tagged rows' sum."""
         if row == TAGS_ROW:
             return PARTIAL.sign if tagged_partial(frame, column, self._tagged_cpus(frame)) else ""
-        return "".join(mark.sign for mark in _SIGNS if getattr(frame, mark.name)(column, row))
+        return frame.signs(column, row)
 
     def _tagged_cpus(self, frame: Frame) -> Sequence[int]:
         instances = (frame.topology.instance(tag) for tag in self.view.tags)

@@ -62,6 +62,7 @@ class Gauge:
         note: text after the sparkline ("of 700", "cpu17").
         alarm: AMBER or RED past a threshold.
         share: position of the value in its range, 0 to 1; None if unknown.
+        signs: of the value's marks.
     """
 
     label: str
@@ -72,6 +73,7 @@ class Gauge:
     note: str = ""
     alarm: StyleRole | None = None
     share: float | None = None
+    signs: str = ""
 
 
 _NOISE = re.compile(r"\((?:R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|@.*$|\b\d+-Core\b|\bwith Radeon.*$")
@@ -144,7 +146,9 @@ def _gauges(gauges: Sequence[Gauge], named: bool, size: int, seq: int) -> list[T
         segments.append((f" {gauge.label} " if named and gauge.label else " ", StyleRole.DIM))
         mark = "▲ " if gauge.alarm is StyleRole.AMBER else "! " if gauge.alarm is StyleRole.RED else ""
         calm = StyleRole.DIM if gauge.value is None else whole_role_of(gauge.share)
-        segments.append((mark + _figure(gauge), gauge.alarm or calm))
+        figure = _figure(gauge)
+        number = figure.lstrip()
+        segments.append((mark + gauge.signs.rjust(len(figure) - len(number)) + number, gauge.alarm or calm))
         if gauge.values and size:
             known = [value for value in gauge.values if not math.isnan(value)]
             top = gauge.top or nice_top(max(known, default=0.0))

@@ -104,6 +104,7 @@ class Chart:
         top: end of the scale.
         limits: lines, the lowest first.
         ceiling: the value that must not be reached; None if there is none.
+        signs: of the value's marks.
     """
 
     word: str
@@ -113,6 +114,7 @@ class Chart:
     top: float
     limits: tuple[ChartLimit, ...] = ()
     ceiling: float | None = None
+    signs: str = ""
 
     @property
     def share(self) -> float:
@@ -165,7 +167,8 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
     else:
         top = nice_top(max(peak, 1.0))
     ceiling = next((one.value for one in limits if one.word in {"PL1", "tj_max", "CPUs"}), None)
-    return Chart(source.spec.word, source.target, value, past, top, tuple(limits), ceiling)
+    signs = "" if value is None else frame.signs(column, SYSTEM_ROW)
+    return Chart(source.spec.word, source.target, value, past, top, tuple(limits), ceiling, signs)
 
 
 def past_of(history: History, name: ColumnId, row: RowId, count: int) -> Sequence[float]:

@@ -124,12 +124,12 @@ def bar_spans(column: CounterColumn, row: RowId, value: Value, width: int, curso
 
 
 def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int, value: Value) -> Span:
-    """Draw an integer in the colour of its level, marked if past the column's thresholds."""
+    """Draw an integer in the colour of its level, with the signs of its marks and of the column's thresholds."""
     shown = column.as_shown(value)
     text = f"{shown:,.0f}" if isinstance(shown, int | float) else UNKNOWN
     over = alarm(column, value)
-    if over is not None:
-        text = ALARM_MARKS[over] + text
+    if value is not None:
+        text = source.frame.signs(column, row) + ("" if over is None else ALARM_MARKS[over]) + text
     role = over or source.levels.roles(source.frame, column, (row,), (value,))[0]
     target = column, row
     return Span(flush_right(text, width), StyleRole.CELL if source.cursor == target else

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.cell_cursor import CellCursorScreen
+from turbotui.app.one_cell import number_in_words
 from turbotui.app.searching import next_match
 from turbotui.app.watch import Watch
 from turbotui.features.overview.charts import chart_sources
@@ -26,7 +27,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.signals import Signal
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
-from turbotui.widgets.cells import MARK_AMBER, StyleRole, said
+from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Target
 
@@ -158,10 +159,10 @@ class OverviewScreen(CellCursorScreen):
         if self._cursor is None:
             return "Arrows choose a number: e explains it, g shows its past, Enter opens its CPU"
         column, row = self._cursor
-        value = frame.cell(column, row)
-        why = frame.why(column, row) if value is None else None
+        why = frame.why(column, row) or frame.lacking(column, row)
         words = column.hint if why is None else why.sentence()
-        return f"{column.id} · {row_name(frame.topology, row)} · {said(column, value)} · {words}"
+        number = number_in_words(frame, column, row)
+        return f"{column.id} · {row_name(frame.topology, row)} · {number} · {words}"
 
     def copied(self) -> str:
         """See `WatchScreen.copied`: the verdict without a cursor."""

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.cell_cursor import CellCursorScreen
 from turbotui.app.frame_charts import FrameCharts
+from turbotui.app.one_cell import number_in_words
 from turbotui.app.searching import next_match
 from turbotui.app.watch import Watch
 from turbotui.diagnosis import limits
@@ -27,7 +28,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.sentences import as_sentence
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
-from turbotui.widgets.cells import MARK_AMBER, StyleRole, said
+from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Panel, Target, inner_width, plan
 from turbotui.widgets.panel_grid import PanelGrid
@@ -176,10 +177,9 @@ class PowerScreen(CellCursorScreen):
         if target is None:
             return ""
         column, row = target
-        value = frame.cell(column, row)
-        why = frame.why(column, row) if value is None else None
+        why = frame.why(column, row) or frame.lacking(column, row)
         words = column.help if why is None else why.sentence()
-        return f"{column.id}  {row_name(frame.topology, row)}  {said(column, value)}  {words}"
+        return f"{column.id}  {row_name(frame.topology, row)}  {number_in_words(frame, column, row)}  {words}"
 
     @property
     def pointed(self) -> Target | None:
