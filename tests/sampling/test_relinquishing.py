@@ -132,6 +132,50 @@ def test_every_thread_is_somebody_else_for_good(uid: int) -> None:
         assert "root was given up (--drop-privileges)" in told["why"]
 
 
+HIDDEN = """
+import os, sys
+from turbotui.machine.held_modules import hold_module_folders
+import hidden.early
+if sys.argv[1:] == ["held"]:
+    hold_module_folders(65534, 65534)
+os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+import hidden.late, beside
+from hidden.deeper import one
+with open(os.path.join(os.path.dirname(hidden.__file__), "facts.txt")) as file:
+    print(file.read())
+"""
+
+
+@needs_root
+@pytest.mark.real
+def test_modules_below_a_folder_of_root_alone_are_still_loaded(tmp_path: Path) -> None:
+    package = tmp_path / "closed" / "modules" / "hidden"
+    (package / "deeper").mkdir(parents=True)
+    for name in ("__init__", "early", "late", "deeper/__init__", "deeper/one", "../beside"):
+        (package / f"{name}.py").touch()
+    (package / "facts.txt").write_text("read")
+    (tmp_path / "closed").chmod(0o700)
+    (tmp_path / "script.py").write_text(HIDDEN)
+    environment = {**os.environ, "PYTHONPATH": f"{package.parent}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+    held, plain = (
+        subprocess.run([sys.executable, str(tmp_path / "script.py"), *words], check=False, text=True,  # noqa: S603 - ours
+                       capture_output=True, timeout=PATIENCE, env=environment) for words in (["held"], []))
+    assert held.stdout == "read\n", held.stderr
+    assert "Error" in plain.stderr
+
+
+@needs_root
+@pytest.mark.real
+@pytest.mark.parametrize("form", ["json", "csv", "openmetrics", "table"])
+def test_every_format_is_printed_without_root(form: str) -> None:
+    done = subprocess.run(  # noqa: S603 - ours
+        [sys.executable, "-m", "turbotui", "stat", "-q", "--drop-privileges", "-n", "1", "-i", "0.1", "--format", form],
+        check=False, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE,
+        env={**os.environ, "SUDO_UID": str(NOBODY), "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
 @needs_root
 @pytest.mark.real
 def test_a_command_is_run_without_root(tmp_path: Path) -> None:

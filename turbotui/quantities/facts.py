@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     _RowT = TypeVar("_RowT", bound=DataclassInstance)
 
 _MadeT = TypeVar("_MadeT")
-_PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
 _TOKENS: Final = r'"[^"]*"|[\[\]{},=]|[^\s\[\]{},="]+'
 _WORDS: Final = {"true": True, "false": False}
 
@@ -82,7 +81,8 @@ class FactFile:
         return InternalError(f"turbotui/{self.path}, [{name}]: {why}")
 
     def _text(self) -> str:
-        with open(os.path.join(_PACKAGE, self.path), encoding="utf-8") as file:
+        package = os.path.dirname(os.path.dirname(__file__))  # which moves: machine/held_modules.py
+        with open(os.path.join(package, self.path), encoding="utf-8") as file:
             return file.read()
 
     def _sections(self) -> Iterator[tuple[str, list[str]]]:

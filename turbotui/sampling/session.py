@@ -169,10 +169,16 @@ class Session(GrowingCatalog):
 
     def give_up_privileges(self) -> None:
         """Drop root for good once every counter is open; call before `start`."""
-        from turbotui.machine.identity import give_up_privileges  # noqa: PLC0415 - few ask for it
+        from turbotui.machine.held_modules import hold_module_folders  # noqa: PLC0415 - few ask for it
+        from turbotui.machine.identity import after_root, give_up_privileges  # noqa: PLC0415 - as above
+
+        def give_up() -> None:
+            if os.geteuid() == 0:
+                hold_module_folders(*after_root(os.environ))
+            give_up_privileges(os.environ)
 
         self._gives_up = True
-        self._sampler.give_up(lambda: give_up_privileges(os.environ))
+        self._sampler.give_up(give_up)
 
     def bind(self, cpu: int) -> None:
         """Run everything except the CPUs' workers on this CPU; call before `start`.

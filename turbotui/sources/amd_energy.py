@@ -69,7 +69,7 @@ def _paths(machine: Machine, directory: str) -> dict[RowId, str]:
     topology = machine.topology
     packages = [instance.row for instance in topology.instances(Scope.PACKAGE)]
     found: dict[RowId, str] = {}
-    for name in machine.host.list_dir(directory):
+    for name in names_in(machine.host, directory):
         match = _INPUT.fullmatch(name)
         label = match and _LABEL.fullmatch(read_line(machine.host, f"{directory}/energy{match[1]}_label") or "")
         if not label:

@@ -139,7 +139,7 @@ def _chips(host: Host) -> list[_Chip]:
 
 def _sensors(host: Host, directory: str) -> tuple[tuple[str, str], ...]:
     found = []
-    for name in host.list_dir(directory):
+    for name in names_in(host, directory):
         match = _INPUT.fullmatch(name)
         if match is not None:
             found.append((read_line(host, f"{directory}/temp{match[1]}_label") or "", f"{directory}/{name}"))
@@ -210,7 +210,7 @@ def _coretemp_numbers(host: Host, chips: Sequence[_Chip]) -> dict[str, int]:
             match = _CORETEMP_DEVICE.fullmatch(device)
             if match is None or not host.exists(f"{_PLATFORM}/{device}/hwmon"):
                 continue
-            for entry in host.list_dir(f"{_PLATFORM}/{device}/hwmon"):
+            for entry in names_in(host, f"{_PLATFORM}/{device}/hwmon"):
                 numbers.setdefault(entry, integer(match[1]))
     return numbers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 from watchedtasks import switches_allowed
 
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
-from turbotui.machine.host import PerfAttr
+from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.perf_records import CounterReopened
 from turbotui.machine.tasks.sets import SOFTWARE_COUNTERS, choose
@@ -28,13 +29,17 @@ class Plugged(LinuxHost):
 
     def __init__(self) -> None:
         super().__init__()
-        self.online = ""
+        self.online: str | HostError = ""
         self.ahead = 0
         self.cut: set[int] = set()
         self.opened: list[int] = []
 
     def read_text(self, path: str) -> str:
-        return self.online if path == "/sys/devices/system/cpu/online" else super().read_text(path)
+        if path != "/sys/devices/system/cpu/online":
+            return super().read_text(path)
+        if isinstance(self.online, HostError):
+            raise self.online
+        return self.online
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         descriptor = super().perf_event_open(attr, pid, cpu, group)
@@ -75,6 +80,9 @@ def test_a_cpu_that_goes_keeps_its_counts_and_one_that_comes_back_is_seen() -> N
     try:
         tracer.add_cpus()
         assert seen(0) > 0
+        for unreadable in (HostError(errno.EIO, "online"), "damaged"):
+            host.online, host.ahead = unreadable, host.ahead + 2_000_000_000
+            assert seen(aggregate.sums()[1]) > 10_000_000, "without the list the CPUs stay as they are"
         host.cut = set(host.opened)
         host.online, host.ahead = "", host.ahead + 2_000_000_000
         for batch in tracer.take():

@@ -11,7 +11,7 @@ from turbotui.errors import UsageError
 from turbotui.features.stat.options import StatError, StatOptions, StatTask
 from turbotui.features.stat.printing import chosen_layout, is_absent
 from turbotui.features.stat.streams import warn
-from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.cpulist import format_cpulist, parse_cpulist
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
@@ -82,7 +82,7 @@ def _effective(host: Host, asked: frozenset[int]) -> frozenset[int]:
     except (HostError, ValueError):
         return asked  # the topology decides, and reports what is missing
     for cpu in sorted(asked - online):
-        raise StatError(f"cpu{cpu} not present: the online CPUs are {host.read_text(_ONLINE).strip()}", 1)
+        raise StatError(f"cpu{cpu} not present: the online CPUs are {format_cpulist(online)}", 1)
     usable = host.usable_cpus()
     if usable is None:
         return asked

@@ -117,7 +117,10 @@ class BusyThreads:
 
     def find(self) -> Mapping[int, CountedThread]:
         """Return the busiest threads by number; counted threads stay unless others run clearly more."""
-        now = {pid: stat.ran for pid, stat in self._stats.read().items()}
+        try:
+            now = {pid: stat.ran for pid, stat in self._stats.read().items()}
+        except HostError:  # /proc could not be listed this time
+            return self._chosen
         before, self._processes = self._processes, now
         self._times = {pid: times for pid, times in self._times.items() if pid in now}
         spent: dict[int, int] = {}

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
-from turbotui.machine.tasks.processes import processes
-from turbotui.quantities.plain_numbers import whole_numbers
+from turbotui.quantities.plain_numbers import numbers_among, whole_numbers
 from turbotui.untrusted import decoded
 
 TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -117,7 +116,7 @@ class ProcessStats:
         Raises:
             HostError: the processes cannot be listed.
         """
-        pids, before, said = processes(self._host), self._said, {}
+        pids, before, said = numbers_among(self._host.list_dir("/proc")), self._said, {}
         for pid in pids:
             content = self._content(pid)
             known = before.get(pid)

@@ -7,7 +7,7 @@ import errno
 from turbotui.errors import MachineError
 from turbotui.machine.cgroups import hierarchies
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.small_files import line_of, text_of
+from turbotui.machine.small_files import line_of, names_in, text_of
 from turbotui.quantities.plain_numbers import integer, numbers_among
 
 
@@ -31,8 +31,8 @@ def has_ended(host: Host, pid: int) -> bool:
 
 
 def processes(host: Host) -> tuple[int, ...]:
-    """Return the ids of all processes that this user can see."""
-    return numbers_among(host.list_dir("/proc"))
+    """Return the ids of all processes that this user can see; none if /proc cannot be listed."""
+    return numbers_among(names_in(host, "/proc"))
 
 
 def name_of(host: Host, pid: int, tid: int) -> str:

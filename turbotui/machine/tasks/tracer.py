@@ -127,7 +127,10 @@ class TaskTracer:
         Raises:
             MachineError: not permitted, or descriptors or memory do not suffice.
         """
-        self._cgroup = None if cgroup is None else self._host.open_file(cgroup)
+        try:
+            self._cgroup = None if cgroup is None else self._host.open_file(cgroup)
+        except HostError as error:
+            raise MachineError(f"the control group {cgroup} cannot be watched: {error.strerror}") from error
         self._replug_ns = self._host.now_ns() + _REPLUG_NS
         for cpu in self._cpus:
             self._add_cpu(cpu, enable=False)
@@ -192,8 +195,11 @@ class TaskTracer:
         When a CPU goes offline, the kernel removes its events for good (perf_event_exit_cpu()), and splits their group.
         The ring of a CPU that was offline only between two polls gets no more records.
         """
-        online = parse_cpulist(self._host.read_text(_ONLINE))
         have = {one.cpu for one in self._sets}
+        try:
+            online = parse_cpulist(self._host.read_text(_ONLINE))
+        except (HostError, ValueError):  # without the list, the CPUs stay as they are
+            online = frozenset(have)
         news = []
         for cpu in sorted(set(online) - have):
             try:
