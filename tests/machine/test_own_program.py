@@ -57,4 +57,5 @@ finally: print(sys.modules['turbotui.cli'].__file__)"""
 
 def test_folders_that_the_user_names_stay() -> None:
     assert environment_of_children({"PYTHONPATH": "/a::b:/c:.", "HOME": "/h"}) == {"PYTHONPATH": "/a:/c", "HOME": "/h"}
-    assert environment_of_children({"PYTHONPATH": ":"}) == environment_of_children({}) == {}
+    assert environment_of_children({"PYTHONPATH": ":", "PYTHONHOME": "x", "PYTHONUSERBASE": "."}) == {}
+    assert environment_of_children({"PATH": ":/bin:bin:."}) == {"PATH": "/bin"}

@@ -1,7 +1,7 @@
 """Start turbotui again without importing anything from the working folder, in which others may be able to write.
 
-`python -m NAME` imports from the working folder first, and an empty or relative entry of PYTHONPATH means a folder in
-it (https://docs.python.org/3/using/cmdline.html, -m, -P and PYTHONPATH).
+`python -m NAME` imports from the working folder first, and an empty or relative entry of PATH or PYTHONPATH means a
+folder in it (https://docs.python.org/3/using/cmdline.html, -m, -P and PYTHONPATH).
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from typing import Final
 
 import turbotui
 
-_PATH = "PYTHONPATH"
+_SEARCHED: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
+"""Variables that say where programs and modules are searched for (execvp(3), and Python's command line)."""
 
 
 def own_command() -> list[str]:
@@ -22,7 +24,10 @@ def own_command() -> list[str]:
 
 
 def environment_of_children(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which no interpreter imports from the working folder because of PYTHONPATH."""
+    """An environment by which nothing is searched for in the working folder."""
     found = dict(environment)
-    kept = [folder for folder in found.pop(_PATH, "").split(os.pathsep) if os.path.isabs(folder)]
-    return {**found, _PATH: os.pathsep.join(kept)} if kept else found
+    for name in _SEARCHED:
+        kept = [folder for folder in found.pop(name, "").split(os.pathsep) if os.path.isabs(folder)]
+        if kept:
+            found[name] = os.pathsep.join(kept)
+    return found

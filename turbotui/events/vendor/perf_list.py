@@ -73,8 +73,7 @@ class PerfTables:
         return "\n".join(parts)
 
     def _perf(self) -> str:
-        # nothing of the working folder, in which others may write
-        path = shutil.which("perf", path=os.pathsep.join(filter(os.path.isabs, os.get_exec_path())))
+        path = shutil.which("perf", path=environment_of_children(os.environ).get("PATH", ""))
         if path is None:
             raise NoTablesError(f"{_NONE}: perf is not installed (package linux-perf); {_REMEDY}.")
         if not self._cpuid:
