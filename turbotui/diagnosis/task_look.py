@@ -10,7 +10,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.rules import RankedBy, UnseenTasks
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.tasks.group_names import CGROUP, UNIT, group_name
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
 from turbotui.machine.tasks.sight import MachineTimes, machine_times, task_sight
@@ -128,7 +128,7 @@ class TaskLook:
         times, earlier = machine_times(self._host), self._times
         if self._before and seconds > 0:
             self._uses = self._with_counts(_uses(self._before, found, seconds), seconds)
-            if times is not None and earlier is not None:
+            if times is not None and earlier is not None and self._host.kind is HostKind.REAL:
                 self._rest = max(0.0, (times.busy - earlier.busy) * 1e-9 / (now - self._looked)
                                  - sum(use.ran for use in self._uses))
         self._times, self._looked = times, now

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -19,6 +20,8 @@ from turbotui.machine.tasks.processes import threads_of
 from turbotui.machine.tasks.sets import (
     HARDWARE_COUNTERS,
     SOFTWARE_COUNTERS,
+    Mode,
+    SamplingMoment,
     TaskCounter,
     TaskSampling,
     choose,
@@ -26,7 +29,7 @@ from turbotui.machine.tasks.sets import (
     with_wanted,
 )
 from turbotui.machine.tasks.tracer import sentence
-from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.unavailable import Reason, Unavailable
 
 _MOST_END_RINGS = 256  # each thread's sets have one a CPU; with more, ends are timed by records of switches instead
 
@@ -98,6 +101,8 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
             choice, left = _with_asked(host, bare, cpu, asked, target)
         choice = with_wanted(host, choice, cpu, [one for one in wanted if one.name not in choice.names], target)
     except HostError as error:
+        if error.errno in _REFUSALS and whole_or_pids(application) and host.kind is HostKind.REAL:
+            return _of_proc(error)
         what = ("the whole machine" if application.everything
                 else f"control group {application.cgroup}" if application.cgroup is not None
                 else f"process {target}" if target else "a command")
@@ -114,6 +119,23 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
     sets = (choice, *_further(host, choice, left, cpu, target))
     names = frozenset(name for one in sets for name in one.names)
     return ChosenSets(sets, numerics_of(machine, has, names, asked_double=word == DOUBLE), has)
+
+
+_REFUSALS = (errno.EACCES, errno.EPERM, errno.ENOSYS)
+"""Errors of perf_event_open(2) to a user who may not, in a sandbox that forbids it, of a kernel without it."""
+
+
+def whole_or_pids(application: Application) -> bool:
+    """Whether /proc alone can show what an application is, and no event is asked for."""
+    return (application.everything or bool(application.pids)) and not application.events
+
+
+def _of_proc(error: HostError) -> ChosenSets:
+    why = Unavailable(Reason.NOT_PERMITTED, f"perf does not watch these tasks for this user ({error}), so that all "
+                      "there is comes from /proc",
+                      "run as root, or with CAP_PERFMON, or lower kernel.perf_event_paranoid")
+    choice = TaskSampling(Mode.PROC, SamplingMoment.LOOKS, 0, ())
+    return ChosenSets((choice,), Numerics(why=why, refused=why), why)
 
 
 def _with_asked(host: Host, bare: TaskSampling, cpu: int, asked: Sequence[TaskCounter],

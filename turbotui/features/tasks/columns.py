@@ -154,7 +154,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("Command", "", -1, (), lambda i: i.row.name, width=15, priority=0, identity=True,
                help="name of the thread, or of the row's first thread"),
     *map(_fact_column, FIRST_FACTS),
-    TaskColumn("CPU", "", -1, (SWITCHES,), _cpus, width=_CPUS, priority=2,
+    TaskColumn("CPU", "", -1, (RUN,), _cpus, width=_CPUS, priority=2,
                help="CPU of the last run; of several threads all CPUs on which they ran, or in brackets the "
                     "number of CPUs"),
     TaskColumn("CPU%", "%", 1, (CPU_TIME,), _percent, width=6, priority=0, scale=PERCENT,
@@ -282,6 +282,8 @@ def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
             return None if numerics.has_flops else numerics.why
         if need in (FLOP, DOUBLE_FLOP):
             return _OTHER_PRECISION[need]
+        if need not in names and numerics.refused is not None:
+            return numerics.refused
         if need not in names and need in ("instructions", "cycles", "cache-misses") and "cycles" in names:
             return Unavailable(Reason.IN_USE, f"{need} found no counter beside the others, or was not asked for",
                                f"ask for it by the event {need}")

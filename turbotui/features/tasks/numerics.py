@@ -35,6 +35,7 @@ class Numerics:
         note: what the numbers leave out, for people; "" where nothing.
         why: the reason for what cannot be computed; None where both can.
         counted: the definition's counters that the sets have.
+        refused: why nothing is counted at all; None where perf counts.
     """
 
     definition: MetricDefinition | None = None
@@ -44,6 +45,7 @@ class Numerics:
     note: str = ""
     why: Unavailable | None = None
     counted: frozenset[str] = frozenset()
+    refused: Unavailable | None = None
 
     @property
     def counters(self) -> frozenset[str]:

@@ -166,7 +166,7 @@ def _report_facts(report: Report) -> dict[str, object]:
                         for what, part in report.apart.items()},
         "numerics": {
             "flops": numerics.has_flops, "bytes": numerics.has_bytes, "double": numerics.double_only,
-            "note": numerics.note, "why": reason_facts(why),
+            "note": numerics.note, "why": reason_facts(why), "refused": reason_facts(numerics.refused),
             "counted": sorted(numerics.counted),
         },
     }
@@ -213,7 +213,9 @@ def _numerics_from(said: JsonValue, model: CpuModel) -> Numerics:
     """This version's metric definition of the machine, limited to the counted events."""
     counted, why = frozenset(said["counted"].texts()), said.get("why")
     double = said["double"].flag()
-    reason = None if why is None else reason_from(why)
+    reason, refused = (None if one is None else reason_from(one) for one in (why, said.get("refused")))
+    if refused is not None:
+        return Numerics(why=reason, refused=refused)
     definition = task_metric_definition_of(model)
     if definition is None:
         return Numerics(why=reason or Unavailable(Reason.UNKNOWN_MODEL, "no metric definition counts FLOPs here"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import NamedTuple
 
@@ -139,3 +139,17 @@ def idle_apart(apart: Mapping[str, Apart], idle_ns: int | None, *, by_cycles: bo
              for cpu in {**either.loads, **outside.loads}}
     return found | {IDLE_PART: Apart({RUN: idle}, idle_loads),
                     OUTSIDE_PART: Apart({RUN: both - idle + outside.counts[RUN]}, loads)}
+
+
+def rest_apart(rest_ns: int, idle_ns: int | None, cpus: Sequence[int], word: str) -> dict[str, Apart]:
+    """Divide the time of CPUs that no row has, with loads as if it were the same on each.
+
+    Args:
+        rest_ns: that time.
+        idle_ns: for how long the CPUs idled; None where that is unknown.
+        cpus: the CPUs.
+        word: what was not idle.
+    """
+    idle = min(rest_ns, idle_ns or 0)
+    parts = {EITHER_PART: rest_ns} if idle_ns is None else {IDLE_PART: idle, word: rest_ns - idle}
+    return {what: Apart({RUN: ns}, dict.fromkeys(cpus, ns // max(1, len(cpus)))) for what, ns in parts.items()}

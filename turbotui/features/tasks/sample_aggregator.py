@@ -130,6 +130,8 @@ class SampleAggregator(TotalsTable):
         set, what these have not counted is the first thread's, if all of them are known to the end; else, and over a
         CPU, it goes to `tail`: it is not known whose it is.
         """
+        if self.choice.mode is Mode.PROC:
+            return  # the last look is all that there is
         tail, total = [0] * len(self.names), [0] * len(self.names)
         lost = 0
         for closing in closings:

@@ -269,6 +269,9 @@ class TasksScreen(WatchingScreen):
         """Switch between the table of numbers and the timeline."""
         if self._is_kept_as_it_is():
             return
+        if self._snapshot is not None and all(report.numerics.refused for report in self._snapshot.reports):
+            self.notice("When threads ran is known by perf alone, which does not watch these tasks for this user")
+            return
         self.view = replace(self.view, timeline=not self.view.timeline)
         self.ask()
         if self.view.timeline:

@@ -107,6 +107,8 @@ def note_lines(
     for report in snapshot.reports:
         if report.error:
             warnings += [(part, StyleRole.AMBER) for part in textwrap.wrap(report.error, room)]
+        elif report.numerics.refused is not None:
+            warnings += [(part, StyleRole.AMBER) for part in textwrap.wrap(report.numerics.refused.sentence(), room)]
         elif report.ended:
             warnings.append((f"{report.application.name} has ended", StyleRole.AMBER))
     spare = max(0, max(2, min(_NOTES, height // 7)) - len(warnings))

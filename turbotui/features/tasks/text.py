@@ -40,6 +40,7 @@ _HARM: Final = {
     Mode.CPUS: "what was counted meanwhile is nobody's: it stands in the row (lost samples), and the others lack it",
     Mode.INHERITED: "a thread's row lacks what it did since its last sample, until the next one or its end",
     Mode.THREADS: "a thread's row lacks what it did since its last sample, until the next one or its end",
+    Mode.PROC: "",
 }
 """What a loss of samples does to rows."""
 _SHORT_SLICE_NS: Final = 1_000_000  # of run time a switch: below, what perf leaves out is 3 % and more
@@ -217,9 +218,11 @@ def _what_time_lacks(table: TaskInterval) -> Iterator[str]:
 def _what_is_not_counted(table: TaskInterval) -> Iterator[str]:
     """Notes on unavailable columns and their reasons."""
     report, aggregate = table.report, table.aggregate
-    if not {"instructions", "cycles"} & set(aggregate.names):
+    if report.numerics.refused is not None:
+        yield f"CPU time, and no counters: {report.numerics.refused.sentence()}"
+    elif not {"instructions", "cycles"} & set(aggregate.names):
         yield "instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen"
-    if report.numerics_note():
+    if report.numerics_note() and report.numerics.refused is None:
         yield report.numerics_note()
     if table.no_energy is not None:
         yield f"no energy: {table.no_energy.sentence()}"
@@ -265,6 +268,8 @@ def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str
     names = max([cell_count(_name(row)) for row in rows], default=0)
     cell = place_width(max([cpu for row in rows for cpu in row.cpus], default=0))
     places = max(1, (width - names - 2) // cell)
+    if table.aggregate.choice.mode is Mode.PROC:
+        return ["# when threads ran is known by perf alone"]
     if not timeline.end:
         return ["# no thread ran yet"]
     seconds = (timeline.end - timeline.start) / 1e9

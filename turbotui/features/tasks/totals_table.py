@@ -30,6 +30,7 @@ OUTSIDE: Final = -4
 """Who has no number in the pid namespace in which the counters were opened, and is not the idle task for certain."""
 IDLE_PART: Final = "idle"
 OUTSIDE_PART: Final = "outside what may be seen"
+MEANWHILE_PART: Final = "ended meanwhile, or interrupts"
 EITHER_PART: Final = "idle or outside what may be seen"
 IN_NO_ROW: Final = {0: IDLE_PART, OTHERS: "others", OUTSIDE: OUTSIDE_PART}
 """Accounts of whole CPUs that are no row: nobody's work, or that of others than a watched command, by thread number."""

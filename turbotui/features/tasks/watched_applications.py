@@ -14,10 +14,12 @@ from turbotui.features.tasks.cpu_time import SchedStats
 from turbotui.features.tasks.load_watch import LoadWatch
 from turbotui.features.tasks.merging import Lineage, by_group
 from turbotui.features.tasks.multiplexing import MultiplexedSets
-from turbotui.features.tasks.report import Report, idle_apart
+from turbotui.features.tasks.report import Apart, Report, idle_apart, rest_apart
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.features.tasks.thread_totals import RUN
 from turbotui.features.tasks.timeline import Timeline
+from turbotui.features.tasks.totals_table import MEANWHILE_PART, OUTSIDE_PART
 from turbotui.features.tasks.wait_watch import WaitWatch
 from turbotui.features.tasks.waits import SIMULATED
 from turbotui.features.tasks.watched_application import IdleTimes, WatchedApplication, slice_for
@@ -141,10 +143,13 @@ class WatchedApplications:
         sets = chosen.sets
         # a thread's sets are for CPUs that come online later too; those of whole CPUs are opened when they come
         cpus = self._present() if sets[0].mode is Mode.INHERITED else self._cpus
-        scheduled = self._host.kind is HostKind.REAL and len(sets) == 1 and sets[0].mode is not Mode.CPUS
+        scheduled = (self._host.kind is HostKind.REAL and len(sets) == 1
+                     and sets[0].mode not in (Mode.CPUS, Mode.PROC))
         readers = tuple(open_sample_reader(self._host, choice, cpus, self.waiting, self._pages) for choice in sets)
         timeline = (Timeline(LIVE_BIN_NS, LIVE_HORIZON_NS) if self._live
                     else Timeline() if self._drawn else Timeline(most=0))
+        if sets[0].mode is Mode.PROC:
+            timeline = Timeline(most=0)  # when it ran is not known
         multiplexed = MultiplexedSets() if len(sets) > 1 else None
         kept = pids if application.command and sets[0].mode is Mode.CPUS else None
         aggregators = tuple(
@@ -176,7 +181,7 @@ class WatchedApplications:
                 if number:
                     reader.rest()
                 one.folder = self._aim(one, reader, on_exec=on_exec and not number)
-            if sets[0].mode is Mode.CPUS:
+            if sets[0].mode is Mode.CPUS or (sets[0].mode is Mode.PROC and application.everything):
                 self._begin_whole_cpus(one)
             for aggregator in aggregators:
                 self._name_all(aggregator, one)
@@ -190,7 +195,7 @@ class WatchedApplications:
         """Begin the time of whole CPUs, whose counters have begun together when all were open."""
         one.opened_ns = one.marked_ns = one.before_ns = one.taken_ns = self._host.now_ns()
         sight = self.facts.sight
-        if sight.nested:
+        if sight.nested or one.aggregate.choice.mode is Mode.PROC:
             one.idle = IdleTimes(self._host, self._cpus, known=sight.times and one.folder is None)
 
     @property
@@ -248,8 +253,8 @@ class WatchedApplications:
         if one.idle is not None:
             if not again and not whole:
                 one.idle.end()
-            idle_ns = one.idle.spent(whole=whole, again=again)
-            apart = idle_apart(apart, idle_ns, by_cycles="cycles" in one.aggregate.names)
+            apart = self._apart_by_idle_time(one, apart, rows, one.idle.spent(whole=whole, again=again),
+                                             one.taken_ns - (one.opened_ns if whole else since_ns))
         sets = one.aggregate.totals(None if whole else since).sets
         seconds = (one.taken_ns - (one.opened_ns if whole else since_ns)) / 1e9
         early = 0.0 if whole or again else one.early
@@ -279,8 +284,18 @@ class WatchedApplications:
             one.used_ns,
             (0 if self._waits is None else self._waits.lost) if self._waits_wanted else None,
             "" if self._loads is None else self._loads.sentence(),
-            None if one.idle is None else self.facts.sight.why,
+            None if one.idle is None else
+            self.facts.sight.why if aggregate.choice.mode is Mode.CPUS else self.facts.sight.unseen,
         )
+
+    def _apart_by_idle_time(self, one: WatchedApplication, apart: dict[str, Apart], rows: Sequence[TaskRow],
+                            idle_ns: int | None, span_ns: int) -> dict[str, Apart]:
+        """What is in no row, where only /proc/stat knows for how long the CPUs idled."""
+        if one.aggregate.choice.mode is Mode.CPUS:
+            return idle_apart(apart, idle_ns, by_cycles="cycles" in one.aggregate.names)
+        rest = max(0, span_ns * len(self._cpus) - sum(row.counts[RUN] for row in rows))
+        word = MEANWHILE_PART if self.facts.sight.unseen is None else OUTSIDE_PART
+        return rest_apart(rest, idle_ns, self._cpus, word)
 
     def family(self, one: WatchedApplication, known: Mapping[int, Stat] | None = None) -> Lineage:
         """Return the present ancestry of an application's processes, of which some states may be known already."""

@@ -8,7 +8,8 @@ from typing import Protocol, runtime_checkable
 from turbotui.errors import MachineError
 from turbotui.machine.host import ForwardedHost, Host, HostKind
 from turbotui.machine.tasks.draining import RingRecords
-from turbotui.machine.tasks.sets import TaskSampling
+from turbotui.machine.tasks.proc_reader import ProcReader
+from turbotui.machine.tasks.sets import Mode, TaskSampling
 from turbotui.machine.tasks.tracer import Closing, TaskTracer
 from turbotui.machine.tasks.wait_set import WaitSet
 
@@ -98,6 +99,8 @@ def open_sample_reader(
     refuse_recorded(host)
     if isinstance(host, TaskHost):
         return host.follow_tasks(choice)
+    if choice.mode is Mode.PROC:
+        return ProcReader(host, choice)
     return TaskTracer(host, choice, cpus, pages, waiting)
 
 

@@ -63,6 +63,7 @@ class Mode(Enum):
     THREADS = "A: one set a thread, threads and children found in /proc; those that end between two polls are missed"
     INHERITED = "B: sets handed on to every new thread and process by the kernel, one ring a CPU"
     CPUS = "C: whole CPUs, every switch on them; a count belongs to the thread that is switched out"
+    PROC = "P: /proc alone, which has CPU time and no counts; what ends between two looks is in no row"
 
 
 class SamplingMoment(Enum):
@@ -73,6 +74,7 @@ class SamplingMoment(Enum):
         "every 50 ms of run time in user mode only, run time at each switch: kernel.perf_event_paranoid hides the rest "
         "from this user, and counts leave the kernel out"
     )
+    LOOKS = "CPU time at the end of each interval, by /proc/PID/task/TID/schedstat"
     ENDS = "run time at each switch; this kernel gives no other counts of threads that it handed counters on to"
 
 
@@ -130,7 +132,8 @@ class TaskSampling:
         If there are samples at each switch, such records only double the bytes, so they are taken only if the time
         between a thread's last sample and its end would be lost otherwise.
         """
-        return self.when is not SamplingMoment.SWITCHES or (self.mode is Mode.INHERITED and not self.last)
+        return (self.when in (SamplingMoment.TICKS, SamplingMoment.ENDS)
+                or (self.mode is Mode.INHERITED and not self.last))
 
     @property
     def width(self) -> int:
