@@ -27,6 +27,8 @@ from textual.geometry import Region
 # what every folder's tests share, and the screens' tests, is found whatever pytest's import mode is
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "app")]
 
+pytest_plugins = ("comparisons",)
+
 # Images of containers often forbid bytecode. Then each of the programs that tests start, and each of xdist's processes,
 # compiles all of turbotui anew: more than half of what `turbotui stat` costs.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):

@@ -75,11 +75,16 @@ TURBOSTATS: Final[Mapping[str, Turbostat]] = {
 
 @dataclass
 class Printed:
-    """The output of one run: configuration lines, and a table for each interval, by row and column."""
+    """The output of one run: configuration lines, and a table for each interval, by row and column.
+
+    Attributes:
+        sources: ids of the sources behind each column of turbotui's.
+    """
 
     header: list[str]
     titles: list[str]
     tables: list[list[dict[str, str]]] = field(default_factory=list)
+    sources: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def _tables(lines: Sequence[str]) -> Printed:
@@ -138,6 +143,9 @@ def turbotui(case: Case, *more: str) -> Printed:
         session.stop()
     assert session.failure is None, session.failure
     found = _tables(lines)
+    provider = session.capabilities.provider
+    found.sources = {column.id: frozenset(provider[need].id for need in column.needs if need in provider)
+                     for column in session.catalog.columns}
     of_columns = "turbotui: "  # about columns that are not available here: those are compared by themselves
     found.header = [line for line in (*complaints.getvalue().splitlines(), *header) if not line.startswith(of_columns)]
     return found

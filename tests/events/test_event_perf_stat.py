@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import pytest
+from comparisons import Comparisons
 from patience import PATIENCE
 
 from turbotui.events.encoded import flag_names
@@ -72,10 +73,11 @@ def ours(encoder: EventEncoder, text: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("text", NAMES)
-def test_words(encoder: EventEncoder, text: str) -> None:
+def test_words(encoder: EventEncoder, text: str, comparisons: Comparisons) -> None:
     said, mine = spoken(text), ours(encoder, text)
     members = ("type", "config", "config1", "config2", "bp_type")
     assert {name: mine[name] for name in members} == {name: said.get(name, 0) for name in members}
+    comparisons.agreed("perf", "events names of the kernel and perf's grammar")
 
 
 @functools.cache
@@ -86,8 +88,9 @@ def _release() -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("letters", MODIFIERS)
-def test_modifiers(encoder: EventEncoder, letters: str) -> None:
+def test_modifiers(encoder: EventEncoder, letters: str, comparisons: Comparisons) -> None:
     said, mine = spoken(f"cpu-clock:{letters}"), ours(encoder, f"cpu-clock:{letters}")
     assert {name: mine.get(name, 0) for name in _OURS} == {name: said.get(name, 0) for name in _OURS}
     if set(letters) & set("GH") or _release() >= (6, 13):  # an older perf leaves guests out unasked
         assert mine.get("exclude_guest", 0) == said.get("exclude_guest", 0)
+    comparisons.agreed("perf", "events names of the kernel and perf's grammar")

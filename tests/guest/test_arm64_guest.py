@@ -11,6 +11,7 @@ from pathlib import Path
 
 import arm64guest
 import pytest
+from comparisons import Comparisons
 from jsontables import table
 
 import turbotui
@@ -45,7 +46,7 @@ def answers() -> dict[str, str]:
     return dict(zip(_COMMANDS, found, strict=True))
 
 
-def test_a_group_of_a_thread_counts_every_instruction(answers: dict[str, str]) -> None:
+def test_a_group_of_a_thread_counts_every_instruction(answers: dict[str, str], comparisons: Comparisons) -> None:
     counted = {int(rounds): tries for rounds, tries in json.loads(answers["counts"]).items()}
     (few, short), (many, long) = ((rounds, min(one[2] for one in tries)) for rounds, tries in counted.items())
     # what the interpreter does between two readings may differ by some instructions, and by less than one round
@@ -54,6 +55,7 @@ def test_a_group_of_a_thread_counts_every_instruction(answers: dict[str, str]) -
         for enabled, running, instructions, cycles in tries:
             assert enabled == running
             assert cycles == 2 * instructions
+            comparisons.agreed("arm64", "events counters of threads", 2)
 
 
 def test_an_alias_of_the_pmu_gets_its_type_and_event_number(answers: dict[str, str]) -> None:
@@ -62,7 +64,7 @@ def test_an_alias_of_the_pmu_gets_its_type_and_event_number(answers: dict[str, s
     assert row["values"]["config"] == 0x08  # INST_RETIRED (Arm ARM DDI 0487, D13.12.2)
 
 
-def test_columns_of_every_cpu_show_what_was_counted(answers: dict[str, str]) -> None:
+def test_columns_of_every_cpu_show_what_was_counted(answers: dict[str, str], comparisons: Comparisons) -> None:
     frames = [json.loads(line) for line in answers["columns"].splitlines()]
     assert len(frames) == 2
     for frame in frames:
@@ -73,9 +75,14 @@ def test_columns_of_every_cpu_show_what_was_counted(answers: dict[str, str]) -> 
             assert values["cyc"] == pytest.approx(1e9 * frame["seconds"], rel=0.05)
             assert values["ins"] > 0
             assert values["IPC"] == pytest.approx(values["ins"] / values["cyc"], rel=0.1)
+            comparisons.agreed("arm64", "events columns added by --add", 2)
+            for subject in ("column IPC", "source perf-hardware"):
+                comparisons.agreed("arm64", subject)
 
 
-def test_a_control_group_has_its_own_counts_and_the_time_that_its_file_says(answers: dict[str, str]) -> None:
+def test_a_control_group_has_its_own_counts_and_the_time_that_its_file_says(
+    answers: dict[str, str], comparisons: Comparisons
+) -> None:
     frames = [json.loads(line) for line in answers["groups"].splitlines() if line.startswith("{")]
     rows = {row["group"]: row["values"] for row in frames[-1]["rows"]}
     for name in ("job", "inner"):
@@ -85,10 +92,12 @@ def test_a_control_group_has_its_own_counts_and_the_time_that_its_file_says(answ
     assert rows["job"]["instructions"] == pytest.approx(rows["inner"]["instructions"], rel=0.2)
     assert (rows["still"]["CPU%"], rows["still"]["instructions"], rows["still"]["task-clock"]) == (0, 0, 0)
     assert rows["/"]["instructions"] > rows["job"]["instructions"]
+    comparisons.agreed("arm64", "events counters of control groups", 6)
 
 
-def test_a_command_s_counts_are_its_own(answers: dict[str, str]) -> None:
+def test_a_command_s_counts_are_its_own(answers: dict[str, str], comparisons: Comparisons) -> None:
     shown, _totals = (json.loads(line) for line in answers["task"].splitlines() if line.startswith("{"))
     (row,) = shown["rows"]
     assert row["values"]["instructions"] > 3000
     assert row["values"]["cycles"] == 2 * row["values"]["instructions"]
+    comparisons.agreed("arm64", "events counters of threads", 2)

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
+from comparisons import Comparisons
 from model_truth import CpuTruth, PackageTruth, SystemTruth, truth_of
 from patience import PATIENCE
 from sampled_machine import Watched
@@ -42,10 +43,15 @@ class Seen:
     frame: Frame
     before: Marks
     after: Marks
+    comparisons: Comparisons
 
     def cell(self, name: str, row: RowId) -> float | None:
         column = self.watched.catalog.get(name)
         assert column is not None, name
+        self.comparisons.agreed("model", f"column {name}")  # else the test that asks fails
+        provider = self.watched.capabilities.provider
+        for source in {provider[need].id for need in column.needs if need in provider}:
+            self.comparisons.agreed("model", f"source {source}")
         value = self.frame.cell(column, row)
         assert not isinstance(value, str)
         return value
@@ -55,11 +61,11 @@ class Seen:
 
 
 @pytest.fixture(scope="module", params=sorted(SHAPES))
-def seen(request: pytest.FixtureRequest) -> Seen:
+def seen(request: pytest.FixtureRequest, comparisons: Comparisons) -> Seen:
     watched = Watched(request.param, whole=request.param == "big-8s")  # a thousand CPUs once
     found = [marks(watched)]
     frame = watched.frames(SECONDS, 1, lambda _number: found.append(marks(watched)))[0]
-    return Seen(watched, frame, found[0], found[1])
+    return Seen(watched, frame, found[0], found[1], comparisons)
 
 
 def near(got: float | None, want: float, absolute: float, relative: float = 1e-6) -> bool:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.marks import DISPUTED, PARTIAL
 from turbotui.quantities.tables import Cell, CellEvidence
+from turbotui.quantities.verification import held_against
 from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.cells import said
 from turbotui.widgets.content import Content
@@ -47,8 +48,9 @@ def explanation(content: Content[Any, Any] | None, column: Column[Any], row: obj
         lines += textwrap.wrap(f"unknown: {cell.why.sentence()}" if cell.why else "unknown", width)
     for text in _marks(cell):
         lines += _hanging("  ", text, width)
-    document = (f"follows {column.document}",) if column.document else ()
-    return [*lines, *past, *evidence_lines(evidence, width, document)]
+    held = held_against("column", column.id) if isinstance(column, CounterColumn) else ""
+    remarks = (f"follows {column.document}" if column.document else "", held)
+    return [*lines, *past, *evidence_lines(evidence, width, tuple(filter(None, remarks)))]
 
 
 def evidence_lines(evidence: CellEvidence, width: int, more: Sequence[str] = ()) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from comparisons import Comparisons
 from file_machines import AMD, INTEL, pmu, tree
 from forked import run_forked
 from jsontables import table
@@ -94,7 +95,7 @@ def test_every_event_encodes_or_is_refused_by_name(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_both_engines_agree_on_every_core_event(model: str, tmp_path: Path) -> None:
+def test_both_engines_agree_on_every_core_event(model: str, tmp_path: Path, comparisons: Comparisons) -> None:
     """Terms that say the same as libpfm's words must give the same words."""
     amd = model.startswith("amd64")
     formats = AMD if amd else INTEL
@@ -116,9 +117,10 @@ def test_both_engines_agree_on_every_core_event(model: str, tmp_path: Path) -> N
             assert event.attr.config1 == config1, string
         agreed += 1
     assert agreed >= 20
+    comparisons.agreed("libpfm", "events core events by number and field", agreed)
 
 
-def test_both_engines_agree_on_the_kernels_generic_names(tmp_path: Path) -> None:
+def test_both_engines_agree_on_the_kernels_generic_names(tmp_path: Path, comparisons: Comparisons) -> None:
     encoder = EventEncoder(tree(tmp_path, pmu("cpu", 4, INTEL)))
     spelled = {name.upper(): name for name in (*HARDWARE_NAMES, *SOFTWARE_NAMES, *cache_names())}
     agreed = 0
@@ -130,6 +132,7 @@ def test_both_engines_agree_on_the_kernels_generic_names(tmp_path: Path) -> None
         assert (event.attr.type, event.attr.config) == (kind, config), name
         agreed += 1
     assert agreed >= 40
+    comparisons.agreed("libpfm", "events names of the kernel and perf's grammar", agreed)
 
 
 def run(*words: str, **environment: str) -> tuple[int, str, str]:

@@ -13,6 +13,7 @@ from turbotui.features.uncore.ports import PORTS_UNKNOWN, PortMap
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.uncore import ELAPSED, Metric, filter_of
+from turbotui.quantities.verification import held_against
 
 _NAME = re.compile(r"'([^']+)'|[A-Za-z_][\w.]*", re.ASCII)
 _UNITS_LISTED = 4  # units of a sum; more would fill the window
@@ -88,6 +89,9 @@ def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> I
         yield f"recomputed from the counts of {units}, added{brought}{means}; never a mean of ratios"
     if kind.no_peak and metric.unit in TRAFFIC:
         yield f"held against no peak: {kind.no_peak}"
+    held = held_against("pmu", kind.table)
+    if held:
+        yield held
     interval = reading.inputs.get(ELAPSED)
     if interval is not None:
         yield f"over {interval / 1e9:.6f} s by the counters' own clock (time_enabled)"

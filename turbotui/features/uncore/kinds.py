@@ -26,6 +26,7 @@ from turbotui.quantities.uncore import (
     kind_order,
     metric_of,
     metrics_of,
+    table_names,
 )
 from turbotui.untrusted import one_line
 
@@ -49,6 +50,7 @@ class UncoreUnits:
         metrics: the derived values whose events all exist.
         raw: the events that the kernel names, as rates.
         edges: the kind's edges on the map of traffic.
+        table: the table of this processor's events, which verification.toml lists.
     """
 
     kind: UncoreKind
@@ -56,6 +58,7 @@ class UncoreUnits:
     metrics: tuple[Metric, ...]
     raw: tuple[Metric, ...]
     edges: tuple[EdgeRow, ...] = ()
+    table: str = ""
 
     @property
     def pmu(self) -> Pmu:
@@ -162,7 +165,7 @@ def _units_of(kind: UncoreKind, units: tuple[UncoreUnit, ...], processor: str, t
     edges = tuple(edge for edge in edges_of(kind.id, processor) if absent.isdisjoint((edge.inward, edge.outward)))
     fitting.sort(key=lambda one: one.unit == _CLOCK)  # amounts of traffic come first, clocks last
     raw = tuple(raw_metric(kind.id, pmu, name) for name in pmu.events if _is_count(pmu, name))
-    return UncoreUnits(kind, units, tuple(fitting), raw, edges)
+    return UncoreUnits(kind, units, tuple(fitting), raw, edges, table_names(kind.id, processor)[-1])
 
 
 def _is_count(pmu: Pmu, event: str) -> bool:

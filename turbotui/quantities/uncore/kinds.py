@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -153,14 +154,14 @@ def edges_of(pmu: str, processor: str = "") -> tuple[EdgeRow, ...]:
     return tuple(edge for table in _tables(pmu, processor) for edge in table.edges)
 
 
-def _tables(pmu: str, processor: str) -> Iterator[_Table]:
+def table_names(pmu: str, processor: str = "") -> tuple[str, ...]:
     """The table of a kind, and the table of the first pattern that matches the processor."""
-    table = _table(pmu)
-    yield table
-    for name, pattern in table.processors:
-        if re.fullmatch(pattern, processor, re.ASCII):
-            yield _table(name)
-            return
+    fitting = (name for name, pattern in _table(pmu).processors if re.fullmatch(pattern, processor, re.ASCII))
+    return (pmu, *itertools.islice(fitting, 1))
+
+
+def _tables(pmu: str, processor: str) -> Iterator[_Table]:
+    return map(_table, table_names(pmu, processor))
 
 
 @functools.cache
