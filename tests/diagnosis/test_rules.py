@@ -131,7 +131,7 @@ def test_a_storm_of_interrupts_names_the_cpu_and_the_kind() -> None:
         "IRQ/s": rates, "Timer/s": {1: 63_000.0}, "Dev/s": {1: 400.0}, "Busy%": {0: 0.0, 1: 20.0, 2: 0.0, 3: 0.0}}))
     assert storm.lost == pytest.approx(0.128)  # a CPU's time in interrupts holds up what runs there, however little
     assert storm.sentence.startswith("CPU 1 takes 64,000 interrupts a second")
-    assert "most are timer interrupts (63,000/s)" in storm.sentence
+    assert "most are timer interrupts (63,000/s; row LOC)" in storm.sentence
     assert BY_ID["interrupts"].judge(made(cpus={"IRQ/s": {0: 3000.0}})) is NoFinding.CLEAR
 
 

@@ -177,7 +177,7 @@ def test_a_signal_names_the_rows_that_it_adds_up() -> None:
     _, machine = machine_of({PATH: X86.replace("RES:", "HVS:")})
     timer = ProcInterrupts().probe(machine).signals["irq.loc"]
     assert isinstance(timer, Signal)
-    assert "rows LOC, HVS" in timer.origin
+    assert "row LOC, HVS: " in timer.origin
 
 
 def test_two_rows_of_one_name_are_two_rows() -> None:

@@ -31,7 +31,7 @@ _KINDS: Final[Mapping[ColumnId, str]] = {
     "Call/s": "function calls from other CPUs", "TLB/s": "TLB shootdowns", "Therm/s": "thermal interrupts",
     "IPI/s": "interrupts from other CPUs", "Work/s": "IRQ work interrupts", "NMI/s": "non-maskable interrupts",
     "PMI/s": "performance monitoring interrupts", "Virt/s": "interrupts of virtualisation",
-    "OthIRQ/s": "interrupts of no known kind",
+    "OthIRQ/s": "other interrupts",
 }  # fmt: skip
 _SOFT_KINDS: Final[Mapping[ColumnId, str]] = {
     "NetRx/s": "network receive", "NetTx/s": "network send", "Block/s": "block devices",
@@ -52,9 +52,18 @@ def _steal(moment: JudgedFrame) -> Observed | NoFinding:
 
 def _most(moment: JudgedFrame, kinds: Mapping[ColumnId, str], row: RowId) -> str:
     """The most frequent kind of interrupt in a row, with its rate; "" if none is known."""
-    rates = [(rate, words) for name, words in kinds.items() if (rate := moment.number(name, row=row)) is not None]
-    rate, words = max(rates, default=(0.0, ""))
-    return f"most are {words} ({rate:,.0f}/s)" if rate else ""
+    rates = [(rate, words, name) for name, words in kinds.items()
+             if (rate := moment.number(name, row=row)) is not None]
+    rate, words, name = max(rates, default=(0.0, "", ""))
+    return f"most are {words} ({rate:,.0f}/s{_rows_of(moment, name)})" if rate else ""
+
+
+def _rows_of(moment: JudgedFrame, name: ColumnId) -> str:
+    """The rows of the file that a column adds up, if the origin of its signal names all of them."""
+    column = moment.catalog.get(name)
+    signal = None if column is None else moment.frame.capabilities.signals.get(column.needs[0])
+    rows = "" if signal is None else signal.origin.partition(", row ")[2].partition(":")[0]
+    return "" if not rows or rows.endswith("...") else f"; row {rows}"
 
 
 def _hottest(found: Mapping[RowId, float]) -> tuple[RowId, float]:

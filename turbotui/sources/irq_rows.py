@@ -98,13 +98,21 @@ class RowTotals:
         seen: set[str] = set()
         self._restarted.clear()
         before = dict(self._totals)
+        growth: dict[tuple[Hashable, ...], list[int]] = {}  # most rows are devices', and are added up first
         for label, rest in rows:
             # PowerPC prints two rows named LOC (arch/powerpc/kernel/irq.c): the second is a row of its own.
             name = f"{label}'" if label in seen else label
             seen.add(name)
             if lines.get(name) != rest:
                 lines[name] = rest
-                self._take(name, label, rest)
+                groups, steps = self._take(name, label, rest)
+                if groups:
+                    sums = growth.get(groups)
+                    growth[groups] = steps if sums is None else list(map(add, sums, steps))
+        for groups, sums in growth.items():
+            for group in groups:
+                totals = self._totals.get(group)
+                self._totals[group] = list(sums) if totals is None else list(map(add, totals, sums))
         for group, place in self._restarted:
             if group in before:
                 totals = self._totals[group] = list(self._totals[group])
@@ -137,30 +145,26 @@ class RowTotals:
             return None
         return [None if place is None else totals[place] for place in self._places]
 
-    def _take(self, name: str, label: str, rest: str) -> None:
+    def _take(self, name: str, label: str, rest: str) -> tuple[tuple[Hashable, ...], list[int]]:
+        """Keep the cells of a row, and return its groups and their increases; no groups if there is nothing to add."""
         width = len(self._columns)
         groups = self._groups.get(name)
         if groups is None:
             groups = self._groups[name] = self._classify(label, trailing_text(rest))
-        if not groups:
-            return
-        cells = leading_numbers(rest, width)
+        cells = leading_numbers(rest, width) if groups else None
         if cells is None:
-            return
+            return (), []
         before = self._cells.get(name)
         self._cells[name] = cells
         if before is None:
-            growth = cells
-        else:
-            growth = list(map(sub, cells, before))
-            if min(growth, default=0) < 0:
-                fell = [place for place, step in enumerate(growth) if step < 0 and before[place] < _HALF]
-                self._restarted.update((group, place) for group in groups for place in fell)
-                growth = [0 if step < 0 and old < _HALF else step % _CELL
-                          for old, step in zip(before, growth, strict=True)]
-        for group in groups:
-            totals = self._totals.get(group)
-            self._totals[group] = list(growth) if totals is None else list(map(add, totals, growth))
+            return groups, cells
+        growth = list(map(sub, cells, before))
+        if min(growth, default=0) < 0:
+            fell = [place for place, step in enumerate(growth) if step < 0 and before[place] < _HALF]
+            self._restarted.update((group, place) for group in groups for place in fell)
+            growth = [0 if step < 0 and old < _HALF else step % _CELL
+                      for old, step in zip(before, growth, strict=True)]
+        return groups, growth
 
     def _new_header(self, header: str) -> None:
         """Move each CPU's cells and totals to its new column after CPUs came or went.

@@ -176,6 +176,6 @@ def _labels(text: str, classify: Callable[[str, str], tuple[SignalId, ...]]) -> 
                 found.setdefault(signal, []).append(label)
     found.pop(_TOTAL, None)
     return {
-        signal: f", rows {', '.join(labels[:_MOST_LABELS])}{' ...' if len(labels) > _MOST_LABELS else ''}"
+        signal: f", row {', '.join(labels[:_MOST_LABELS])}{' ...' if len(labels) > _MOST_LABELS else ''}"
         for signal, labels in found.items()
     }
