@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from turbotui.app.screen_table import watch_memory
+from turbotui.app.sessions import PlayedSession
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.looks import Looks
+from turbotui.diagnosis.recorded_looks import RecordedLooks
 from turbotui.diagnosis.rules import LookResults
 from turbotui.diagnosis.verdict import Verdict
 from turbotui.machine.host import HostKind
@@ -34,13 +37,19 @@ class Judge:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._looks: Looks | None = None
+        session = watch.session
+        self._recorded = RecordedLooks(session.rows) if isinstance(session, PlayedSession) else None
+        self._memory = (watch_memory(session.machine, session.definitions) if isinstance(session, PlayedSession)
+                        else None)
         self._past: tuple[int, MachineDiagnosis] | None = None  # a moment's time, and its diagnosis
         self.diagnosis = self.fresh()
 
     def fresh(self) -> MachineDiagnosis:
         """A diagnosis of the same machine by the same rules that has seen no frame."""
         watch = self._watch
-        return MachineDiagnosis(watch.session.catalog, watch.rules, recorded=watch.player is not None)
+        found = MachineDiagnosis(watch.session.catalog, watch.rules, recorded=watch.player is not None)
+        found.memory = None if self._memory is None else self._memory.share
+        return found
 
     @property
     def can_look(self) -> bool:
@@ -55,9 +64,12 @@ class Judge:
         return self.diagnosis.wanted(lambda column: watch.why_absent(column) is None, costly=costly,
                                      details=costly or few)
 
-    def push(self, frame: Frame) -> None:
-        """Judge the newest frame."""
-        self.diagnosis.push(frame)
+    def push(self, frame: Frame, diagnosis: MachineDiagnosis | None = None) -> None:
+        """Judge a frame by a diagnosis, with what a recording has of tasks then; by default the newest frame."""
+        judging = diagnosis or self.diagnosis
+        if self._recorded is not None:
+            judging.seen = self._recorded.at(frame)
+        judging.push(frame)
 
     def take(self, diagnosis: MachineDiagnosis, time_ns: int | None) -> None:
         """Use a diagnosis that has seen the minute before, for the newest frame or a moment of the past.
@@ -94,5 +106,5 @@ class Judge:
         moment = frame.newer.wall_ns
         if self._past is None or self._past[0] != moment:
             self._past = moment, self.fresh()
-            self._past[1].push(frame)
+            self.push(frame, self._past[1])
         return self._past[1]

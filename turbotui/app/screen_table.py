@@ -14,6 +14,7 @@ from turbotui.errors import UsageError
 from turbotui.feature import ScreenSpec
 from turbotui.features import FEATURES
 from turbotui.machine.machine import Machine
+from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
@@ -60,12 +61,19 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
     raise UsageError(f'no screen is called "{name}"; there are {", ".join(spec.id for spec in screens)}')
 
 
-def watch_memory(machine: Machine) -> MemoryTrafficMeter | None:
-    """The reader of memory traffic and its peak; None if no feature has one. It reads files: call it on a thread."""
+def watch_memory(machine: Machine, definitions: Sequence[Definition] | None = None) -> MemoryTrafficMeter | None:
+    """The reader of memory traffic and its peak; None if no feature has one.
+
+    It reads files of a live machine: call it on a thread.
+
+    Args:
+        machine: real, simulated or recorded.
+        definitions: what a recording counted beside its catalog; None for a live machine.
+    """
     module = next((feature.memory for feature in FEATURES if feature.memory), "")
     if not module:
         return None
-    made: MemoryTrafficMeter = importlib.import_module(module).MemoryWatch(machine)
+    made: MemoryTrafficMeter = importlib.import_module(module).MemoryWatch(machine, definitions)
     return made
 
 

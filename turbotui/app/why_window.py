@@ -98,7 +98,8 @@ class WhyWindow(MenuWindow[str]):
 
     def on_unmount(self) -> None:
         """Stop the background work; memory is counted while somebody asks why."""
-        self._judge.diagnosis.memory = None
+        if self._watch.player is None:
+            self._judge.diagnosis.memory = None
         for task in self._work:
             task.cancel()
 
@@ -110,7 +111,7 @@ class WhyWindow(MenuWindow[str]):
             for time_ns in cursor.before(KEPT):
                 frame = cursor.timeline.frame(time_ns)
                 if frame is not None:
-                    diagnosis.push(frame)
+                    self._judge.push(frame, diagnosis)
                 await asyncio.sleep(0)
             shown = watch.frame if watch.in_past else None
             self._judge.take(diagnosis, None if shown is None else shown.newer.wall_ns)

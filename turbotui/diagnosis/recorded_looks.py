@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -22,6 +22,7 @@ _SHARE: Final = 1 / 200
 """The share of a CPU that looks take beyond the first ones: a look of 5 ms is repeated after 1 s."""
 _FIRST: Final = 3  # looks from which the busiest thread is known
 _LONGEST: Final = 30.0  # seconds
+_AHEAD: Final = 300 * 10**9  # ns of a recording whose looks are read together
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,21 +111,24 @@ class PacedLooks:
 
 
 class RecordedLooks:
-    """The looks of a recording over a span of time.
+    """The looks of a recording.
 
     Args:
-        rows: `Journal.rows`.
-        start_ns: wall clock of the beginning.
-        end_ns: wall clock of the end.
+        rows: `Journal.rows`, or a function like it.
     """
 
-    def __init__(self, rows: FindRows, start_ns: int, end_ns: int) -> None:
-        before = start_ns - round(_LONGEST * 2e9)
-        self._rows: Sequence[tuple[int, JsonValue]] = [
-            (one.wall_ns, one.said) for one in rows(LOOKS_STREAM, before, end_ns)]
-        self._walls = [wall for wall, _said in self._rows]
+    def __init__(self, rows: FindRows) -> None:
+        self._find = rows
+        self._span = 1, 0  # wall clocks between which all looks are in memory
+        self._walls: list[int] = []
+        self._read: list[JsonValue] = []
 
     def at(self, frame: Frame) -> LookResults:
         """The newest results at the end of a frame's interval; without any nobody has looked."""
-        place = bisect_right(self._walls, frame.newer.wall_ns)
-        return look_results(self._rows[place - 1][1]) if place else LookResults()
+        wall_ns = frame.newer.wall_ns
+        if not self._span[0] <= wall_ns <= self._span[1]:
+            found = self._find(LOOKS_STREAM, wall_ns - round(2 * _LONGEST * 1e9), wall_ns + _AHEAD)
+            self._walls, self._read = [one.wall_ns for one in found], [one.said for one in found]
+            self._span = wall_ns, max(wall_ns, *self._walls, 0)  # a recording that grows has more later
+        place = bisect_right(self._walls, wall_ns)
+        return look_results(self._read[place - 1]) if place else LookResults()

@@ -9,12 +9,16 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from dashboard_driver import dashboard
+from dashboard_driver import dashboard, text_of
 from knownmachines import known_machine
 from patience import PATIENCE
 from simulated_session import SimulatedSession
 from watched_machines import frames_of_machine
 
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.past import TimeCursor
+from turbotui.app.player import Player
+from turbotui.app.why_window import WhyWindow
 from turbotui.cli import main
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.looks import Looks
@@ -22,6 +26,8 @@ from turbotui.diagnosis.recorded_looks import LookRecord, look_results
 from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup
 from turbotui.diagnosis.verdict import Verdict
 from turbotui.features.record.engine import kept_columns, open_recorder
+from turbotui.features.replay.journal_past import JournalPast
+from turbotui.features.replay.session import RecordedSession
 from turbotui.features.why.engine import read_recording
 from turbotui.features.why.memory import MemoryWatch
 from turbotui.machine.machine import Machine
@@ -186,3 +192,33 @@ async def test_the_key_that_records_keeps_what_rules_need_whatever_is_shown(
         found = read_recording(journal, INTERVALS).verdict
     assert {one.rule.id for one in found.findings} == {"memory", "idle-exits"}
     assert "compiling 30000" in " ".join(found.findings[0].who)
+
+
+@pytest.fixture
+def hot_recording(tmp_path: Path) -> str:
+    """A hot machine whose tasks wait for memory."""
+    path = str(tmp_path / "run.ttj")
+    replayed(path, *watched("laptop-old+memory+heat"))
+    return path
+
+
+async def test_on_a_recording_all_screens_say_what_its_verb_says(hot_recording: str) -> None:
+    with Journal((hot_recording,)) as journal:
+        first = read_recording(journal, 1).verdict
+        player = Player(TimeCursor(JournalPast(journal), live=False))
+        player.cursor.go_to(INTERVALS)
+        app = TurbotuiApp(RecordedSession(journal, 1.0), player=player, screen="overview")
+        async with app.run_test(size=(200, 60)) as pilot:
+            await pilot.pause()
+            verdict = app.watched.judge.verdict()
+            assert (verdict.sentence, verdict.sure, verdict.reasons) == (first.sentence, first.sure, first.reasons)
+            assert verdict.findings[0].who == first.findings[0].who != ()
+            assert verdict.sentence in text_of(app, "summary")
+            await pilot.press("4")
+            await pilot.pause()
+            assert verdict.sentence in text_of(app, "headline")
+            await pilot.press("W")
+            while not isinstance(app.screen, WhyWindow) or app.screen.is_at_work:
+                await pilot.pause()
+            assert app.watched.judge.verdict().sentence == first.sentence
+            assert first.sentence in " ".join(app.screen.text.split())

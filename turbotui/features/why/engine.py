@@ -100,7 +100,7 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     diagnosis = MachineDiagnosis(catalog, kept=max(intervals, len(clocks)), recorded=True)
     memory = MemoryWatch(journal.machine, journal.definitions())
     diagnosis.memory = memory.share
-    looks = RecordedLooks(journal.rows, start_ns, end_ns)
+    looks = RecordedLooks(journal.rows)
     wall_ns, watched = last, 0.0
     for frame in journal.frames(start_ns, end_ns):
         diagnosis.seen = looks.at(frame)
