@@ -136,6 +136,12 @@ class Truth:
         """The number of decisions that the model has taken, which is the cost of advancing the clock."""
         return self._model.steps
 
+    def _interrupts(self, one: b.Basis, now: float) -> float:
+        """All interrupts of a CPU; those of Arm are not interrupted to forget translations (Arm ARM, TLBI ... IS)."""
+        arm = self._model.shape.isa is Isa.ARM
+        forms = [form for name, form in INTERRUPTS.items() if not (arm and name == "TLB")]
+        return one.value(DEVICE, now) + sum(one.value(form, now) for form in forms)
+
     def truth(self, cpu: int) -> CpuTruth:
         """True values of one CPU."""
         model = self._model
@@ -163,7 +169,7 @@ class Truth:
                 core_joules=core.at(b.CORE_JOULES, now),
                 throttles=core.at(b.CORE_THROTTLES, now),
                 throttled_seconds=core.at(b.CORE_THROTTLED, now),
-                interrupts=one.value(DEVICE, now) + sum(one.value(form, now) for form in INTERRUPTS.values()),
+                interrupts=self._interrupts(one, now),
                 switches=one.value(SWITCHES, now),
                 migrations=one.value(MIGRATIONS, now),
                 l1_misses=one.value(known["l1-misses"], now),
@@ -246,10 +252,7 @@ class Truth:
                     for one, place in zip(model.cpu, model.layout.places, strict=True)
                 ),
                 switches=sum(one.value(SWITCHES, now) for one in model.cpu),
-                interrupts=sum(
-                    one.value(DEVICE, now) + sum(one.value(form, now) for form in INTERRUPTS.values())
-                    for one in model.cpu
-                ),
+                interrupts=sum(self._interrupts(one, now) for one in model.cpu),
                 stalled={name: self._waits.stalled(*name, now) for name in PRESSURES},
                 waited_seconds=sum(one.value(DELAY, now) + model.system.at(b.SYS_WAITED, now) for one in model.cpu),
             )
