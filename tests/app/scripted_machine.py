@@ -28,6 +28,7 @@ from turbotui.sources.source import Probe, Source
 
 BASE_HZ = 2_000_000_000
 TSC_HZ = 2_000_000_000
+PRIVILEGES = Privileges(0, 0, 2, (1024, 4096))
 
 
 class FakeHost:
@@ -57,6 +58,9 @@ class FakeHost:
 
     def open_msr(self, cpu: int) -> int:
         raise HostError(2, f"/dev/cpu/{cpu}/msr")
+
+    def privileges(self) -> Privileges:
+        return PRIVILEGES
 
     def __getattr__(self, name: str) -> object:
         raise AttributeError(f"the dashboard asked the host for {name}")
@@ -228,7 +232,7 @@ class FakeSession:
         model = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=143,
                          name="Intel(R) Xeon(R) Platinum 8480+")
         self.machine = Machine(FakeHost(name, kind), self.topology, model, platform_of(model),  # type: ignore[arg-type]
-                               Privileges(0, 0, 2, (1024, 4096)))
+                               PRIVILEGES)
         self.catalog: Catalog = catalog_for(known)
         self.latest: Frame | None = None
         self.added: tuple[AddedCounter, ...] = ()
