@@ -24,6 +24,7 @@ from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
 from turbotui.sampling.snapshot import Snapshot
+from turbotui.sources.proc_stat import times_together
 from turbotui.sources.source import Probe, Source
 
 BASE_HZ = 2_000_000_000
@@ -118,6 +119,8 @@ SIGNALS: tuple[Signal, ...] = (
         for word in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
     ),
 )
+
+SIGNALS += tuple(times_together({signal.id: signal for signal in SIGNALS}).values())
 
 GUEST_SIGNALS = frozenset({"tsc", "irq.total", *(signal.id for signal in SIGNALS if signal.id.startswith("stat."))})
 """What a virtual machine without counters offers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final
@@ -59,7 +60,7 @@ def _lost(facts: Facts) -> float:
 
 def _weight(moment: JudgedFrame, facts: Facts) -> float:
     """A package's share of the machine's work."""
-    total = sum(verdict.facts.busy or 0.0 for verdict in moment.limits)
+    total = math.fsum(verdict.facts.busy or 0.0 for verdict in moment.limits)
     return (facts.busy or 0.0) / total if total else 1.0 / max(1, len(moment.limits))
 
 
@@ -88,7 +89,7 @@ def _held_by(holders: Collection[Holder],
         parts = {verdict.row: _weight(moment, verdict.facts) * _lost(verdict.facts) * hold.share
                  for verdict, hold in found}
         worst, hold = max(found, key=lambda pair: parts[pair[0].row])
-        lost = sum(parts.values())
+        lost = math.fsum(parts.values())
         if lost < _LEAST and hold.sure is EvidenceKind.INFERRED:
             return NoFinding.CLEAR
         more = len(parts) - 1
@@ -107,7 +108,7 @@ def _below_base(moment: JudgedFrame) -> Observed | NoFinding:
         return NoFinding.CLEAR if moment.limits and all(map(_has_clocks, moment.limits)) else NoFinding.UNKNOWN
     worst, more = max(found, key=lambda one: one.lost), len(found) - 1
     also = f"; {more} more {'package is' if more == 1 else 'packages are'} as slow" if more else ""
-    return replace(worst, lost=min(1.0, sum(one.lost for one in found)), sentence=worst.sentence + also)
+    return replace(worst, lost=min(1.0, math.fsum(one.lost for one in found)), sentence=worst.sentence + also)
 
 
 def _has_clocks(verdict: LimitVerdict) -> bool:

@@ -6,6 +6,7 @@ A caller reads the columns of `MachineDiagnosis.wanted`, pushes every frame, eve
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -201,8 +202,8 @@ class MachineDiagnosis:
         observed = past.last
         if observed is None or (over is None and past.answer is not observed):
             return None  # the usual case, asked of every rule at every tick: nothing is summed
-        window = sum(seconds for seconds, _ in past.intervals)
-        share = sum(seconds for seconds, holds in past.intervals if holds) / window if window else 0.0
+        window = math.fsum(seconds for seconds, _ in past.intervals)
+        share = math.fsum(seconds for seconds, holds in past.intervals if holds) / window if window else 0.0
         if past.answer is not observed and over is not None and share < over:
             return None
         who = (*observed.who, *self.seen.who.get(rule.whose, ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 
@@ -132,7 +133,7 @@ class LimitHistory:
     def _shares(self, row: RowId) -> tuple[float, dict[Holder, float]]:
         """Seconds observed, and the share of each holder; POWER has the share of all power limits."""
         past = self._past.get(row, ())
-        window = sum(interval.seconds for interval in past)
+        window = math.fsum(interval.seconds for interval in past)
         spent: dict[Holder, float] = {}
         for interval in past:
             most: dict[Holder, float] = {}  # several power limits in one interval count once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -38,7 +39,7 @@ def _single(moment: JudgedFrame) -> Observed | NoFinding:
         return NoFinding.CLEAR
     full = [row for row, percent in busy.items() if percent >= _SATURATED]
     rest = [percent for percent in busy.values() if percent < _SATURATED]
-    others = sum(rest) / len(rest) if rest else 100.0
+    others = math.fsum(rest) / len(rest) if rest else 100.0
     busiest = moment.seen.busiest
     named = busiest if busiest is not None and busiest[1] >= _SATURATED / 100 else None
     if (not full and named is None) or len(full) > max(1, len(busy) // _FEW) or others > _OTHERS:
@@ -66,7 +67,7 @@ def _spread(moment: JudgedFrame, text: str, sure: Certainty, row: RowId, slower:
         row: the fullest row.
         slower: share of the work that is lost by slower cores, if a thread is seen to lose it.
     """
-    queued, working = moment.queued or 0.0, max(1.0, sum(moment.busy.values()) / 100.0)
+    queued, working = moment.queued or 0.0, max(1.0, math.fsum(moment.busy.values()) / 100.0)
     lost = queued / (queued + working)
     if lost >= _LOST:
         text += f"; {queued:,.1f} tasks wait for a CPU on average"
@@ -105,9 +106,9 @@ def _lopsided(groups: Sequence[tuple[RowId, Sequence[float]]]) -> tuple[RowId, f
     """The fullest group of CPUs, its mean and the others' mean; None if no group stands out."""
     if len(groups) < 2:
         return None
-    row, cpus = max(groups, key=lambda group: sum(group[1]) / len(group[1]))
+    row, cpus = max(groups, key=lambda group: math.fsum(group[1]) / len(group[1]))
     rest = [percent for other, parts in groups if other != row for percent in parts]
-    mean, others = sum(cpus) / len(cpus), sum(rest) / len(rest)
+    mean, others = math.fsum(cpus) / len(cpus), math.fsum(rest) / len(rest)
     if len(cpus) < 2 or mean < _FULL or others > _SPARE:
         return None
     return row, mean, others
@@ -122,7 +123,7 @@ def _slow_cores(moment: JudgedFrame) -> Observed | NoFinding:
     fast = [percent for row, percent in busy.items() if types.get(row) in ("P", "big")]
     slow = {row: percent for row, percent in busy.items() if types.get(row) in ("E", "LP", "little")}
     working = [percent for percent in slow.values() if percent >= _WORKING_SLOW]
-    if not fast or not working or sum(fast) / len(fast) > _IDLE_FAST:
+    if not fast or not working or math.fsum(fast) / len(fast) > _IDLE_FAST:
         return NoFinding.CLEAR
     tops = moment.numbers("TopMHz")
     best = max((tops[row] for row in busy if types.get(row) in ("P", "big") and row in tops), default=None)
@@ -133,10 +134,10 @@ def _slow_cores(moment: JudgedFrame) -> Observed | NoFinding:
     slower = 0.0 if not slowed else 0.3 if best is None or here is None else max(0.1, 1.0 - here / best)
     clocks = "" if best is None or here is None else f" ({here:,.0f} of {best:,.0f} MHz at most)"
     text = (f"{len(working)} efficiency core{'s' * (len(working) != 1)} work{'s' * (len(working) == 1)}{clocks} while "
-            f"the performance cores are {sum(fast) / len(fast):.0f} % busy")
+            f"the performance cores are {math.fsum(fast) / len(fast):.0f} % busy")
     if moment.seen.placement:
         text += f"; {moment.seen.placement}"
-    share = sum(working) / max(sum(busy.values()), 1.0)
+    share = math.fsum(working) / max(math.fsum(busy.values()), 1.0)
     return _spread(moment, text, Certainty.LIKELY, max(slow, key=lambda row: slow[row]), slower * share)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -79,10 +80,10 @@ def _of_work(moment: JudgedFrame, shares: Mapping[RowId, float]) -> float:
     """
     busy = moment.busy
     weights = {row: busy.get(row, 0.0) for row in shares}
-    total = sum(weights.values())
+    total = math.fsum(weights.values())
     if not total:
-        return min(1.0, sum(shares.values()) / len(shares))
-    return sum(weights[row] * min(1.0, share) for row, share in shares.items()) / total
+        return min(1.0, math.fsum(shares.values()) / len(shares))
+    return math.fsum(weights[row] * min(1.0, share) for row, share in shares.items()) / total
 
 
 def _interrupts(moment: JudgedFrame) -> Observed | NoFinding:
@@ -92,7 +93,7 @@ def _interrupts(moment: JudgedFrame) -> Observed | NoFinding:
     row, rate = _hottest(rates)
     if rate < _STORM:
         return NoFinding.CLEAR
-    total = sum(rates.values())
+    total = math.fsum(rates.values())
     lost = _of_work(moment, {one: here * _INTERRUPT_SECONDS for one, here in rates.items()})
     sentence = f"{opening(name_of(moment, row))} takes {rate:,.0f} interrupts a second, the machine {total:,.0f}"
     most = _most(moment, _KINDS, row)

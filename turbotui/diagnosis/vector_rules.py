@@ -8,6 +8,7 @@ CPUs that never pause and stay below the clock that all cores together can reach
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
@@ -35,7 +36,7 @@ def _judge(moment: JudgedFrame) -> Observed | NoFinding:
     if not slow:
         return NoFinding.CLEAR if len(known) == len(moment.limits) else NoFinding.UNKNOWN
     busy = {verdict.row: verdict.facts.busy or 0.0 for verdict in known}
-    lost = sum(one.lost * busy[one.row] for one in slow) / max(1.0, sum(busy.values()))
+    lost = math.fsum(one.lost * busy[one.row] for one in slow) / max(1.0, math.fsum(busy.values()))
     worst, more = max(slow, key=lambda one: one.lost), len(slow) - 1
     also = f"; {more} more {'package is' if more == 1 else 'packages are'} as slow" if more else ""
     return replace(worst, lost=min(1.0, lost), sentence=worst.sentence + also)
@@ -59,7 +60,7 @@ def _by_licences(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | None:
     facts = verdict.facts
     everyone, mhz, name = facts.number("TurboAll"), facts.mhz, f"Package {facts.row.key[0]}"
     shares = {one: moment.number(one, row=facts.row) or 0.0 for one in _SCHEDULES}
-    share = sum(shares.values())
+    share = math.fsum(shares.values())
     if share < _LICENSED:
         return None
     schedule = _SCHEDULES[max(shares, key=lambda one: shares[one])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -47,7 +48,7 @@ def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:
 
 def busy_between(older: Mapping[int, CpuTicks], newer: Mapping[int, CpuTicks], cpus: Iterable[int]) -> float:
     """Return the average number of busy CPUs between two readings: 1.5 is one always, and another half the time."""
-    return sum(_share(older[cpu], newer[cpu], idle=True) for cpu in cpus if cpu in older and cpu in newer)
+    return math.fsum(_share(older[cpu], newer[cpu], idle=True) for cpu in cpus if cpu in older and cpu in newer)
 
 
 def stolen_between(older: Mapping[int, CpuTicks], newer: Mapping[int, CpuTicks], cpus: Iterable[int]) -> float:

@@ -49,7 +49,7 @@ class Inputs(Protocol):
     """
 
     def offers(self, signal: SignalId) -> bool:
-        """Whether the machine has this signal; if it has, an unknown number of it is a lost one."""
+        """Whether the row has this signal at all; if it has, an unknown number of it is a lost one."""
 
     def delta(self, signal: SignalId) -> float | None:
         """Increase over the interval, reduced by the signal's rule."""

@@ -13,6 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.quantities.metric_definitions import LINE, MetricDefinition, Term
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.signals import SignalId
+from turbotui.quantities.traced import added
 
 VECTOR_UNIT: Final = 128
 """The number of bits to which Arm's SCALE events refer (DDI 0487, D14)."""
@@ -110,12 +111,12 @@ def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: S
 
 def _known_half(definition: MetricDefinition, counts: Mapping[str, float]) -> float:
     """Operations in half precision by events of their own, where those of single and double cannot be told apart."""
-    return sum(counts.get(term.event, 0.0) * term.weight for term in definition.flops
+    return added(counts.get(term.event, 0.0) * term.weight for term in definition.flops
                if term.precision is Precision.HALF)
 
 
 def _by_level(definition: MetricDefinition, counts: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    return tuple((level, float(LINE) * sum(counts[key] for key in keys)) for level, keys in definition.terms_of_levels
+    return tuple((level, float(LINE) * added(counts[key] for key in keys)) for level, keys in definition.terms_of_levels
                  if all(key in counts for key in keys))
 
 
@@ -127,7 +128,8 @@ def levels_together(parts: Iterable[tuple[tuple[str, float], ...]]) -> tuple[tup
     """
     known = [dict(one) for one in parts]
     first = known[0] if known else {}
-    return tuple((level, sum(one[level] for one in known)) for level in first if all(level in one for one in known))
+    return tuple((level, added(one[level] for one in known))
+                 for level in first if all(level in one for one in known))
 
 
 def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset[str], bits: int) -> float | None:
@@ -150,7 +152,7 @@ def single_together(parts: Iterable[tuple[float | None, float]]) -> float | None
         parts: share in single precision, and operations.
     """
     known = list(parts)
-    total = sum(flops for _share, flops in known)
+    total = added(flops for _share, flops in known)
     single = 0.0
     for share, flops in known:
         if share is None:
@@ -166,8 +168,8 @@ def half_together(parts: Iterable[tuple[float, float]]) -> float:
         parts: share in half precision, and operations.
     """
     known = list(parts)
-    total = sum(flops for _share, flops in known)
-    return sum(share * flops for share, flops in known) / total if total > 0 else 0.0
+    total = added(flops for _share, flops in known)
+    return added(share * flops for share, flops in known) / total if total > 0 else 0.0
 
 
 def _by_precision(
@@ -188,8 +190,8 @@ def _by_instructions(definition: MetricDefinition, counts: Mapping[str, float]) 
     if any(term.event not in counts for term in definition.shares):
         return None
     number = {width.event: counts.get(width.event, 0.0) for width in definition.widths}
-    scalars = sum(number[width.event] for width in definition.widths if not width.bytes)
-    together = sum(number.values())
+    scalars = added(number[width.event] for width in definition.widths if not width.bytes)
+    together = added(number.values())
     vectors = 1.0 - scalars / together if together > 0 else 1.0
     lanes = {precision: 1.0 - vectors + vectors * VECTOR_UNIT / 8 / precision.value for precision in Precision}
     found = dict.fromkeys(Precision, 0.0)
@@ -205,7 +207,7 @@ def _by_instructions(definition: MetricDefinition, counts: Mapping[str, float]) 
 def _share(split: Mapping[Precision, float] | None, precision: Precision) -> float | None:
     if split is None:
         return None
-    total = sum(split.values())
+    total = added(split.values())
     return split[precision] / total if total > 0 else 0.0
 
 
@@ -220,18 +222,18 @@ def _access_bytes(
         flops = _by_precision(definition, counts, sizing.vector_bits)
         if flops is None:
             return None
-        total = sum(flops.values())
+        total = added(flops.values())
         if total <= 0:
             return float(_SCALAR_BYTES)
-        return sum(precision.value * share for precision, share in flops.items()) / total
+        return added(precision.value * share for precision, share in flops.items()) / total
     if not definition.widths or any(width.event not in counts and width.event not in definition.optional
                                 for width in definition.widths):
         return None
     seen = [(counts[width.event], width) for width in definition.widths if width.event in counts]
-    number = sum(count for count, _ in seen)
+    number = added(count for count, _ in seen)
     if number <= 0:
         return float(_SCALAR_BYTES)  # no floating point at all: accesses are machine words
-    return sum(
+    return added(
         count * (width.bytes or _SCALAR_BYTES) * (scale if width.per_vector else 1.0) for count, width in seen
     ) / number
 

@@ -17,6 +17,7 @@ from turbotui.quantities.roofline import (
     single_together,
 )
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.traced import added
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,9 @@ def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
     models = {speed.width for speed in sized}
     busiest = max(known, key=lambda speed: speed.flops)
     return Speed(
-        flops=sum(speed.flops for speed in known),
-        bytes=sum(speed.bytes or 0.0 for speed in sized) if sized else None,
-        sized_flops=sum(speed.flops for speed in sized),
+        flops=added(speed.flops for speed in known),
+        bytes=added(speed.bytes or 0.0 for speed in sized) if sized else None,
+        sized_flops=added(speed.flops for speed in sized),
         dominant=busiest.dominant if busiest.flops > 0 else "",
         width=models.pop() if len(models) == 1 else None,
         single=single_together((speed.single, speed.flops) for speed in known),

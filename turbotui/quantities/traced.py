@@ -6,8 +6,10 @@ The formula that people read, the formula with an interval's numbers and the com
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
+from functools import reduce
+from operator import add
 from typing import Self, TypeAlias, cast
 
 from turbotui.dataclass import dataclass
@@ -201,6 +203,11 @@ def _joined(sign: str, left: float, right: float, value: float) -> Traced:
 def term_of(value: float) -> Term:
     """The term from which a traced number was computed; a plain number is its own term."""
     return value.term if isinstance(value, Traced) else Number(float(value))
+
+
+def added(values: Iterable[float]) -> float:
+    """The sum from left to right, with its arithmetic; `sum` rounds otherwise from Python 3.12 on, and only floats."""
+    return reduce(add, values, 0.0)
 
 
 def at_least(least: float, value: float) -> float:

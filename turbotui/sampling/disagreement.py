@@ -5,6 +5,7 @@ Their cells keep their numbers, are marked, and show the contradiction.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -71,7 +72,7 @@ def _parts_over_wholes(interval: Interval) -> Marks:
                 continue
             places = topology.parts(outer.row, scope)
             items = [watts[at] for at in places]
-            used = sum(item for item in items if item is not None)
+            used = math.fsum(item for item in items if item is not None)
             if used > limit * (1 + _OVER_SHARE) + _OVER_WATTS:
                 text = f"{part} {used:.2f} W is more than {whole} {limit:.2f} W, which contains it"
                 found.setdefault(part, {}).update(dict.fromkeys(places, text))
@@ -90,10 +91,10 @@ def _states_beyond_the_interval(interval: Interval) -> Marks:
     for at in _beyond(columns, ticks):
         whole, span = ticks[at] or 0.0, interval.spans_at("tsc", (at,))[0]
         shares = [100.0 * (column[at] or 0.0) / whole for column in columns]
-        if sum(shares) <= 100.0 * (1 + _BEYOND_SHARE + _BEYOND_SECONDS / (span or _BEYOND_SECONDS)):
+        if math.fsum(shares) <= 100.0 * (1 + _BEYOND_SHARE + _BEYOND_SECONDS / (span or _BEYOND_SECONDS)):
             continue
         terms = " + ".join(f"{word} {share:.1f} %" for (_name, word), share in zip(read, shares, strict=True))
-        text = f"cpu {topology.cpus[at]}: {terms} is {sum(shares):.1f} % of the interval"
+        text = f"cpu {topology.cpus[at]}: {terms} is {math.fsum(shares):.1f} % of the interval"
         for name, _word in read:
             found.setdefault(name, {})[topology.index(signals[name].scope, topology.cpus[at])] = text
     return found
@@ -110,7 +111,7 @@ def _beyond(columns: Sequence[Numbers], ticks: Numbers) -> Sequence[int]:
     except TypeError:  # a value is unknown
         return [
             at for at, (items, whole) in enumerate(zip(zip(*columns, strict=True), ticks, strict=True))
-            if whole and None not in items and sum(item or 0.0 for item in items) > whole * most
+            if whole and None not in items and math.fsum(item or 0.0 for item in items) > whole * most
         ]
 
 
@@ -154,7 +155,7 @@ def _watts_in(interval: Interval, name: SignalId, instance: Instance) -> float |
     scope, watts = interval.capabilities.signals[name].scope, interval.rates(name)
     items = [watts[at] for at in interval.topology.parts(instance.row, scope)]
     known = [item for item in items if item is not None]
-    return sum(known) if known and len(known) == len(items) else None
+    return math.fsum(known) if known and len(known) == len(items) else None
 
 
 def _same_time(interval: Interval, name: SignalId, other: SignalId, cpu: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
@@ -55,7 +56,7 @@ class Energy:
 
     def total(self, packages: int) -> float | None:
         """Joules of a machine with this many packages over `span`; None unless every package is known."""
-        return sum(self.over(self.span).joules.values()) if len(self.joules) == packages else None
+        return math.fsum(self.over(self.span).joules.values()) if len(self.joules) == packages else None
 
     @property
     def span(self) -> float:

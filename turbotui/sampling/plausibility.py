@@ -181,8 +181,8 @@ def _ran(interval: Interval, cpu: int, position: int) -> str:
                 return f"{name} of cpu {cpu} grew by {value:,.10g}"
     busy = [interval.measured_at(name, (position,))[0] or 0.0 for name in _BUSY_TIMES if interval.was_read(name)]
     span = interval.spans_at(_BUSY_TIMES[0], (position,))[0] if busy and interval.was_read(_BUSY_TIMES[0]) else None
-    if span and sum(busy) >= _IDLE_SHARE * span:
-        return f"/proc/stat counted cpu {cpu} busy for {100 * sum(busy) / span:.0f} % of the interval"
+    if span and math.fsum(busy) >= _IDLE_SHARE * span:
+        return f"/proc/stat counted cpu {cpu} busy for {100 * math.fsum(busy) / span:.0f} % of the interval"
     return ""
 
 
@@ -274,7 +274,7 @@ def _idle_together(interval: Interval, places: Sequence[int], times: Sequence[Si
     columns = [interval.measured_at(name, places) for name in times]
     awake = 0.0
     for span, items in zip(interval.spans_at(times[0], places), zip(*columns, strict=True), strict=True):
-        asleep = sum(item for item in items if item is not None)
+        asleep = math.fsum(item for item in items if item is not None)
         awake += 1.0 - min(1.0, asleep / span) if span else 1.0
     return 1.0 - awake
 

@@ -42,7 +42,12 @@ class RowInputs:
 
     def offers(self, signal: SignalId) -> bool:
         """See `columns.Inputs.offers`."""
-        return signal in self._frame.capabilities.signals
+        known = self._known(signal)
+        if known is None or not known.absent:
+            return known is not None
+        reading, inside = reading_cpus(known, self._frame.topology), self.positions(known)
+        cpus = reading if inside is None else [reading[position] for position in inside]
+        return not known.absent.keys() >= set(cpus)
 
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""

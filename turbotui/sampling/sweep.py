@@ -173,7 +173,7 @@ class Sweep:
 
     def offers(self, signal: SignalId) -> bool:
         """See `columns.Inputs.offers`."""
-        return signal in self._frame.capabilities.signals
+        return self._frame.inputs(self._row).offers(signal)
 
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
@@ -325,10 +325,6 @@ class BulkInputs:
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
 
-    def offers(self, signal: SignalId) -> bool:
-        """See `columns.Inputs.offers`."""
-        return self._sweep.offers(signal)
-
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
         return _bulk(self._sweep.every_delta(signal))
@@ -354,7 +350,7 @@ class BulkInputs:
         """A row's own."""
         raise RowsDifferError
 
-    total = total_rate = text = elapsed = place = each = core_type = _refused
+    offers = total = total_rate = text = elapsed = place = each = core_type = _refused
 
 
 def _bulk(items: Numbers) -> float | None:

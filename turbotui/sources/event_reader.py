@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from turbotui.dataclass import dataclass
@@ -65,7 +66,7 @@ class _Sum:
             self.value += sum(v for v, _e, _r in gains)
         elif all(r > 0 or e <= 0 for _v, e, r in gains):
             self.running += running
-            estimate = sum(v * e / r for v, e, r in gains if r > 0)
+            estimate = math.fsum(v * e / r for v, e, r in gains if r > 0)
             self.value += round(estimate * running / enabled) if enabled else 0
         # otherwise one of them never ran: without running time the sum is unknown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -22,7 +23,7 @@ def link_of(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> float 
     """
     speeds = [speed_of(host, address) for address in _addresses(host, unit, ports)]
     known = [speed for speed in speeds if speed is not None]
-    return sum(known) if known else None
+    return math.fsum(known) if known else None
 
 
 def _addresses(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> Iterator[str]:

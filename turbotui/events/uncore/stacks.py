@@ -6,6 +6,7 @@ sysfs-devices-mapping): "0000:40" of uncore_iio_N, "upi_1,die_1" of uncore_upi_N
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -67,7 +68,7 @@ def read_stack(host: Host, bus: str) -> Stack:
                 speeds.append(speed)
         elif kind.startswith(_WORKERS):
             found.append(name)
-    return Stack(tuple(found), sum(speeds) if speeds else None)
+    return Stack(tuple(found), math.fsum(speeds) if speeds else None)
 
 
 def speed_of(host: Host, address: str) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -319,10 +320,10 @@ def _sums(reading: FleetReading) -> list[TextSegment]:
     parts: list[TextSegment] = []
     busy = [node.values["Busy%"] for node in living if "Busy%" in node.values]
     if busy:
-        parts.append((f" Busy {sum(busy) / len(busy):.0f} %", StyleRole.PLAIN))
+        parts.append((f" Busy {math.fsum(busy) / len(busy):.0f} %", StyleRole.PLAIN))
     watts = [node.values["PkgWatt"] for node in living if "PkgWatt" in node.values]
     if watts:
-        total = sum(watts)
+        total = math.fsum(watts)
         parts.append((f"  {total / 1000:,.1f} kW" if total >= 10_000 else f"  {total:,.0f} W", StyleRole.PLAIN))
     hot = max((node for node in living if "CoreTmp" in node.values), key=lambda node: node.values["CoreTmp"],
               default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -196,7 +197,7 @@ def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages
     found = [value for value in table.values(watt, outer) if isinstance(value, int | float)]
     if not found:
         return ""
-    whole, inside = joules / energy.span, sum(found)
+    whole, inside = joules / energy.span, math.fsum(found)
     shared = table.shared if isinstance(table, GroupTable) else None
     by = "cycles" if shared is not None and any(shared.by_cycles(row) is not None for row in outer) else "CPU time"
     return (f"Watt~ by {by}: {inside:.2f} of packages' {whole:.2f} W in groups, "

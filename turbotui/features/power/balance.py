@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final
@@ -109,7 +110,7 @@ def balanced(consumers: Sequence[Consumer], seconds: float) -> Balance:
     """Compute the balance of consumers over an interval of this many seconds."""
     parts = [one for one in consumers if one.role is BalanceRole.COUNTED]
     known = [one.watts for one in parts if one.watts is not None]
-    counted = sum(known) if known else None
+    counted = math.fsum(known) if known else None
     platforms = tuple(_platforms(consumers))
     speaking = [one for one in platforms if one.watts is not None]
     # A figure below the counted sum is not of the whole machine, so the next one is tried.
@@ -137,7 +138,7 @@ def _platforms(consumers: Sequence[Consumer]) -> Iterator[PlatformFigure]:
             continue
         watts = [one.watts for one in members]
         known = [one for one in watts if one is not None]
-        total = sum(known) if len(known) == len(watts) else None
+        total = math.fsum(known) if len(known) == len(watts) else None
         if kind == "battery" and (total is None or total <= 0):
             total = None  # on mains power a battery reports its charging power
         name = members[0].name if len(members) == 1 else _SUPPLIES if kind == "psu" else f"{len(members)} {kind}s"
@@ -181,8 +182,8 @@ def _too_little(found: Balance) -> Iterator[str]:
 def _too_much_inside(found: Balance) -> Iterator[str]:
     for outer in found.consumers:
         inner = [one.watts for one in found.within(outer.name) if one.watts is not None and one.kind != "apu"]
-        if outer.watts is not None and inner and _exceeds(sum(inner), outer.watts):
-            yield f"what lies inside {outer.name}, {sum(inner):.1f} W, exceeds its {outer.watts:.1f} W"
+        if outer.watts is not None and inner and _exceeds(math.fsum(inner), outer.watts):
+            yield f"what lies inside {outer.name}, {math.fsum(inner):.1f} W, exceeds its {outer.watts:.1f} W"
 
 
 def _at_odds(found: Balance) -> Iterator[str]:

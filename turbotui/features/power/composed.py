@@ -13,7 +13,7 @@ from turbotui.features.power.balance import Balance
 from turbotui.features.power.consumers import Consumer
 from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
-from turbotui.quantities.traced import at_least
+from turbotui.quantities.traced import added, at_least
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.panel import Target
 
@@ -86,8 +86,8 @@ def _composed(name: ColumnId, scope: Scope, plus: tuple[CounterColumn, ...], min
             known.append(value)
         if not known:
             return None
-        more = sum(known[:len(plus)])
-        return at_least(0.0, more - sum(known[len(plus):])) if minus else more
+        more = added(known[:len(plus)])
+        return at_least(0.0, more - added(known[len(plus):])) if minus else more
 
     return CounterColumn(
         id=name, category=Category.POWER, scope=scope, unit="W", decimals=2, compute=compute, help=words,

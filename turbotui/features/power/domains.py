@@ -92,7 +92,7 @@ def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
     parts = (_layer(source, word, name, row) for word, name in (("cores", "CorWatt"), ("graphics", "GFXWatt")))
     inside = [part for part in parts if part is not None]
     known = [part.watts for part in inside if part.watts is not None]
-    left = max(0.0, package - sum(known)) if len(known) == len(inside) else None
+    left = max(0.0, package - math.fsum(known)) if len(known) == len(inside) else None
     past = difference(source.past("PkgWatt", row), [part.past for part in inside])
     layers = [*inside, _Layer("rest" if inside else "package", left, _rest(source, row, inside, left), past)]
     memory = _layer(source, "memory", "RAMWatt", row)
@@ -143,7 +143,7 @@ def difference(whole: Sequence[float], parts: Sequence[Sequence[float]]) -> list
     aligned = [newest(part, len(whole)) for part in parts]
     # Python's max(0.0, nan) is 0.0, so gaps are handled first.
     return [math.nan if math.isnan(left) else max(0.0, left)
-            for left in (value - sum(part[at] for part in aligned) for at, value in enumerate(whole))]
+            for left in (value - math.fsum(part[at] for part in aligned) for at, value in enumerate(whole))]
 
 
 def newest(past: Sequence[float], count: int) -> list[float]:
@@ -167,7 +167,7 @@ def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int) -> list
     limit = facts.limit("PL2") or facts.limit("PL1") or facts.limit("TDP")
     peaks = [source.history.peak(name, Scope.PACKAGE) or 0.0 for name in ("PkgWatt", "RAMWatt")]
     kept = [value for layer in layers for value in layer.past if not math.isnan(value)]
-    most = max(sum(layer.watts or 0.0 for layer in layers), sum(peaks), *kept)
+    most = max(math.fsum(layer.watts or 0.0 for layer in layers), math.fsum(peaks), *kept)
     top = scale_end(max(most, limit or 0.0))
     room = max(1, width - LEFT)
     past = min(HISTORY, max(1, room - room // 3 - 1))

@@ -103,7 +103,7 @@ def _parts(source: PowerSource, balance: Balance) -> Iterator[_Part]:
             done.add(one.kind)
             word, name = _SUMMED[one.kind]
             known = [other.watts for other in same if other.watts is not None]
-            yield _Part(word, _SORTS[one.kind], sum(known) if len(known) == len(same) else None,
+            yield _Part(word, _SORTS[one.kind], math.fsum(known) if len(known) == len(same) else None,
                         source.past(name, SYSTEM_ROW), source.target(name, SYSTEM_ROW))
     if balance.elsewhere is not None and balance.platform is not None:
         counted = [_watts_or_asleep(source, one) for one in balance.parts]
@@ -131,7 +131,7 @@ def _sum(source: PowerSource, figure: PlatformFigure) -> list[float]:
     """Return the past of the sum of several meters."""
     pasts = [_past(source, one) for one in figure.members]
     longest = max((len(past) for past in pasts), default=0)
-    return [sum(values) for values in zip(*(newest(past, longest) for past in pasts), strict=True)]
+    return [math.fsum(values) for values in zip(*(newest(past, longest) for past in pasts), strict=True)]
 
 
 # Lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import queue
 
 from turbotui.features.roofline.traffic import MemoryTraffic
@@ -75,5 +76,5 @@ class MachineReadings:
             return
         traffic = self._memory.read(frame)
         if len(traffic) == self._packages:
-            self._moved += sum(traffic.values()) * (frame.seconds or 0.0)
+            self._moved += math.fsum(traffic.values()) * (frame.seconds or 0.0)
             self._seconds += frame.seconds or 0.0

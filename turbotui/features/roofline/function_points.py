@@ -186,8 +186,8 @@ def _with_rest(rows: Sequence[FunctionPoint], total: int) -> tuple[FunctionPoint
     rest = rows[_SHOWN:]
     samples = sum(row.samples for row in rest)
     share = samples / total if total else 0.0
-    flops = None if any(row.flops is None for row in rest) else sum(row.flops or 0.0 for row in rest)
-    size = None if any(row.bytes is None for row in rest) else sum(row.bytes or 0.0 for row in rest)
+    flops = None if any(row.flops is None for row in rest) else math.fsum(row.flops or 0.0 for row in rest)
+    size = None if any(row.bytes is None for row in rest) else math.fsum(row.bytes or 0.0 for row in rest)
     return (*rows[:_SHOWN], FunctionPoint(_OTHERS, f"{len(rest)} functions", samples, share,
                                           math.sqrt(share * (1 - share) / total) if total else 0.0, flops, size,
                                           rest[0].why))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -139,18 +140,18 @@ def total_of(points: Sequence[RooflinePoint]) -> RooflinePoint | None:
     """
     if not points:
         return None
-    length = sum(point.length for point in points)
+    length = math.fsum(point.length for point in points)
     sized = [point for point in points if point.gbytes is not None]
-    size = sum((point.gbytes or 0.0) * point.length for point in sized)
-    sized_flops = sum((point.intensity or 0.0) * (point.gbytes or 0.0) * point.length for point in sized)
+    size = math.fsum((point.gbytes or 0.0) * point.length for point in sized)
+    sized_flops = math.fsum((point.intensity or 0.0) * (point.gbytes or 0.0) * point.length for point in sized)
     work: dict[str, float] = {}
     for point in points:
         work[point.dominant] = work.get(point.dominant, 0.0) + point.gflops * point.length
     widths = {point.width for point in sized}
     last = points[-1]
     return RooflinePoint(
-        last.row, last.name, sum(work.values()) / length if length else 0.0,
-        size / sum(point.length for point in sized) if sized and size else 0.0 if sized else None,
+        last.row, last.name, math.fsum(work.values()) / length if length else 0.0,
+        size / math.fsum(point.length for point in sized) if sized and size else 0.0 if sized else None,
         sized_flops / size if size else None,
         max(work, key=lambda name: work[name]), widths.pop() if len(widths) == 1 else None,
         last.seconds, length, any(point.estimated for point in points),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
@@ -151,10 +152,10 @@ class Result:
     @property
     def efficiency(self) -> float | None:
         """GFLOP/s per W of the main row, as a ratio of rates, because energy and operations have other intervals."""
-        length = sum(point.length for point in self.main)
+        length = math.fsum(point.length for point in self.main)
         if not self.watts or not length:
             return None
-        return sum(point.gflops * point.length for point in self.main) / length / self.watts
+        return math.fsum(point.gflops * point.length for point in self.main) / length / self.watts
 
     @property
     def sets(self) -> tuple[RoofSet, ...]:

@@ -60,12 +60,12 @@ def mean_working(parts: Iterable[tuple[WorkingShare | None, float]]) -> WorkingS
         parts: the part of each interval, with its seconds.
     """
     known = [(one, length) for one, length in parts if one is not None]
-    total = sum(length for _one, length in known)
+    total = math.fsum(length for _one, length in known)
     if not known or total <= 0:
         return None
 
     def mean(values: Sequence[float]) -> float:
-        return sum(value * length for value, (_one, length) in zip(values, known, strict=True)) / total
+        return math.fsum(value * length for value, (_one, length) in zip(values, known, strict=True)) / total
 
     traffic = [one.traffic for one, _length in known if one.traffic is not None]
     return WorkingShare(
@@ -123,9 +123,9 @@ class WorkingCores:
         rows = [topology.rows(Scope.PACKAGE)[at] for at in packages] or [row]
         traffic = [self._traffic[one] for one in rows if one in self._traffic]
         return WorkingShare(
-            float(len(mine)), sum(weight[core] for core in mine) / sum(weight.values()),
+            float(len(mine)), math.fsum(weight[core] for core in mine) / math.fsum(weight.values()),
             self._share(row, Scope.L3, mine), self._share(row, Scope.PACKAGE, mine) if packages else 1.0,
-            float(len(mine)), sum(traffic) if len(traffic) == len(rows) else None,
+            float(len(mine)), math.fsum(traffic) if len(traffic) == len(rows) else None,
         )
 
     def _inside(self, outer: RowId) -> frozenset[RowId]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 from typing import Final
@@ -108,7 +109,7 @@ def course_lines(envelope: Envelope, result: Result) -> Iterator[str]:
     yield from text_lines(envelope, behaviour_table(result, [name]))
     changes = [one.phase.seconds for one in phases if one.number is None]
     if changes:
-        yield f"{sum(changes):.2f} s of change between them belong to none"
+        yield f"{math.fsum(changes):.2f} s of change between them belong to none"
     steady = [one for one in phases if one.phase.intervals > 1]
     if steady:
         course = ", ".join(f"{one.phase.start:.1f} s: {one.number}" for one in steady[:_SHOWN])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -115,7 +116,7 @@ class MemoryTraffic:
             mine = [rates[at] for at in frame.topology.parts(instance.row, Scope.L3)]
             known = [rate for rate in mine if rate is not None]
             if known and len(known) == len(mine):
-                found[instance.row] = sum(known)
+                found[instance.row] = math.fsum(known)
         return found
 
     def _read(self, frame: Frame, counted: UncoreUnits, metric: Metric) -> Mapping[RowId, float]:

@@ -9,6 +9,7 @@ anything.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
@@ -68,7 +69,7 @@ def share_out(report: Report, energy: Energy, topology: Topology) -> dict[str, f
     # Two readers never stop at the same instant: the parts must not exceed the whole.
     price = {number: joules / most for number, joules in energy.joules.items()
              if (most := max(total[number], mine[number])) > 0}
-    return {key: sum(used * price[package[cpu]] for cpu, used in load.items() if package.get(cpu) in price)
+    return {key: math.fsum(used * price[package[cpu]] for cpu, used in load.items() if package.get(cpu) in price)
             for key, load in loads.items() if all(package[cpu] in price for cpu in load if cpu in package)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
@@ -302,6 +303,6 @@ def _lanes(one: WatchedApplication, request: SnapshotRequest, opened: int) -> li
     for row in one.aggregate.rows(Grouping.THREAD, None, one.application.name)[:_MOST_LINES]:
         line = timeline.line(row.serials, start, end, request.places)
         if any(line):
-            ran = sum(one.share for one in line if one is not None) * span / request.places
+            ran = math.fsum(one.share for one in line if one is not None) * span / request.places
             found.append(Lane(row, tuple(line), unwatched, min(1.0, ran / (end - began))))
     return sorted(found, key=lambda lane: -lane.busy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Final, cast
@@ -100,7 +101,7 @@ def folded_sums(by_key: Mapping[Hashable, TaskInputs], tree: ProcessTree,
         joules = [one.joules for one in members if one.row.cpu_ns]
         known = [one for one in joules if one is not None]
         found[sum_key(key)] = TaskInputs(merged([one.row for one in members], first.row), first.seconds, first.numerics,
-                                         sum(known) if known and len(known) == len(joules) else None, first.looks)
+                                         math.fsum(known) if known and len(known) == len(joules) else None, first.looks)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import NamedTuple
@@ -88,7 +89,7 @@ class Report:
         if self.unseen is None:
             return ""
         apart = {what: cpu_seconds(part.counts) for what, part in self.apart.items()}
-        whole = cpu_seconds(self.sums) + sum(apart.values())
+        whole = cpu_seconds(self.sums) + math.fsum(apart.values())
         parts = (f"{what}: {apart[what]:.3f} s, {apart[what] / whole:.0%} of the CPUs' time"
                  for what in (OUTSIDE_PART, EITHER_PART) if whole and apart.get(what))
         return f"{'; '.join(parts) or f'{OUTSIDE_PART}: nothing'} ({self.unseen.sentence()})"

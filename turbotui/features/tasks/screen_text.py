@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import textwrap
 from collections.abc import Sequence
@@ -76,7 +77,7 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
     if view.timeline:
         said = f" · {_counted(len(snapshot.lanes), Grouping.THREAD)} that ran"
     else:
-        ran = sum(cpu_seconds(report.sums) for report in live)
+        ran = math.fsum(cpu_seconds(report.sums) for report in live)
         rows = sum(len(report.rows) for report in live)
         said = f" · {_counted(rows, snapshot.request.by)} ran {ran:.2f} s in {seconds:.2f} s"
     return [*segments, (said, StyleRole.DIM)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -173,7 +174,7 @@ def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[st
     joined = frozenset(aggregate.names) - aggregate.always
     sums = {name: value for name, value in report.sums.items() if name in aggregate.always}
     rows = [Total(SUM, totals.brought_to(sums), joined,
-                  sum(joules.get(row.key, 0.0) for row in report.rows) if joules else None)]
+                  math.fsum(joules.get(row.key, 0.0) for row in report.rows) if joules else None)]
     rows += [Total(what, part.counts, joules=joules.get(what)) for what, part in report.apart.items()]
     if aggregate.read is not None:
         rows += [Total(AFTER, {name: max(0, value) for name, value in of_all_sets(aggregate, aggregate.tail).items()}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,7 +19,7 @@ def lengths(shares: Sequence[float], room: int) -> tuple[int, ...]:
         room: characters of the bar.
     """
     positive = [max(0.0, share) for share in shares]
-    total = sum(positive)
+    total = math.fsum(positive)
     if not total:
         return (0,) * len(shares)
     exact = [share / total * room for share in positive]

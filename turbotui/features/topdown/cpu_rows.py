@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from turbotui.features.topdown.engine import EventGroup, GroupCounts, TopdownCounters
@@ -71,6 +72,6 @@ def _row(counters: TopdownCounters, found: Sequence[_Counted], place: CpuSet) ->
             counts[name] = sum([column[position] or 0.0 for position in known])  # known: none is None
         times = [one.ran[position] for position in known]
         if times and None not in times:
-            ran[one.key] = sum([part or 0.0 for part in times]) / len(times)
+            ran[one.key] = math.fsum([part or 0.0 for part in times]) / len(times)
     branches = tuple([branch for branch in counters.branches if branch.pmu in positions])
     return TopdownRow(place, branches, counts, ran, whys, frozenset(partial), missing=missing)

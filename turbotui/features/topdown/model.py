@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Final
@@ -110,13 +111,13 @@ class TopdownRow:
             if share is None:
                 return None
             found.append((share, weight))
-        total = sum(weight for _share, weight in found)
-        return sum(share * weight for share, weight in found) / total if total else None
+        total = math.fsum(weight for _share, weight in found)
+        return math.fsum(share * weight for share, weight in found) / total if total else None
 
     def slots(self) -> float | None:
         """Return the number of slots, or cycles, in the interval."""
         found = [self._evaluate(branch, branch.tree.slots, "") for branch in self.branches]
-        return None if not found or None in found else sum(one for one in found if one is not None)
+        return None if not found or None in found else math.fsum(one for one in found if one is not None)
 
     def _of(self, branch: Branch, node_id: str) -> float | None:
         node = branch.tree.by_id.get(node_id)
@@ -280,7 +281,7 @@ class TopdownRow:
         whole = _WHOLE if not parent else self.percent(parent)
         if whole is None or not all(branch.tree.adds_up(parent) for branch in self.branches):
             return None
-        rest = whole - sum(value for _node, value in shares)
+        rest = whole - math.fsum(value for _node, value in shares)
         return found if (self.percent(found.id) or 0.0) > rest else None
 
     def _may_count(self, node: Node) -> bool:
@@ -312,7 +313,7 @@ class TopdownRow:
         if not self.branches or not all(branch.tree.adds_up(parent) for branch in self.branches):
             return None
         found = self.shares(parent)
-        return sum(value for _node, value in found) if len(found) == len(self.nodes(parent)) else None
+        return math.fsum(value for _node, value in found) if len(found) == len(self.nodes(parent)) else None
 
     def fault(self, parent: str = "") -> str:
         """Describe what is wrong with the shares below a node; "" if nothing is."""

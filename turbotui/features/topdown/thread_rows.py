@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -100,7 +101,7 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
     """
     at_first = {branch.pmu: _share_of(_parts(counts, branch.pmu, "")) for branch in branches}
     enabled = max((part.enabled for branch in branches for part in _parts(counts, branch.pmu, "")), default=0.0)
-    total = sum(at_first.values())
+    total = math.fsum(at_first.values())
     here = tuple(branch for branch in branches if at_first[branch.pmu] > _VISIT * total)
     left_out = sum(1 for branch in branches if at_first[branch.pmu]) > len(here)
     busy = 100.0 * enabled / 1e9 / seconds if seconds > 0 else None

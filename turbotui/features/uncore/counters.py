@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import ClassVar, Final
@@ -245,7 +246,7 @@ class UncoreCounters:
         for name in known[0]:
             values = [part[name] for part in known]
             mean = name in (ELAPSED, _RAN) or metric.is_clock(name)
-            inputs[name] = sum(values) / len(values) if mean else sum(values)
+            inputs[name] = math.fsum(values) / len(values) if mean else math.fsum(values)
         ran = inputs.pop(_RAN)
         if UNITS in metric.expression.names:
             inputs[UNITS] = float(len(known))
@@ -263,7 +264,7 @@ class UncoreCounters:
     def _links(self, row: Row) -> float | None:
         """Return the GB/s of a row's links that are up, in one direction; None if unknown."""
         speeds = [speed for unit in row.units if (speed := self.stacks.link(unit)) is not None]
-        return sum(speeds) if speeds else None
+        return math.fsum(speeds) if speeds else None
 
     def _sampled(self, row: Row) -> float | None:
         """Return the ns of one count of sampled latency; None unless the same for all L3s of a row."""
@@ -335,7 +336,7 @@ def _in_one_interval(parts: Sequence[dict[str, float]]) -> list[dict[str, float]
     spans = [part[ELAPSED] for part in parts]
     if min(spans) == max(spans):
         return list(parts)
-    mean = sum(spans) / len(spans)
+    mean = math.fsum(spans) / len(spans)
     return [{name: value if name == _RAN else mean if name == ELAPSED else value * mean / part[ELAPSED]
              for name, value in part.items()} for part in parts]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 from turbotui.machine.machine import Machine
@@ -42,7 +43,7 @@ class MemoryPeak:
         rates = self._channels
         if units != every and (len(set(rates)) > 1 or (len(rates) % every and every % max(1, len(rates)))):
             return None
-        return sum(rates) * units / every or None
+        return math.fsum(rates) * units / every or None
 
 
 def _rate(modules: tuple[Module, ...]) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import field, replace
 from typing import Any, Final
@@ -130,7 +131,7 @@ class UnitPainter(RowPainter[Row]):
             units = [row for row in content.whole.rows if not row.is_sum]
             values = [value for value in content.whole.values(column, units) if isinstance(value, int | float)]
             most = max(values, default=0.0)
-            others = (sum(values) - most) / max(1, len(values) - 1)
+            others = (math.fsum(values) - most) / max(1, len(values) - 1)
             stands_out = column.unit in TRAFFIC and len(values) > 1 and most >= _MUCH_MORE * others
             self._greatest[column.id] = most if stands_out and most > 0 else None
         return self._greatest[column.id]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
 from typing import TypeAlias
@@ -30,8 +30,16 @@ def share(part: float | None, whole: float | None) -> float | None:
 
 
 def total_of(row: Inputs, *signals: SignalId) -> float | None:
-    """The sum of counters' increases; unknown if one that the machine has is unknown, or if it has none of them."""
-    found = [(signal, row.delta(signal)) for signal in signals]
+    """The sum of counters' increases; unknown if one that the row has is unknown, or if it has none of them."""
+    return _added(row, [(signal, row.delta(signal)) for signal in signals])
+
+
+def total_rate_of(row: Inputs, *signals: SignalId) -> float | None:
+    """`total_of` per second."""
+    return _added(row, [(signal, row.rate(signal)) for signal in signals])
+
+
+def _added(row: Inputs, found: Sequence[tuple[SignalId, float | None]]) -> float | None:
     have = [value for _signal, value in found if value is not None]
     if len(have) < len(found) and any(value is None and row.offers(signal) for signal, value in found):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -18,7 +19,7 @@ from turbotui.quantities.catalog.formulas import (
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
-from turbotui.quantities.traced import at_least, smaller
+from turbotui.quantities.traced import added, at_least, smaller
 
 _HARDWARE = "Intel SDM vol. 4, core and package C-state residency counters"
 _CPUIDLE = "kernel Documentation/admin-guide/pm/cpuidle.rst"
@@ -43,10 +44,11 @@ def _derived_c1(row: Inputs) -> Value:
     if whole is None or not parts:
         return None
     left, ticks = whole
-    mean = sum(float(part) for part, _ticks in parts) / len(parts)
+    mean = math.fsum(float(part) for part, _ticks in parts) / len(parts)
     if abs(mean - float(left)) <= _SAME * float(ticks):
         return percent(at_least(0.0, left), ticks)
-    return percent(sum(max(0.0, float(part)) for part, _ticks in parts), sum(float(own) for _part, own in parts))
+    return percent(math.fsum(max(0.0, float(part)) for part, _ticks in parts),
+                   math.fsum(float(own) for _part, own in parts))
 
 
 def _left(row: Inputs, *, together: bool) -> tuple[float, float] | None:
@@ -57,9 +59,11 @@ def _left(row: Inputs, *, together: bool) -> tuple[float, float] | None:
     if ticks is None or active is None or c6 is None:
         return None
     left = ticks - active - c6
-    for deeper in others:  # not every model has these two
+    for name, deeper in zip(_STATES_BESIDE_C1[2:], others, strict=True):  # not every model has these two
         if deeper is not None:
             left -= deeper
+        elif row.offers(name):
+            return None
     return left, ticks
 
 
@@ -186,11 +190,11 @@ def _leaving(states: Sequence[int]) -> CounterColumn:
             rate, latency, spent = cpu.rate(usage), cpu.value(latency_of), cpu.rate(time)
             if rate is not None and latency is not None:
                 found.append(rate * latency if spent is None else smaller(rate * latency, spent))
-        return smaller(100.0, 100.0 * sum(found)) if found else None
+        return smaller(100.0, 100.0 * added(found)) if found else None
 
     def share(row: Inputs) -> Value:
         found = [part for cpu in row.each(Scope.CPU) if (part := of_cpu(cpu)) is not None]
-        return sum(found) / len(found) if found else None
+        return added(found) / len(found) if found else None
 
     return CounterColumn(
         id="IdleExit%", category=Category.IDLE, scope=Scope.CPU, unit="%", decimals=2,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from turbotui.quantities.catalog.formulas import total_rate_of
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.metric_definitions import LINE, MetricDefinition
 from turbotui.quantities.metric_table import definitions_of
@@ -93,10 +94,12 @@ def _level(column: CounterColumn, definitions: Sequence[MetricDefinition],
         total: float | None = None
         for one in row.each(Scope.CPU):
             for definition in counting:
-                rates = [one.rate(signal_of(definition, key)) for key in dict(definition.terms_of_levels)[level]]
-                known = [rate for rate in rates if rate is not None]
-                if len(known) == len(rates):
-                    total = (total or 0.0) + LINE * sum(known)
+                terms = [signal_of(definition, key) for key in dict(definition.terms_of_levels)[level]]
+                rate = total_rate_of(one, *terms)
+                if rate is not None:
+                    total = (total or 0.0) + LINE * rate
+                elif any(map(one.offers, terms)):
+                    return None
         return None if total is None else total / 1e9
 
     return replace(column, needs=names[:1], wants=names[1:], compute=cell)
@@ -110,11 +113,7 @@ def _wide(column: CounterColumn, definitions: Sequence[MetricDefinition],
     if not names:
         return column
 
-    def cell(row: Inputs) -> Value:
-        rates = [rate for rate in map(row.rate, names) if rate is not None]
-        return sum(rates) if rates else None
-
-    return replace(column, needs=names[:1], wants=names[1:], compute=cell)
+    return replace(column, needs=names[:1], wants=names[1:], compute=lambda row: total_rate_of(row, *names))
 
 
 def measured_definitions(signals: Mapping[SignalId, Signal]) -> tuple[MetricDefinition, ...]:

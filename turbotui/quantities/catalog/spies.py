@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from turbotui.errors import UsageError
@@ -74,7 +75,7 @@ def _joined(ids: SpySignals) -> Formula:
         # CPUs execute different code, each at its own rate: a quotient of sums is not the sum of the quotients
         found = [_of_cpu(one, ids) for one in row.each(Scope.CPU) if one.delta(ids.beside) is not None]
         known = [one for one in found if one is not None]
-        return sum(known) if known and len(known) == len(found) else None
+        return math.fsum(known) if known and len(known) == len(found) else None
 
     return compute
 
