@@ -111,8 +111,8 @@ CASES: Final[Mapping[str, Case]] = {
     "haswell": Case("laptop-old", model=0x3C),
     "haswell-l": Case("laptop-old", model=0x45),
     "broadwell-g": Case("laptop-old", model=0x47),
-    "goldmont": Case("laptop-old", model=0x5C),
-    "goldmont plus": Case("laptop-old", model=0x7A),
+    "goldmont": Case("laptop-old", model=0x5C, crystal_hz=24_000_000),
+    "goldmont plus": Case("laptop-old", model=0x7A, crystal_hz=24_000_000),
     "cannon-lake": Case("laptop-old", model=0x66, seed=4, crystal_hz=24_000_000),
     # AMD
     "turin": Case("turin-2s", cores=4),

@@ -16,12 +16,14 @@ class Method:
     """A way to find out whether numbers are right.
 
     Attributes:
-        words: what the numbers agree with, for the middle of a sentence.
+        brief: what the numbers agree with, in a few words.
+        words: the same in full, for the middle of a sentence.
         unit: of the figures.
         command: repeats the comparison, in a checkout.
         real: whether hardware or a kernel counted, or a program that others wrote computed: no model of ours alone.
     """
 
+    brief: str
     words: str
     unit: str
     command: str
@@ -31,18 +33,25 @@ class Method:
 _ORACLE: Final = "pytest tests/bed/test_oracle.py"
 _X86: Final = "pytest tests/guest/test_x86_guest.py"
 METHODS: Final[Mapping[str, Method]] = {
-    "hardware": Method("registers and CPUID recorded on real processors, as turbostat reads them", "cells", _ORACLE),
-    "turbostat-new": Method("turbostat 2026.09.28 on simulated registers and files", "cells", _ORACLE),
-    "turbostat-old": Method("turbostat 2022.10.04 on simulated registers and files", "cells", _ORACLE),
-    "guest-turbostat": Method("turbostat 2026.09.28 beside Linux's drivers in a guest", "cells", _X86),
-    "guest": Method("known registers behind Linux's drivers in a guest", "cells", _X86),
-    "arm64": Method("exact counts of an emulated armv8_pmuv3", "numbers", "pytest tests/guest/test_arm64_guest.py"),
-    "kernel": Method("a kernel's files, read beside it", "cells", "pytest tests/features/stat/test_this_kernel.py"),
-    "perf": Method("the attributes that perf opens", "events", "pytest tests/events/test_event_perf_stat.py"),
-    "libpfm": Method("libpfm's own encodings", "events", "pytest tests/events/libpfm"),
-    "perfmon": Method("the codes of Intel perfmon", "events", ".ci/perfmon PERFMON"),
-    "linux": Method("the tables of Linux's source", "rows", ".ci/kernel LINUX"),
-    "model": Method("a simulated machine's truth", "cells", "pytest tests/truth/test_simulated_truth.py", real=False),
+    "hardware": Method("recorded registers", "registers and CPUID recorded on real processors, as turbostat reads them",
+                       "cells", _ORACLE),
+    "turbostat-new": Method("turbostat 2026.09.28", "turbostat 2026.09.28 on simulated registers and files", "cells",
+                            _ORACLE),
+    "turbostat-old": Method("turbostat 2022.10.04", "turbostat 2022.10.04 on simulated registers and files", "cells",
+                            _ORACLE),
+    "guest-turbostat": Method("turbostat in a guest", "turbostat 2026.09.28 beside Linux's drivers in a guest", "cells",
+                              _X86),
+    "guest": Method("drivers in a guest", "known registers behind Linux's drivers in a guest", "cells", _X86),
+    "arm64": Method("an emulated Arm PMU", "exact counts of an emulated armv8_pmuv3", "numbers",
+                    "pytest tests/guest/test_arm64_guest.py"),
+    "kernel": Method("a kernel's files", "a kernel's files, read beside it", "cells",
+                     "pytest tests/features/stat/test_this_kernel.py"),
+    "perf": Method("perf", "the attributes that perf opens", "events", "pytest tests/events/test_event_perf_stat.py"),
+    "libpfm": Method("libpfm", "libpfm's own encodings", "events", "pytest tests/events/libpfm"),
+    "perfmon": Method("codes of Intel perfmon", "the codes of Intel perfmon", "events", ".ci/perfmon PERFMON"),
+    "linux": Method("Linux's tables", "the tables of Linux's source", "rows", ".ci/kernel LINUX"),
+    "model": Method("a simulated model", "a simulated machine's truth", "cells",
+                    "pytest tests/truth/test_simulated_truth.py", real=False),
 }
 """By name in the file of figures, the strongest evidence first."""
 
@@ -74,9 +83,9 @@ def held_against(kind: str, name: str) -> str:
     found = figures(kind, name)
     if found is None:
         return ""
-    told = [f"{METHODS[method].words} ({count:,} {METHODS[method].unit})" for method, count in found.items()]
-    if not told:
-        return "held against made-up readings only, by unit tests (docs/verification.md)"
-    if not any(METHODS[method].real for method in found):
-        return f"held against a simulated model only ({sum(found.values()):,} cells; docs/verification.md)"
-    return f"held against {'; '.join(told)} (docs/verification.md)"
+    told = [f"{METHODS[method].brief} ({count:,})" for method, count in found.items() if METHODS[method].real]
+    if told:
+        return f"held against {', '.join(told)}: docs/verification.md"
+    if found:
+        return f"held against a simulated model only ({sum(found.values()):,}): docs/verification.md"
+    return "held against made-up readings only, by unit tests: docs/verification.md"
