@@ -66,10 +66,10 @@ class Judge:
 
     def push(self, frame: Frame, diagnosis: MachineDiagnosis | None = None) -> None:
         """Judge a frame by a diagnosis, with what a recording has of tasks then; by default the newest frame."""
-        judging = diagnosis or self.diagnosis
+        target = diagnosis or self.diagnosis
         if self._recorded is not None:
-            judging.seen = self._recorded.at(frame)
-        judging.push(frame)
+            target.seen = self._recorded.at(frame)
+        target.push(frame)
 
     def take(self, diagnosis: MachineDiagnosis, time_ns: int | None) -> None:
         """Use a diagnosis that has seen the minute before, for the newest frame or a moment of the past.
