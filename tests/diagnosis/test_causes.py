@@ -141,3 +141,11 @@ def test_a_machine_whose_cpus_have_never_answered_is_not_called_free_of_bottlene
     assert not verdict.sure
     assert verdict.sentence.startswith("Nothing found; CPU times, clock and limits, ")
     assert "unknown in this interval" in verdict.sentence
+
+
+def test_a_busy_guest_whose_clock_cannot_be_read_is_not_called_free_of_bottlenecks() -> None:
+    verdict = diagnosed("guest+core-bound").verdict()
+    assert not verdict.sure
+    assert verdict.sentence.startswith("Nothing found; clock and limits, ")
+    assert {one.rule.id for one in verdict.unjudged if one.answer is NoFinding.BLIND} >= {
+        "power-limit", "heat", "current-limit", "firmware-limit", "governor", "below-base"}

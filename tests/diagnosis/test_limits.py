@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judged_frames import frames
 
-from turbotui.diagnosis.limit_history import LimitVerdict
+from turbotui.diagnosis.limit_history import LimitVerdict, unheld
 from turbotui.diagnosis.limit_sentences import headline, how_known, mark, sentence
 from turbotui.diagnosis.limits import WORDS, EvidenceKind, Facts, Hold, Holder, LimitState, holds_of, prefers_less
-from turbotui.quantities.catalog import STATIC_COLUMNS
+from turbotui.diagnosis.rule_table import RULES
+from turbotui.diagnosis.rules import JudgedFrame, NoFinding
+from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
 from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -268,3 +272,32 @@ def test_a_share_and_a_span_are_always_said_in_numbers(share: float, window: flo
     assert "nan" not in text
     assert not math.isinf(window)
     assert "of the last" in text
+
+
+BARE: Mapping[ColumnId, Value] = dict.fromkeys(QUIET)
+"""No evidence of limits at all."""
+
+
+@pytest.mark.parametrize(("loaded", "share", "cells", "state"), [
+    (True, None, BARE, LimitState.UNKNOWN),  # nobody knows how fast a busy CPU should be
+    (True, 0.5, BARE, LimitState.UNKNOWN),
+    (True, 0.97, BARE, LimitState.FREE),
+    (False, None, BARE, LimitState.FREE),  # no CPU wants more
+    (True, None, QUIET, LimitState.FREE),  # the processor would say so
+])
+def test_a_busy_package_without_evidence_is_not_called_free(
+        loaded: bool, share: float | None, cells: Mapping[ColumnId, Value],
+        state: LimitState) -> None:
+    found = replace(facts(cells, loaded=share, top=None), loaded=loaded)
+    assert unheld(found, idle=False)[0] is state
+
+
+@pytest.mark.parametrize(("rule", "cells", "answer"), [
+    ("current-limit", BARE, NoFinding.UNKNOWN), ("current-limit", {**BARE, "Throttle": "none"}, NoFinding.CLEAR),
+    ("power-limit", {**BARE, "PKG_%": 0.0, "PkgWatt": None}, NoFinding.CLEAR),
+    ("current-limit", {**BARE, "PKG_%": 0.0}, NoFinding.UNKNOWN),
+])
+def test_a_slow_package_is_judged_by_what_would_show_the_cause(
+        rule: str, cells: Mapping[ColumnId, Value], answer: NoFinding) -> None:
+    moment = JudgedFrame(frames("guest")[-1], catalog_for(()), (verdict(facts(cells, loaded=0.5), LimitState.FREE),))
+    assert next(one for one in RULES if one.id == rule).judge(moment) is answer

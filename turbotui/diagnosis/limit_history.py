@@ -157,14 +157,14 @@ class LimitHistory:
         earlier = max(((share, holder) for holder, share in shares.items() if share >= 0.01),
                       default=None, key=lambda pair: pair[0])
         past = None if earlier is None else (earlier[1], earlier[0])
-        state, setting = _unheld(facts, idle=idle)
+        state, setting = unheld(facts, idle=idle)
         hold = None
         if setting is not None:
             hold, state = Hold(Holder.PREFERENCE, EvidenceKind.INFERRED, 1.0, setting[0]), LimitState.HELD
         return LimitVerdict(facts, state, hold, (), 1.0 if hold else 0.0, window, past, setting)
 
 
-def _unheld(facts: Facts, *, idle: bool) -> tuple[LimitState, tuple[ColumnId, str] | None]:
+def unheld(facts: Facts, *, idle: bool) -> tuple[LimitState, tuple[ColumnId, str] | None]:
     """The clock of a package that no known limit holds back, and the setting that may be the reason."""
     if facts.busy is None or facts.mhz is None:
         return LimitState.UNKNOWN, None
