@@ -299,5 +299,5 @@ def test_a_busy_package_without_evidence_is_not_called_free(
 ])
 def test_a_slow_package_is_judged_by_what_would_show_the_cause(
         rule: str, cells: Mapping[ColumnId, Value], answer: NoFinding) -> None:
-    moment = JudgedFrame(frames("guest")[-1], catalog_for(()), (verdict(facts(cells, loaded=0.5), LimitState.FREE),))
+    moment = JudgedFrame(frames("guest")[-1], catalog_for({}), (verdict(facts(cells, loaded=0.5), LimitState.FREE),))
     assert next(one for one in RULES if one.id == rule).judge(moment) is answer
