@@ -504,3 +504,15 @@ def test_clusters_of_an_arm_chip_are_not_packages(
     assert any("are clusters of one" in note for note in topology.notes) is (len(packages) == 1)
     if len(packages) == 1:
         assert sets(topology, Scope.MODULE) == [(0, 1), (2, 3)]
+
+
+def test_one_cpu_whose_files_fail_changes_no_other_row() -> None:
+    """Its siblings' masks and the ids of its package tell where it is; a die of its own would shift sensors."""
+    files = two_packages() | {"/proc/cpuinfo": "processor : 0\nphysical id : 0\ncore id : 0\n"}
+    plain = read_topology(TreeHost(files), None)
+    failing = {path: errno.EIO for path in files if path.startswith(f"{CPUS}/cpu0/topology/")}
+    topology = read_topology(TreeHost({path: text for path, text in files.items() if path not in failing},
+                                      errors=failing), None)
+    for scope in Scope:
+        assert sets(topology, scope) == sets(plain, scope), scope
+        assert topology.rows(scope) == plain.rows(scope), scope

@@ -39,6 +39,8 @@ PARANOID: Final = (
     "kernel and others' programs are)"
 )
 
+_OWN_USERS: Final = "refused, because root of this container's user namespace has no rights on the machine"
+_OUTSIDE: Final = "run turbotui outside of the user namespace, on the machine itself"
 _COPY: Final = "/opt/turbotui"
 _CAPABILITIES: Final = ((CAP_PERFMON, "cap_perfmon"), (CAP_SYS_RAWIO, "cap_sys_rawio"))  # capabilities(7)
 _OPENS: Final = {
@@ -223,6 +225,8 @@ def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
     if facts.privileges.renumbered:
         return of_container(what)
     rights, level = facts.privileges, facts.privileges.perf_paranoid
+    if rights.contained("user"):
+        return Unavailable(Reason.NOT_PERMITTED, f"{what}: {_OWN_USERS}", ways(_OUTSIDE, PARANOID))
     if rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN):
         return Unavailable(
             Reason.NOT_PERMITTED,
@@ -353,6 +357,8 @@ def _no_driver(device: str, driver: str, facts: Circumstances) -> Unavailable:
 
 
 def _no_rawio(device: str, facts: Circumstances) -> Unavailable:
+    if facts.privileges.contained("user"):
+        return Unavailable(Reason.NOT_PERMITTED, f"{device}: {_OWN_USERS}", _OUTSIDE)
     if facts.privileges.renumbered:
         return of_container(device)
     if facts.privileges.has(CAP_SYS_RAWIO):

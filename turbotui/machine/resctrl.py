@@ -19,6 +19,7 @@ from turbotui.quantities.plain_numbers import numbers_among
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 USUAL: Final = "/sys/fs/resctrl"
+_FILESYSTEMS: Final = "/proc/filesystems"
 _MON_GROUPS: Final = "mon_groups"
 _NO_GROUPS: Final = frozenset({"info", "mon_data", _MON_GROUPS})
 _DOMAIN: Final = re.compile(r"mon_(?P<resource>\w+)_(?P<number>\d+)\Z", re.ASCII)
@@ -80,8 +81,11 @@ def resctrl_mount(host: Host) -> str:
 
 def why_no_resctrl(host: Host) -> Unavailable:
     """Return why there is no resctrl: not built, no hardware, or not mounted."""
-    if "resctrl" in text_of(host, "/proc/filesystems"):
+    if "resctrl" in text_of(host, _FILESYSTEMS):
         return Unavailable(Reason.NOT_SET, "resctrl is not mounted", f"mount -t resctrl resctrl {USUAL}")
+    hidden = read_view(host).hidden(_FILESYSTEMS)
+    if hidden is not None:
+        return hidden
     return Unavailable(Reason.NO_HARDWARE, "/proc/filesystems has no resctrl: the processor monitors no caches and "
                        "bandwidth by group (RDT, PQoS, MPAM), or the kernel was built without it")
 

@@ -142,7 +142,19 @@ def read_facts(host: Host) -> OnlineCpus:
     for cpu in sorted(online):
         node, block = nodes.get(cpu, UNSAID), blocks.get(cpu, {})
         facts[cpu] = _cpu_facts(read, cpu, node, block) if cpu in listed else _without_files(cpu, node, block)
+    facts = _with_dies(facts)
     return OnlineCpus(_clusters_in_packages(read, facts, notes), present, possible, tuple(notes))
+
+
+def _with_dies(facts: dict[int, CpuFacts]) -> dict[int, CpuFacts]:
+    """Give a CPU whose die_id could not be read the die of its package, if the other CPUs there tell a single one."""
+    dies: dict[int, set[int]] = {}
+    for fact in facts.values():
+        dies.setdefault(fact.package, set()).add(fact.die)
+    mixed = {package: max(said) for package, said in dies.items()
+             if package != UNSAID and len(said) == 2 and UNSAID in said}
+    return {cpu: replace(fact, die=mixed[fact.package]) if fact.die == UNSAID and fact.package in mixed else fact
+            for cpu, fact in facts.items()} if mixed else facts
 
 
 def _clusters_in_packages(

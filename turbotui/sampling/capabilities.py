@@ -14,7 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.hidden import unhidden
+from turbotui.sources.hidden import HiddenSources
 from turbotui.sources.second_source import SecondSource, second_id
 from turbotui.sources.source import Probe, Source
 
@@ -156,7 +156,7 @@ class Capabilities:
                     for known in (signals, provider, missing):
                         known.pop(name, None)
         for source in come:
-            probe = probes[source.id] = unhidden(machine, source.id, source.probe(machine))
+            probe = probes[source.id] = HiddenSources(machine).unhidden(source.id, source.probe(machine))
             for name, found in probe.signals.items():
                 for known in (signals, provider, missing):
                     known.pop(name, None)
@@ -178,7 +178,8 @@ def _word(signal: Signal) -> tuple[object, ...]:
 def probe_sources(machine: Machine, sources: Sequence[Source]) -> Capabilities:
     """Probe every source in order of preference; absence never raises."""
     sources = [source for source in sources if not isinstance(source, SecondSource)]
-    found_by = {source.id: unhidden(machine, source.id, source.probe(machine)) for source in sources}
+    hidden = HiddenSources(machine)
+    found_by = {source.id: hidden.unhidden(source.id, source.probe(machine)) for source in sources}
     refused = disbelieved(machine, found_by)
     probes = believed(found_by, refused)
     signals: dict[SignalId, Signal] = {}

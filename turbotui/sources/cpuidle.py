@@ -84,15 +84,17 @@ def _states(host: Host, cpus: tuple[int, ...]) -> dict[int, _State]:
         directory = f"{CPU_DIR.format(cpu=cpu)}/cpuidle"
         for entry in names_in(host, directory):
             match = _STATE.fullmatch(entry)
-            known = found.get(integer(match[1])) if match is not None else None
-            if match is None or (known is not None and known.name != entry):
+            if match is None:
+                continue
+            index = integer(match[1])
+            known = found.get(index)
+            if known is not None and known.name != entry:
                 continue
             try:
                 files = frozenset(host.list_dir(f"{directory}/{entry}"))
             except HostError:
                 continue
             name = read_line(host, f"{directory}/{entry}/name")
-            index = integer(match[1])
             if known is None or name is not None:  # a name that could not be read may be read on another CPU
                 found[index] = _State(index, cpu, entry if name is None else short_name(name), files)
     return dict(sorted(found.items()))

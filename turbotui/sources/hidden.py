@@ -6,10 +6,8 @@ on a machine without the driver or the hardware, and its advice would be to load
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Final
 
 from turbotui.machine.machine import Machine
@@ -24,7 +22,7 @@ _CPUINFO: Final = "/proc/cpuinfo"  # without it nothing is known of the processo
 _HWMON: Final = "/sys/class/hwmon/hwmon*"
 _PMUS: Final = "/sys/bus/event_source/devices/*"
 PLACES: Final[Mapping[str, tuple[str, ...]]] = {
-    # Source -> its files: of each CPU where {cpu} stands, and links where the last part is a pattern
+    # Source -> its files: of each CPU where {cpu} stands, and links where the last part ends with *
     "accel": ("/sys/class/accel/accel*", _CPUINFO),
     "amd-energy": (_HWMON, _CPUINFO),
     "apic": (_CPUINFO,),
@@ -69,34 +67,46 @@ PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "thermal-throttle": (f"{_CPU}/thermal_throttle", _CPUINFO),
     "uncore-frequency": ("/sys/devices/system/cpu/intel_uncore_frequency", _CPUINFO),
 }
-_NOT_FOUND: Final = frozenset({Reason.NO_DRIVER, Reason.NO_HARDWARE, Reason.VIRTUALISED, Reason.UNKNOWN_MODEL,
-                               Reason.NOT_SET, Reason.FAILED, Reason.RECORDED})
+_NOT_FOUND: Final = (Reason.NO_DRIVER, Reason.NO_HARDWARE, Reason.VIRTUALISED, Reason.UNKNOWN_MODEL, Reason.NOT_SET,
+                     Reason.FAILED, Reason.RECORDED)
 """What a source takes a hidden file for."""
 
 
-def unhidden(machine: Machine, source: str, found: Probe) -> Probe:
-    """The findings of a source, in which what is hidden is not called missing."""
-    reasons = _NOT_FOUND | {Reason.NOT_PERMITTED} if machine.view.renumbered else _NOT_FOUND
-    missing = [name for name, answer in found.signals.items()
-               if isinstance(answer, Unavailable) and answer.reason in reasons]
-    why = next(_hidden(machine, source), None) if missing else None
-    if why is None:
-        return found
-    note = found.note if any(isinstance(answer, Signal) for answer in found.signals.values()) else ""
-    return replace(found, signals={**found.signals, **dict.fromkeys(missing, why)}, note=note)
+class HiddenSources:
+    """What is hidden on a machine; folders of links are looked through once for all sources."""
 
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._broken: dict[str, str] = {}
 
-def _hidden(machine: Machine, source: str) -> Iterator[Unavailable]:
-    for place in PLACES.get(source, ()):
-        if machine.view.masks or machine.view.renumbered:
-            cpus = machine.topology.cpus if "{cpu}" in place else (0,)
-            paths = (place.removesuffix("*").rstrip("/").format(cpu=cpu) for cpu in cpus)
-            if (why := machine.view.hidden(*paths)) is not None:
-                yield why
-        if place.endswith("*"):
-            folder, pattern = posixpath.split(place)
-            links = [name for name in names_in(machine.host, folder) if fnmatchcase(name, pattern)
-                     and not machine.host.exists(f"{folder}/{name}")]
-            if links:
-                detail = f"the container hides what {folder}/{links[0]} points to: the link leads nowhere"
-                yield Unavailable(Reason.HIDDEN, detail, SHOW_FILE)
+    def unhidden(self, source: str, found: Probe) -> Probe:
+        """The findings of a source, in which what is hidden is not called missing."""
+        renumbered = self._machine.view.renumbered
+        missing = [name for name, answer in found.signals.items() if isinstance(answer, Unavailable) and (
+            answer.reason in _NOT_FOUND or (renumbered and answer.reason is Reason.NOT_PERMITTED))]
+        why = next(self._hidden(source), None) if missing else None
+        if why is None:
+            return found
+        note = found.note if any(isinstance(answer, Signal) for answer in found.signals.values()) else ""
+        return replace(found, signals={**found.signals, **dict.fromkeys(missing, why)}, note=note)
+
+    def _hidden(self, source: str) -> Iterator[Unavailable]:
+        view, cpus = self._machine.view, self._machine.topology.cpus
+        for place in PLACES.get(source, ()):
+            if view.masks or view.renumbered:
+                paths = (place.removesuffix("*").rstrip("/").format(cpu=cpu) for cpu in (
+                    cpus if "{cpu}" in place else cpus[:1]))
+                if (why := view.hidden(*paths)) is not None:
+                    yield why
+            if place.endswith("*") and (link := self._broken_link(place)):
+                yield Unavailable(
+                    Reason.HIDDEN, f"the container hides what {link} points to: the link leads nowhere", SHOW_FILE)
+
+    def _broken_link(self, place: str) -> str:
+        """The first link of a folder, by the beginning of its name, that leads nowhere; "" if none does."""
+        if place not in self._broken:
+            folder, _, word = place.removesuffix("*").rpartition("/")
+            names = (name for name in names_in(self._machine.host, folder) if name.startswith(word))
+            self._broken[place] = next((path for name in names if not self._machine.host.exists(
+                path := f"{folder}/{name}")), "")
+        return self._broken[place]

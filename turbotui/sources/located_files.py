@@ -69,10 +69,12 @@ class LocatedFiles(PerCpuSource, ABC):
         answers: dict[SignalId, Signal | Unavailable] = {}
         doubtful: set[SignalId] = set()
         for name, found in seen.found.items():
-            answers[name] = found if isinstance(found, Unavailable) else found.signal
-            paths = list(_paths(machine, found)) if isinstance(found, LocatedSignal) else []
-            refused = refusal_of(machine.host, paths)
-            if isinstance(found, LocatedSignal) and not paths:
+            if isinstance(found, Unavailable):
+                answers[name] = found
+                continue
+            answers[name] = found.signal
+            refused = refusal_of(machine.host, _paths(machine, found))
+            if refused is None and next(_paths(machine, found), None) is None:
                 answers[name] = Unavailable(
                     Reason.OFFLINE, f"{found.signal.origin}: belongs to nothing that is measured")
             elif refused is not None and may_pass(refused, machine.host):

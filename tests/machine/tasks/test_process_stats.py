@@ -7,6 +7,7 @@ import gc
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,20 @@ def test_a_file_is_opened_once_and_parsed_where_it_changed() -> None:
     assert host.opened == [1, 2]
     assert second[1] is first[1]
     assert (first[2].ran, second[2].ran) == (2, 12)
+
+
+def test_the_cpu_of_a_process_is_unknown_where_a_container_numbers_cpus_anew() -> None:
+    class Renumbered(Processes):
+        def privileges(self) -> Privileges:
+            return replace(super().privileges(), renumbered=True)
+
+    host = Renumbered()
+    host.now = {1: [line(1)], 2: [line(2, threads=1)]}
+    host.schedstat = {2: b"90 5 1\n"}
+    stats = stats_of(host)
+    for _ in range(3):
+        assert {found.cpu for found in stats.read().values()} == {-1}
+        host.now[2][0], host.schedstat[2] = line(2, ran=10, threads=1), b"99 5 2\n"
 
 
 def test_of_a_process_that_has_not_run_its_schedstat_alone_is_read() -> None:

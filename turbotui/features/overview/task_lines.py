@@ -60,7 +60,8 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
     top = max((task.percent for task in tasks[:count]), default=100.0)
     for task in tasks[:count]:
         role = role_of(min(1.0, task.percent / 100))
-        texts = (str(task.pid), task.state, f"{task.threads:,}", str(task.cpu), _bytes(task.bytes), _time(task.running))
+        cpu = "—" if task.cpu < 0 else str(task.cpu)
+        texts = (str(task.pid), task.state, f"{task.threads:,}", cpu, _bytes(task.bytes), _time(task.running))
         by_title = {title: text for text, (title, _) in zip(texts, _FIXED, strict=True)}
         rest = "".join(flush_right(by_title[title], size) for title, size in fixed)
         if words:

@@ -110,7 +110,8 @@ class ProcessLook:
     @property
     def runs(self) -> Mapping[int, str]:
         """The process that ran last on each CPU; only processes with one thread, whose CPU /proc tells."""
-        return {task.cpu: task.name for task in reversed(self.tasks) if task.threads == 1 and task.percent >= _MUCH}
+        return {task.cpu: task.name for task in reversed(self.tasks)
+                if task.threads == 1 and task.cpu >= 0 and task.percent >= _MUCH}
 
 
 def look(host: Host, processes: Mapping[int, ProcessStat], before: ProcessLook | None,

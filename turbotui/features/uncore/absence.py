@@ -6,7 +6,7 @@ from typing import Final
 
 from turbotui.machine.host import ForwardedHost
 from turbotui.machine.machine import Machine
-from turbotui.machine.pmus import list_pmus
+from turbotui.machine.pmus import DEVICES, list_pmus
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _DRIVERS = {
@@ -38,6 +38,9 @@ def why_none(machine: Machine) -> Unavailable:
         return Unavailable(Reason.NOT_READ, f"{machine.host.read_by}, which sends no uncore counters",
                            "run turbotui there")
     see = f"turbotui {EXAMPLE} shows a simulated machine that has some"
+    hidden = machine.view.hidden(DEVICES)
+    if hidden is not None:
+        return hidden
     if not list_pmus(machine.host):
         empty = "/sys/bus/event_source/devices is empty: the kernel has no perf events"
         return Unavailable(Reason.NO_DRIVER, empty, see)

@@ -45,7 +45,7 @@ class ProcessStat(NamedTuple):
         threads: the number of threads.
         started: the start in clock ticks since boot, which with the number identifies a process uniquely.
         pages: resident pages of memory.
-        cpu: the CPU on which its first thread ran last.
+        cpu: the CPU on which its first thread ran last; -1 if unknown.
         delayed: clock ticks for which it waited for block devices, if delay accounting is on.
     """
 
@@ -103,6 +103,7 @@ class ProcessStats:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._renumbered: bool | None = None
         self._files = _Files(host)
         self._most: int | None = None
         self._said: dict[int, tuple[bytes, ProcessStat]] = {}
@@ -134,13 +135,13 @@ class ProcessStats:
     def _parsed(self, pid: int, content: bytes) -> tuple[bytes, ProcessStat] | None:
         """Parse the changed content of an open file, and return the counts of its process."""
         if pid not in self._brief:
-            found = process_stat(content)
+            found = self._stat(content)
             if found is not None and found.threads == 1 and pid in self._files.open and pid not in self._silent:
                 self._exchange(pid, "schedstat")
                 content = b""  # the other file's content is not known yet
             return None if found is None else (content, found)
         try:
-            found = process_stat(read_bytes(self._host, f"/proc/{pid}/stat", _PIECE))  # after its schedstat
+            found = self._stat(read_bytes(self._host, f"/proc/{pid}/stat", _PIECE))  # after its schedstat
         except HostError:
             return None
         if content == _NEVER_RAN:
@@ -149,6 +150,13 @@ class ProcessStats:
             self._exchange(pid, "stat")
             content = b""
         return None if found is None else (content, found)
+
+    def _stat(self, content: bytes) -> ProcessStat | None:
+        """Parse a stat file; a container's rows have other numbers than the CPU there."""
+        found = process_stat(content)
+        if self._renumbered is None:
+            self._renumbered = self._host.privileges().renumbered
+        return found._replace(cpu=-1) if self._renumbered and found is not None else found
 
     def _exchange(self, pid: int, name: str) -> None:
         """Replace the open file of a process; no file if it cannot be opened."""
