@@ -36,8 +36,8 @@ class Frame(Interval):
     `older` is None on the first tick, when gauges and constants are known but deltas are not.
     """
 
-    __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_increases", "_latest", "_levels_of", "_selections",
-                 "_without")
+    __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_increases", "_lacks", "_latest", "_levels_of",
+                 "_selections", "_without")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities,
                  held: tuple[Snapshot, Snapshot] | None = None) -> None:
@@ -45,6 +45,7 @@ class Frame(Interval):
         self._held_ends = held
         self._held: Frame | None = None
         self._cells: dict[ColumnId, dict[RowId, Value]] = {}
+        self._lacks: dict[ColumnId, Sequence[SignalId]] = {}
         self._increases: dict[RowId, dict[SignalId, float | None]] = {}
         self._levels_of: dict[Scope, Selection] = {}
         self._selections: dict[tuple[RowId, ...], Selection] = {}
@@ -322,8 +323,12 @@ class Frame(Interval):
 
     def gaps_behind(self, column: CounterColumn) -> Sequence[SignalId]:
         """The signals of a column without a number on some instance of the machine."""
-        signals = self.capabilities.signals
-        return [name for name in (*column.needs, *column.wants) if name in signals and self.has_gaps(name)]
+        found = self._lacks.get(column.id)
+        if found is None:
+            signals = self.capabilities.signals
+            found = self._lacks[column.id] = [
+                name for name in (*column.needs, *column.wants) if name in signals and self.has_gaps(name)]
+        return found
 
     def estimated(self, column: CounterColumn, row: RowId) -> bool:
         """Whether a counter behind the cell ran for only part of the interval and was scaled (multiplexed)."""

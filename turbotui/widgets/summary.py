@@ -148,7 +148,7 @@ def _gauges(gauges: Sequence[Gauge], named: bool, size: int, seq: int) -> list[T
         calm = StyleRole.DIM if gauge.value is None else whole_role_of(gauge.share)
         figure = _figure(gauge)
         number = figure.lstrip()
-        segments.append((mark + gauge.signs.rjust(len(figure) - len(number)) + number, gauge.alarm or calm))
+        segments.append((mark + flush_right(gauge.signs, len(figure) - len(number)) + number, gauge.alarm or calm))
         if gauge.values and size:
             known = [value for value in gauge.values if not math.isnan(value)]
             top = gauge.top or nice_top(max(known, default=0.0))

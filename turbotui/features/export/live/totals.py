@@ -74,21 +74,20 @@ class CounterTotals:
             without = _without(frame, family) if None in rises else frozenset()
             for level in family.levels:
                 if level in places.levels and level.holds(scope):
-                    self._add(family, level, places.owners(level, scope), rises, without)
+                    lost = self._add(family, level, places.owners(level, scope), rises, without)
+                    known = self._known.setdefault((family.stem, level.word), {})
+                    known.update(dict.fromkeys(places.labels(level).keys() - lost, self._fed))
 
     def _add(self, family: CounterFamily, level: MetricLevel, owners: Sequence[Hashable | None],
-             rises: Sequence[float | None], without: AbstractSet[int]) -> None:
+             rises: Sequence[float | None], without: AbstractSet[int]) -> AbstractSet[Hashable]:
+        """Add increases to their instances of a level, and return the instances of which a part is unknown."""
         totals = self._of.setdefault((family.stem, level.word), {})
-        known = self._known.setdefault((family.stem, level.word), {})
-        risen: set[Hashable] = set()
-        lost: set[Hashable] = set()
-        for at, (key, rise) in enumerate(zip(owners, rises, strict=True)):
+        for key, rise in zip(owners, rises, strict=True):
             if rise is not None and key is not None:
                 totals[key] = totals.get(key, 0.0) + rise
-                risen.add(key)
-            elif rise is None and at not in without:
-                lost.add(key)
-        known.update(dict.fromkeys(risen - lost, self._fed))
+        if None not in rises:
+            return frozenset()
+        return {key for at, key in enumerate(owners) if key is not None and rises[at] is None and at not in without}
 
     def of(self, family: CounterFamily, level: MetricLevel) -> Mapping[Hashable, float]:
         """Return a counter's totals by present instance, leaving out instances of which a part was unknown lately.
