@@ -315,11 +315,14 @@ class Frame(Interval):
         """Why a part of a cell is unknown; None if the cell is not `partial`."""
         if not self.partial(column, row):
             return None
-        home = self.home(column, row)
-        inputs = self.inputs(row if home is None else home)
-        parts = ((name, inputs.missing_part(name)) for name in self.gaps_behind(column))
-        return next(self._part_missing(self.capabilities.signals[name], part)
-                    for name, part in parts if part is not None)
+        home = self.home(column, row) or row
+        parts = (self.lacking_part(name, home) for name in self.gaps_behind(column))
+        return next(part for part in parts if part is not None)
+
+    def lacking_part(self, name: SignalId, row: RowId) -> Unavailable | None:
+        """Why a signal has no number in a part of a row; None if all parts have one, or none."""
+        part = self.inputs(row).missing_part(name)
+        return None if part is None else self._part_missing(self.capabilities.signals[name], part)
 
     def gaps_behind(self, column: CounterColumn) -> Sequence[SignalId]:
         """The signals of a column without a number on some instance of the machine."""

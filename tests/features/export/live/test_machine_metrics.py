@@ -250,6 +250,20 @@ def test_a_reader_that_fails_now_takes_its_source_down_and_one_of_an_offline_cpu
     assert up(99) == {"msr": 1.0, "proc-stat": 1.0}
 
 
+def test_the_reason_of_what_is_left_out_for_lack_of_a_cpu_is_reported() -> None:
+    machine, frames = watched("laptop-old", small=True)
+    capabilities = frames[0].capabilities
+    metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), ExportRequest())
+    lacking = without(frames[1], {"mperf": 3})
+    metrics.feed(lacking)
+    text = text_of(RenderedScrape(metrics.metrics(lacking, COST)))
+    assert BUSY.format("machine") not in names(text)
+    source = capabilities.provider["mperf"].id
+    assert values(text, "turbotui_source_up", "source")[source] == 0.0
+    reason = next(line for line in text.splitlines() if line.startswith("turbotui_source_reason_info{"))
+    assert f"cpu {machine.topology.cpus[3]}:" in reason
+
+
 def test_a_counter_that_is_read_no_more_is_unknown_not_still() -> None:
     machine, frames = watched("laptop-old", small=True)
     capabilities = frames[0].capabilities

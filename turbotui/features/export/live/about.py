@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from turbotui import __version__
 from turbotui.features.doctor.model import diagnose
@@ -14,7 +14,7 @@ from turbotui.features.score.model import Baseline, differences
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.view import kernel_release
-from turbotui.quantities.scope import Scope
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.capabilities import Capabilities
@@ -75,7 +75,8 @@ def source_reasons(machine: Machine, capabilities: Capabilities, signals: frozen
     return found
 
 
-def sources_up(reasons: Mapping[str, str], frame: Frame | None) -> Iterator[ExposedMetric]:
+def sources_up(reasons: Mapping[str, str], frame: Frame | None,
+               signals: Iterable[SignalId] = ()) -> Iterator[ExposedMetric]:
     """Return a metric that tells whether each source is up, and one with the reasons.
 
     With the reason as a label, the first metric would begin a new series whenever the words change.
@@ -83,8 +84,9 @@ def sources_up(reasons: Mapping[str, str], frame: Frame | None) -> Iterator[Expo
     Args:
         reasons: the result of `source_reasons`.
         frame: the newest frame; sources whose readers failed in it are not up.
+        signals: the exported signals; a source is not up while one of them has no number on some CPU.
     """
-    failed = {} if frame is None else _failures(frame)
+    failed = {} if frame is None else _failures(frame, signals)
     now = {source: failed.get(source) or known for source, known in reasons.items()}
     yield ExposedMetric("turbotui_source_up", "gauge",
                         "Whether a source gives what is exported of it (turbotui doctor)",
@@ -93,11 +95,19 @@ def sources_up(reasons: Mapping[str, str], frame: Frame | None) -> Iterator[Expo
                         [({"source": source, "reason": reason}, 1.0) for source, reason in now.items() if reason])
 
 
-def _failures(frame: Frame) -> dict[str, str]:
+def _failures(frame: Frame, signals: Iterable[SignalId]) -> dict[str, str]:
     found: dict[str, str] = {}
     for (source, cpu), text in frame.newer.failures.items():
         if cpu < 0 or cpu in frame.topology.places:
             found.setdefault(source, text)
+    for name in signals if frame.older is not None else ():
+        if name not in frame.newer.values or name not in frame.capabilities.signals:
+            continue
+        provider = frame.capabilities.provider[name].id
+        if provider not in found:
+            why = frame.lacking_part(name, SYSTEM_ROW)
+            if why is not None and why.reason is Reason.FAILED:
+                found[provider] = why.detail
     return found
 
 

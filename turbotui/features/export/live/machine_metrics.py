@@ -279,6 +279,7 @@ class MachineMetrics:
         self._places: LevelPlaces | None = None
         self._info = about.machine_info(machine)
         self._reasons: tuple[Capabilities, Mapping[str, str]] | None = None
+        self._read = tuple(sorted(self.signals))
 
     @property
     def seconds(self) -> float:
@@ -339,7 +340,7 @@ class MachineMetrics:
         yield from about.counts(places)
         yield from about.collector(frame, cost, self.seconds)
         capabilities = self._capabilities if frame is None else frame.capabilities
-        yield from about.sources_up(self._reasons_in(capabilities), frame)
+        yield from about.sources_up(self._reasons_in(capabilities), frame, self._read)
         yield about.baseline_ratios(self._request.baselines)
         yield from self._meters.metrics(frame)
         for level in places.levels:
