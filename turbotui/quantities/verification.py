@@ -83,9 +83,9 @@ def held_against(kind: str, name: str) -> str:
     found = figures(kind, name)
     if found is None:
         return ""
-    told = [f"{METHODS[method].brief} ({count:,})" for method, count in found.items() if METHODS[method].real]
+    told = [METHODS[method].brief for method in found if METHODS[method].real]
     if told:
         return f"held against {', '.join(told)}: docs/verification.md"
     if found:
-        return f"held against a simulated model only ({sum(found.values()):,}): docs/verification.md"
+        return "held against a simulated model only: docs/verification.md"
     return "held against made-up readings only, by unit tests: docs/verification.md"
