@@ -87,6 +87,7 @@ def test_the_guard_lets_colours_pass_and_nothing_else() -> None:
 
 
 @given(FROM_BYTES, FROM_BYTES)
+@example("⟪xff⟫", "\udcff⟪27ea⟫")  # who writes such a mark means the letters
 def test_json_comes_back_and_holds_no_unsafe_character(key: str, text: str) -> None:
     written = json_text({visible(key): [visible(text), 1.5, None]})
     assert unsafe(written, also="\n") == []
@@ -130,6 +131,7 @@ def test_json_has_no_word_for_what_is_not_finite() -> None:
 
 
 @given(FROM_BYTES)
+@example("⟪xff⟫")
 def test_toml_comes_back(text: str) -> None:
     written = toml_text(visible(text))
     assert unsafe(written, also="\t\n") == []
