@@ -23,7 +23,7 @@ from turbotui.features.overview.charts import ChartSource, ChartSpec, chart_of
 from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource, number_span
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Category, Column, ColumnId, CounterColumn, Inputs, Value
-from turbotui.quantities.marks import DISPUTED, ESTIMATED, MARKS, OLD, OUTSTANDING, PARTIAL, Mark
+from turbotui.quantities.marks import DISPUTED, ESTIMATED, MARKS, OLD, OUTSTANDING, PARTIAL, CellMark
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.tables import AnyTable, Cell, RowTable
@@ -69,7 +69,7 @@ _COLUMN = CounterColumn("X", "", 0, ("x",), _increase, category=Category.OTHER, 
 _PAST_ITS_LIMIT = replace(_COLUMN, rule=_BESIDE)
 
 
-def frame_of(mark: Mark | None) -> tuple[Frame, CounterColumn]:
+def frame_of(mark: CellMark | None) -> tuple[Frame, CounterColumn]:
     """An interval of two CPUs whose machine row has this mark, and the column of it."""
     before = {"x": [0, 0], "ran": [0, 0], "on": [0, 0]}
     values: dict[SignalId, list[Raw]] = {
@@ -85,18 +85,18 @@ def frame_of(mark: Mark | None) -> tuple[Frame, CounterColumn]:
     return frame, _PAST_ITS_LIMIT if mark is OUTSTANDING else _COLUMN
 
 
-def cell_of(mark: Mark | None) -> Cell:
+def cell_of(mark: CellMark | None) -> Cell:
     """A value with this mark."""
     marked: dict[str, Any] = {} if mark is None else {mark.name: ("y says otherwise",) if mark is DISPUTED else True}
     return Cell(4321.0, **marked)
 
 
-Row = tuple[Mark | None]
+Row = tuple[CellMark | None]
 _NAME: Column[Row] = Column("Name", "", -1, (), lambda _row: "a", width=4, identity=True)
 _NUMBER: Column[Row] = Column("X", "", 0, (), lambda _row: 4321.0, width=8)
 
 
-def table_of(mark: Mark | None) -> RowTable[Row]:
+def table_of(mark: CellMark | None) -> RowTable[Row]:
     return RowTable("things", "thing", (_NAME, _NUMBER), ((mark,),),
                     lambda column, row, value: Cell(value) if column.identity else cell_of(*row))
 
@@ -125,18 +125,18 @@ TABLE_WRITERS: Mapping[str, Callable[[AnyTable], str]] = {
 """Writers of any table."""
 
 
-def _of_row(write: Callable[[AnyTable], str]) -> Callable[[Mark | None], str]:
+def _of_row(write: Callable[[AnyTable], str]) -> Callable[[CellMark | None], str]:
     return lambda mark: write(table_of(mark))
 
 
-def _row_drawn(mark: Mark | None) -> str:
+def _row_drawn(mark: CellMark | None) -> str:
     view: TableView[Any, Any] = TableView((_NAME, _NUMBER))
     content = RowContent(table_of(mark), _NAMING)
     return _drawn(RowPainter(view, *row_slots(view, 60), 60), content, "a")
 
 
 _NAMING: Naming[Row] = Naming(lambda _row: "a", lambda _row: "a", lambda _row: "a")
-ROW_WRITERS: Mapping[str, Callable[[Mark | None], str]] = {
+ROW_WRITERS: Mapping[str, Callable[[CellMark | None], str]] = {
     **{name: _of_row(write) for name, write in TABLE_WRITERS.items()},
     "screen": _row_drawn,
     "explained": lambda mark: _explained(RowContent(table_of(mark), _NAMING), _NUMBER, "a"),
@@ -228,7 +228,7 @@ NO_ALARMS = {"gauge", "chart", "overview", "in words"}
 """Writers of columns that have no vendor's threshold."""
 
 
-def _decides(name: str, mark: Mark, number: str, shown: str, unmarked: str) -> None:
+def _decides(name: str, mark: CellMark, number: str, shown: str, unmarked: str) -> None:
     """Check that a writer shows a marked number as it must."""
     if name in BARE:
         assert (number in shown) is mark.bare
@@ -239,7 +239,7 @@ def _decides(name: str, mark: Mark, number: str, shown: str, unmarked: str) -> N
 
 @pytest.mark.parametrize("mark", MARKS, ids=lambda mark: mark.name)
 @pytest.mark.parametrize("name", ROW_WRITERS)
-def test_rows_of_any_kind_are_written_with_their_marks(name: str, mark: Mark) -> None:
+def test_rows_of_any_kind_are_written_with_their_marks(name: str, mark: CellMark) -> None:
     write = ROW_WRITERS[name]
     assert "4321" in write(None).replace(",", "")
     _decides(name, mark, "4321", write(mark), write(None))
@@ -247,7 +247,7 @@ def test_rows_of_any_kind_are_written_with_their_marks(name: str, mark: Mark) ->
 
 @pytest.mark.parametrize("mark", MARKS, ids=lambda mark: mark.name)
 @pytest.mark.parametrize("name", FRAME_WRITERS)
-def test_intervals_are_written_with_their_marks(name: str, mark: Mark) -> None:
+def test_intervals_are_written_with_their_marks(name: str, mark: CellMark) -> None:
     write = FRAME_WRITERS[name]
     if mark is OUTSTANDING and name in NO_ALARMS:
         return

@@ -13,7 +13,7 @@ from turbotui.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CellMark:
     """One thing that a reader has to know with a value.
 
     Attributes:
@@ -30,11 +30,11 @@ class Mark:
 
 
 MARKS: Final = (
-    Mark("old", "‹", "a CPU behind it did not answer in time; a longer interval (+) helps", bare=False),
-    Mark("disputed", "?", "another counter contradicts this one; e shows both", bare=True),
-    Mark("partial", "*", "a part of what it is made of is unknown", bare=False),
-    Mark("estimated", "~", "the counter ran part of the interval and was scaled", bare=True),
-    Mark("outstanding", "▲", "past the threshold of its metric's vendor", bare=True),
+    CellMark("old", "‹", "a CPU behind it did not answer in time; a longer interval (+) helps", bare=False),
+    CellMark("disputed", "?", "another counter contradicts this one; e shows both", bare=True),
+    CellMark("partial", "*", "a part of what it is made of is unknown", bare=False),
+    CellMark("estimated", "~", "the counter ran part of the interval and was scaled", bare=True),
+    CellMark("outstanding", "▲", "past the threshold of its metric's vendor", bare=True),
 )
 """Where there is room for one sign, it is the first one's."""
 OLD, DISPUTED, PARTIAL, ESTIMATED, OUTSTANDING = MARKS

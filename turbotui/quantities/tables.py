@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, R, Value
 from turbotui.quantities.formula_text import unrounded
-from turbotui.quantities.marks import MARKS, Mark
+from turbotui.quantities.marks import MARKS, CellMark
 from turbotui.quantities.traced import (
     ReadingKind,
     Traced,
@@ -112,7 +112,7 @@ class Cell:
     outstanding: bool = False
 
     @property
-    def marks(self) -> Sequence[Mark]:
+    def marks(self) -> Sequence[CellMark]:
         """The marks of the value, in the order of `MARKS`; what is unknown has none."""
         return () if self.value is None else [mark for mark in MARKS if getattr(self, mark.name)]
 

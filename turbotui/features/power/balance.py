@@ -158,8 +158,9 @@ def _elsewhere(found: Balance) -> tuple[float | None, Unavailable | None]:
         return None, Unavailable(Reason.CONTRADICTED, f"the parts, {counted:.1f} W, are more than the "
                                  f"{platform.watts:.1f} W of {platform.name}")
     for one in found.lost:
-        why = Unavailable(Reason.FAILED, "it was not read") if one.why is None else one.why
-        return None, replace(why, detail=f"a part is unknown, {one.name}: {why.detail}")
+        if one.why is None:
+            return None, Unavailable(Reason.FAILED, f"a part is unknown, {one.name}")
+        return None, replace(one.why, detail=f"a part is unknown, {one.name}: {one.why.detail}")
     return max(0.0, platform.watts - counted), None
 
 
