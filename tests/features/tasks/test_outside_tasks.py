@@ -16,13 +16,17 @@ from patience import PATIENCE
 from ringbytes import FORMAT, comm, ended, fork, sample
 from watchedtasks import intervals, switches_allowed
 
-from turbotui.features.tasks.report import Apart, idle_apart
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
+from turbotui.features.tasks.report import Apart, Report, idle_apart
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
+from turbotui.features.tasks.screen_text import note_lines, task_evidence
 from turbotui.features.tasks.tables import Grouping, task_rows
 from turbotui.features.tasks.totals_table import EITHER_PART, IDLE_PART, OUTSIDE_PART
 from turbotui.machine.perf_records import NOBODY, parse_record
 from turbotui.machine.tasks.draining import RingRecords
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
+from turbotui.machine.tasks.sight import OUTSIDE
 
 BURN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 
@@ -107,3 +111,14 @@ def test_rows_idle_time_and_what_is_outside_are_all_of_the_cpus_time(burners: in
         if not mounted:
             assert not {row["User"] for row in table["tasks"] if "User" in row} - {None}
     assert any(row["tid"] == 1 for row in found[-1]["tasks"])
+
+
+def test_the_screen_says_what_it_cannot_see_and_the_window_what_would_show_it() -> None:
+    report = Report(Application("all", everything=True), TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()),
+                    seconds=1.0, names=("switches", "run"), unseen=OUTSIDE,
+                    apart={IDLE_PART: Apart({"run": 5 * 10**8}, {}), OUTSIDE_PART: Apart({"run": 15 * 10**8}, {})})
+    snapshot = TaskSnapshot(SnapshotRequest(), (report,))
+    lines = " ".join(text for text, _ in note_lines(snapshot, None, 80, 24))
+    assert f"{OUTSIDE_PART}: 1.500 s, 75% of the CPUs' time" in lines
+    assert "pid namespace" in lines
+    assert any("--pid=host" in text for text in task_evidence(snapshot, None, None).remarks)

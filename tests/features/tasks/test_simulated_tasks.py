@@ -122,6 +122,20 @@ def test_bytes_of_numerical_work_are_the_machines() -> None:
     assert one.numerics.bytes(row.counts) == pytest.approx(64 * accesses, rel=0.15)
 
 
+@pytest.mark.parametrize(("machine", "application"), [
+    ("laptop-old", Application("all", everything=True, events="flops")), ("sapphire-2s", EVERYTHING)])
+def test_rows_and_idle_time_are_the_time_of_the_cpus(machine: str, application: Application) -> None:
+    """Of one event set, and of multiplexed ones, each of which counts for a part of the time."""
+    with watching(machine, application) as (host, found, one):
+        for _ in range(2):
+            passes(host, found, 40, 0.05)
+            report = found.report(one, Grouping.PROCESS)
+            ran = sum(row.counts["run"] for row in report.rows)
+            idle = report.apart["idle"].counts["run"]
+            assert ran > 0
+            assert (ran + idle) / 1e9 == pytest.approx(report.seconds * len(found._cpus), rel=0.01)
+
+
 def test_energy_shares_add_up_to_the_packages() -> None:
     with watching("sapphire-2s") as (host, found, one):
         before = [truth_of(host).package_truth(package).joules for package in range(2)]

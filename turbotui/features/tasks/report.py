@@ -84,15 +84,16 @@ class Report:
         known = [name for name in self.names if not any(name in row.estimated for row in self.rows)]
         return {name: sum(row.counts[name] for row in self.rows) for name in known}
 
-    def unseen_note(self) -> str:
-        """How much tasks ran that may not be seen, and what would show them; "" if all are seen."""
+    def unseen_note(self, *, remedy: bool = True) -> str:
+        """How much tasks ran that may not be seen, why, and what would show them; "" if all are seen."""
         if self.unseen is None:
             return ""
+        why = self.unseen.sentence() if remedy else self.unseen.detail
         apart = {what: cpu_seconds(part.counts) for what, part in self.apart.items()}
         whole = cpu_seconds(self.sums) + math.fsum(apart.values())
         parts = (f"{what}: {apart[what]:.3f} s, {apart[what] / whole:.0%} of the CPUs' time"
                  for what in (OUTSIDE_PART, EITHER_PART) if whole and apart.get(what))
-        return f"{'; '.join(parts) or f'{OUTSIDE_PART}: nothing'} ({self.unseen.sentence()})"
+        return f"{'; '.join(parts) or f'{OUTSIDE_PART}: nothing'} ({why})"
 
     def numerics_note(self) -> str:
         """Why FLOPs or bytes are unknown; "" if they are known."""

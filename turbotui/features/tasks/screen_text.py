@@ -108,9 +108,11 @@ def note_lines(
     for report in snapshot.reports:
         if report.error:
             warnings += [(part, StyleRole.AMBER) for part in textwrap.wrap(report.error, room)]
-        elif report.numerics.refused is not None:
+        elif report.unseen is not None:
+            warnings += [(part, StyleRole.AMBER) for part in textwrap.wrap(report.unseen_note(remedy=False), room)]
+        if report.numerics.refused is not None:
             warnings += [(part, StyleRole.AMBER) for part in textwrap.wrap(report.numerics.refused.sentence(), room)]
-        elif report.ended:
+        if report.ended:
             warnings.append((f"{report.application.name} has ended", StyleRole.AMBER))
     spare = max(0, max(2, min(_NOTES, height // 7)) - len(warnings))
     said = _wrapped(_facts(snapshot, energy), room)
@@ -129,7 +131,8 @@ def _facts(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
     if not live or live[0].choice is None:
         return []
     choice, numerics = live[0].choice, live[0].numerics
-    found = [f"mode {choice.mode.value} · sampled {choice.when.value}"]
+    found = [note for report in live if (note := report.unseen_note())]
+    found += [f"mode {choice.mode.value} · sampled {choice.when.value}"]
     if energy is None:
         found.append(f"~Watt is an {method(live[0])}")
     if numerics.has_flops and numerics.note:
