@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
@@ -33,27 +34,35 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-@pytest.fixture
-def stdin(run: str) -> Iterator[None]:
-    """A stdin through which the recording comes."""
-    reader, writer = os.pipe()
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A recording with tasks and groups, whose records come after their tick."""
+    path = str(tmp_path_factory.mktemp("streamed") / "tasks.ttj")
+    assert main(["record", path, "--machine", "laptop-old", "-n", "3", "-i", "0.1", "--tables", "tasks,groups"]) == 0
+    return path
+
+
+@contextlib.contextmanager
+def on_stdin(path: str) -> Iterator[None]:
+    """Let a recording come through stdin, at most 512 bytes a reading."""
+    reader, writer = os.pipe2(os.O_DIRECT)
     before = os.dup(0)
     os.dup2(reader, 0)
     os.close(reader)
 
     def write() -> None:
-        with open(writer, "wb") as pipe:
-            pipe.write(Path(run).read_bytes())
+        data = Path(path).read_bytes()
+        with open(writer, "wb", buffering=0) as pipe, contextlib.suppress(BrokenPipeError):
+            pipe.writelines(data[at:at + 512] for at in range(0, len(data), 512))
 
     writing = threading.Thread(target=write)
     writing.start()
     yield
-    writing.join()
-    os.dup2(before, 0)
+    os.dup2(before, 0)  # which ends the writer too
     os.close(before)
+    writing.join()
 
 
-@pytest.mark.usefixtures("stdin")
 @pytest.mark.parametrize("words", [
     ("stat", "-q", "--show", "Busy%,PkgWatt", "--replay"),
     ("stat", "-q", "--show", "Busy%", "--from", "-3s", "--replay"),
@@ -61,10 +70,20 @@ def stdin(run: str) -> Iterator[None]:
 ], ids=lambda words: words[0])
 def test_verbs_take_a_stream_as_they_take_its_file(words: tuple[str, ...], run: str,
                                                   capsys: pytest.CaptureFixture[str]) -> None:
-    status, streamed = main([*words, "-"]), capsys.readouterr()
+    with on_stdin(run):
+        status, streamed = main([*words, "-"]), capsys.readouterr()
     assert status == main([*words, run])
     assert streamed == capsys.readouterr()
     assert streamed.out
+
+
+@pytest.mark.parametrize("verb", ["tasks", "groups"])
+def test_rows_of_a_stream_are_waited_for(verb: str, tasks: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with on_stdin(tasks):
+        assert main([verb, "--replay", "-", "--format", "csv"]) == 0
+    streamed = capsys.readouterr().out
+    assert main([verb, "--replay", tasks, "--format", "csv"]) == 0
+    assert streamed == capsys.readouterr().out
 
 
 def test_intervals_of_a_stream_come_before_its_end(run: str) -> None:
@@ -105,9 +124,9 @@ def test_what_is_no_stream_is_refused(data: bytes) -> None:
     os.close(reader)
 
 
-@pytest.mark.usefixtures("stdin")
 def test_a_stream_is_bounded(run: str) -> None:
-    with (pytest.raises(RecordingError, match="stream on stdin has more than"),
+    with (on_stdin(run),
+          pytest.raises(RecordingError, match="stream on stdin has more than"),
           read_stream(0, Path(run).stat().st_size - 1) as journal):
         list(journal.frames())
 

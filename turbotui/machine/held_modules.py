@@ -48,7 +48,6 @@ def hold_module_folders(uid: int, gid: int) -> None:
             facts["__path__"][:] = [_renamed(one, moved) for one in facts["__path__"]]
         if isinstance(facts.get("__file__"), str):
             facts["__file__"] = _renamed(facts["__file__"], moved)
-    sys.path_importer_cache.clear()
 
 
 def _own_folder(module: ModuleType) -> str:
