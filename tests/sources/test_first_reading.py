@@ -14,9 +14,10 @@ from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.answers import Answer, ReadRequest
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.plan import Task
-from turbotui.sampling.workers import _hold
+from turbotui.sampling.workers import Worker, _hold
 from turbotui.sources.cpufreq import Cpufreq
 from turbotui.sources.cpuidle import Cpuidle
 from turbotui.sources.energy_bias import EnergyBias
@@ -244,3 +245,18 @@ def test_attempts_become_rarer() -> None:
     held.retry()
     assert list(reader.read()) == [5]
     assert held.lacking is None
+
+
+def test_a_worker_asks_again_for_what_could_not_be_opened() -> None:
+    host, machine = machine_of({**FILES, f"{CPU}/cpu0/cpufreq/scaling_cur_freq": errno.EAGAIN})
+    source = Cpufreq()
+    source.probe(machine)
+    answers: list[Answer] = []
+    work = ReadRequest((Task(source, 0, frozenset({"cpufreq.cur"})),), (), machine, answers.append)
+    worker = Worker("cpu0", ())
+    assert [list(raw or ()) for raw in worker._serve(work).readings.raws] == [[None]]
+    host.files[f"{CPU}/cpu0/cpufreq/scaling_cur_freq"] = "2000000\n"
+    worker._readers["cpufreq", 0].retry_at = 0.0  # as if the time had come
+    assert [list(raw or ()) for raw in worker._serve(work).readings.raws] == [[2_000_000]]
+    worker._close_all()
+    assert not host.descriptors
