@@ -171,6 +171,30 @@ async def test_a_worker_that_hangs_is_late_in_every_tick_it_misses() -> None:
     assert frames[-1].cell(X, cpu_row(2)) is not None, "it is asked again once it has answered"
 
 
+async def test_who_waits_gets_no_frame_of_a_tick_that_a_worker_missed() -> None:
+    host = FakeHost()
+    source = Counting(host)
+    sampler = sampler_of(host, source, hold=0.15)
+    sampler.waits = True
+    gate = threading.Event()
+
+    def act(frame: Frame) -> None:
+        if frame.seq == 0:
+            source.gates[2] = gate
+
+    def open_at_the_third_tick() -> None:
+        if max(source.reads.count(cpu) for cpu in (0, 1, 3)) == 4:
+            source.gates.pop(2, None)
+            gate.set()
+
+    source.on_read = open_at_the_third_tick
+    frames = await sample(sampler, 4, act)
+    assert len(frames) == 5
+    assert not any(frame.newer.late for frame in frames)
+    assert frames[-1].newer.overruns > 0
+    assert [frame.seq for frame in frames] == list(range(5))
+
+
 async def test_a_cpu_that_goes_is_gone_in_every_tick_from_then_on() -> None:
     host = FakeHost()
 
