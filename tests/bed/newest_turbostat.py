@@ -30,6 +30,7 @@ def fetch() -> None:
 
     Raises:
         subprocess.CalledProcessError: a package cannot be had.
+        OSError: there is no apt-get or dpkg-deb.
     """
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -41,8 +42,7 @@ def fetch() -> None:
         for deb in (work / "debs").iterdir():
             output_of(["dpkg-deb", "-x", str(deb), str(work / "root")], work)
         shutil.rmtree(_ROOT, ignore_errors=True)
-        kept = {PROGRAM, *(LIBRARIES / name for name in ("ld-linux-x86-64.so.2", "libc.so.6", "libcap.so.2"))}
-        for path in kept:
+        for path in (LINKER, LIBRARIES / "libc.so.6", LIBRARIES / "libcap.so.2", PROGRAM):  # all are here if it is
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(work / "root" / path.relative_to(_ROOT), path)
 
@@ -50,6 +50,6 @@ def fetch() -> None:
 if __name__ == "__main__":
     try:
         fetch()
-    except subprocess.CalledProcessError as failure:
+    except (subprocess.CalledProcessError, OSError) as failure:
         sys.exit(f"{_PACKAGES[0]} of {_SUITES[-1]} cannot be had: {failure}")
     sys.stdout.write(output_of([str(LINKER), "--library-path", str(LIBRARIES), str(PROGRAM), "--version"], _ROOT))
