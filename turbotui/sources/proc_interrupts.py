@@ -10,7 +10,7 @@ each event in HYP as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -82,6 +82,7 @@ class InterruptRow:
         return kind if self.part else (_TOTAL, *kind)
 
 
+@cache
 def interrupt_rows() -> tuple[InterruptRow, ...]:
     """Read the table of rows."""
     return tuple(INTERRUPTS.row(InterruptRow, name, values) for name, values in INTERRUPTS.tables())
