@@ -39,7 +39,7 @@ _FASTEST: Final = 20e9  # Hz; the highest clock that a processor was ever run at
 _ANYTHING: Final = Bounds(-math.inf, math.inf, "")
 _TIME: Final = Bounds(0.0, 1.1, "no time passes faster than the interval")
 """Readings lie some ms apart, and shares up to 110 % are real (docs/specs/turbostat.md 0)."""
-_SILICON: Final = "no sensor of a processor or board measures beyond -55 to 175 °C (JEDEC JESD51, sensors' data sheets)"
+_SILICON: Final = "sensors of processors and boards measure -55 to 150 °C (data sheets of LM75, TMP421)"
 _RACK: Final = "no machine takes so much: a whole rack takes 200 kW"
 
 _GAUGES: Final[Mapping[Unit, Bounds]] = {

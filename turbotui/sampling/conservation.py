@@ -106,6 +106,11 @@ def _were_read(interval: Interval) -> bool:
     return known is not None and all(map(interval.was_read, known.made_of))
 
 
+def is_conserved(interval: Interval, name: SignalId) -> bool:
+    """Whether a time is held against the interval with the others of its CPU, and needs no bound of its own."""
+    return (name in CPU_TIMES and _were_read(interval)) or (name.startswith("cpuidle.") and name.endswith(".time"))
+
+
 def _added(rises: Sequence[Sequence[int]]) -> list[int]:
     total = rises[0]
     for more in rises[1:]:

@@ -73,14 +73,6 @@ class Interval(Differences):
             found = self._measured[name] = made[1](self)
         return found
 
-    def rose(self, name: SignalId) -> Rises | None:
-        """See `Differences.rose`."""
-        return None if name in DERIVED else super().rose(name)
-
-    def was_read(self, name: SignalId) -> bool:
-        """See `Differences.was_read`."""
-        return super().was_read(read_as(name))
-
     # Every instance of a signal's scope
 
     def deltas(self, name: SignalId) -> Numbers:

@@ -24,6 +24,7 @@ from turbotui.sampling.conservation import (
     CPU_TIMES,
     GUEST_TIMES,
     WHOLE,
+    is_conserved,
     times_of_idle_states,
     times_of_kernel,
 )
@@ -78,7 +79,7 @@ def unbelieved(interval: Interval, name: SignalId) -> Mapping[int, Unavailable]:
     signal = interval.capabilities.signals[name]
     if signal.behavior is not Behavior.COUNTER:
         return values_beyond(interval, signal)
-    found = increases_beyond(interval, signal)
+    found = {} if is_conserved(interval, name) else increases_beyond(interval, signal)
     still = interval.newer.still.get(name)
     if still:
         found |= {at: _stands(interval, name, at, seconds) for at, seconds in still.items()}
