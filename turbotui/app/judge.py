@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from turbotui.app.screen_table import watch_memory
+from turbotui.app.memory_meter import watch_memory
 from turbotui.app.sessions import PlayedSession
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.limit_history import LimitVerdict

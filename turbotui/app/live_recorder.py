@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from turbotui.app.screen_table import watch_memory
+from turbotui.app.memory_meter import watch_memory
 from turbotui.app.watch import Watch
 from turbotui.diagnosis.recorded_looks import PacedLooks
 from turbotui.machine.machine import Machine

@@ -4,43 +4,19 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from turbotui.app.actions import Where
 from turbotui.app.base import WatchScreen
 from turbotui.app.watch import Watch
-from turbotui.diagnosis.rules import MemoryShare
 from turbotui.errors import UsageError
 from turbotui.feature import ScreenSpec
 from turbotui.features import FEATURES
-from turbotui.machine.machine import Machine
-from turbotui.quantities.definition import Definition
-from turbotui.quantities.signals import SignalId
-from turbotui.quantities.unavailable import Unavailable
-from turbotui.sampling.frame import Frame
-from turbotui.sources.source import Source
 
 SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
     sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
 )
 """Every screen."""
-
-
-class MemoryTrafficMeter(Protocol):
-    """Measures the traffic of memory controllers beside the columns."""
-
-    @property
-    def counts(self) -> bool:
-        """Whether there is something to measure."""
-
-    def sources(self) -> Sequence[Source]:
-        """Sources to read beside the columns."""
-
-    def signals(self) -> frozenset[SignalId]:
-        """The signals of these sources."""
-
-    def share(self, frame: Frame) -> MemoryShare | Unavailable:
-        """Memory traffic of the fullest package in an interval, or why it is unknown."""
 
 
 def where_keys_of(spec: ScreenSpec) -> Where:
@@ -59,22 +35,6 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
         if wanted in {spec.id, spec.number, spec.word.lower()}:
             return spec.id
     raise UsageError(f'no screen is called "{name}"; there are {", ".join(spec.id for spec in screens)}')
-
-
-def watch_memory(machine: Machine, definitions: Sequence[Definition] | None = None) -> MemoryTrafficMeter | None:
-    """The reader of memory traffic and its peak; None if no feature has one.
-
-    It reads files of a live machine: call it on a thread.
-
-    Args:
-        machine: real, simulated or recorded.
-        definitions: what a recording counted beside its catalog; None for a live machine.
-    """
-    module = next((feature.memory for feature in FEATURES if feature.memory), "")
-    if not module:
-        return None
-    made: MemoryTrafficMeter = importlib.import_module(module).MemoryWatch(machine, definitions)
-    return made
 
 
 def background_modules() -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from textual.binding import Binding, BindingType
 
 from turbotui.app.list_window import MenuWindow
-from turbotui.app.screen_table import watch_memory
+from turbotui.app.memory_meter import watch_memory
 from turbotui.app.watch import Watch
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT
