@@ -23,8 +23,7 @@ from turbotui.quantities.plain_numbers import whole_number
 _STAT: Final = "/proc/stat"
 _CPUS: Final = "/sys/devices/system/cpu"
 _LISTS: Final = frozenset({f"{_CPUS}/online", f"{_CPUS}/present", f"{_CPUS}/possible"})
-_ROW: Final = re.compile(r"^cpu([0-9]{1,9}) ", re.MULTILINE)
-_CPU: Final = re.compile(r"cpu[0-9]+\Z", re.ASCII)
+_ROW: Final = r"(?m)^cpu([0-9]{1,9}) "
 
 
 def in_container(host: Host) -> Host:
@@ -40,16 +39,21 @@ def _is_renumbered(host: Host) -> bool:
     lxcfs numbers them from 0 without gaps. The kernel itself shows all online CPUs there, and every affinity and cpuset
     is a part of those.
     """
+    usable = host.usable_cpus()
+    mount = read_view(host).holding(_STAT) if usable is None else None
+    if usable is None and (mount is None or mount.point != _STAT):
+        return False  # the file is the kernel's own, and long on a machine of many CPUs
     told = _told(host)
     if told != frozenset(range(len(told))) or not told:
         return False
-    usable, online = host.usable_cpus(), _listed(host)
+    online = _listed(host)
     return (usable is not None and not usable <= told) or (online is not None and not online <= told)
 
 
 def _told(host: Host) -> frozenset[int]:
     """Return the CPUs with a row in /proc/stat."""
-    return frozenset(number for row in _ROW.findall(text_of(host, _STAT)) if (number := whole_number(row)) is not None)
+    rows = re.findall(_ROW, text_of(host, _STAT))
+    return frozenset(number for row in rows if (number := whole_number(row)) is not None)
 
 
 def _listed(host: Host) -> frozenset[int] | None:
@@ -93,7 +97,7 @@ class ContainerHost(DelegatingHost):
         """
         self._refuse(path)
         names = self._host.list_dir(path)
-        return tuple(name for name in names if not _CPU.match(name)) if path == _CPUS else names
+        return tuple(name for name in names if not re.fullmatch("cpu[0-9]+", name)) if path == _CPUS else names
 
     def exists(self, path: str) -> bool:
         """See `Host.exists`."""

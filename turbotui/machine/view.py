@@ -21,11 +21,10 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 MOUNTS: Final = "/proc/self/mountinfo"
 _ESCAPES: Final = {r"\040": " ", r"\011": "\t", r"\012": "\n", r"\134": "\\", r"\043": "#"}
 """The characters that paths of mountinfo have in octal (kernel fs/proc_namespace.c, show_mountinfo)."""
-_ESCAPED: Final = re.compile("|".join(map(re.escape, _ESCAPES)))
 _NO_MOUNT: Final = -1  # the parent of the first mount, which is outside of what the process sees
-_PROCESSES: Final = re.compile(r"/proc/(?:\d+|self|thread-self)(?:/|\Z)")
-_INACCESSIBLE: Final = re.compile(r"/(?:.+/)?systemd/inaccessible/\w+\Z")
-"""Roots of the mounts by which systemd makes paths inaccessible (systemd.exec(5), InaccessiblePaths=)."""
+_PROCESSES: Final = r"/proc/(?:\d+|self|thread-self)(?:/|\Z)"
+_INACCESSIBLE: Final = "/systemd/inaccessible/"
+"""Part of the roots of mounts by which systemd makes paths inaccessible (systemd.exec(5), InaccessiblePaths=)."""
 _LXCFS: Final = "fuse.lxcfs"
 _HIDING: Final = frozenset({"1", "2", "4", "noaccess", "invisible", "ptraceable"})
 """Values of the option hidepid with which a process sees little or nothing of other users' processes (proc.rst)."""
@@ -125,7 +124,7 @@ class View:
             if folder in self.masks:
                 return self.masks[folder]
             folder = folder.rpartition("/")[0]
-        return self.masks.get("") if path.startswith("/proc/") and _PROCESSES.match(path) is None else None
+        return self.masks.get("") if path.startswith("/proc/") and re.match(_PROCESSES, path) is None else None
 
     @property
     def own_devices(self) -> bool:
@@ -168,7 +167,7 @@ _ORDINARY: Final = frozenset({"/sys/fs/cgroup", "/sys/kernel/config", "/sys/kern
 
 def _mask_of(mount: Mount) -> Mask | None:
     """What a mount hides, by its form; None if it is none of the known masks."""
-    if _INACCESSIBLE.match(mount.root):
+    if _INACCESSIBLE in mount.root:
         return Mask(mount.point, f"{mount.point} is inaccessible to this service", _SHOW_SERVICE)
     if mount.root == "/null" and mount.kind in ("devtmpfs", "tmpfs"):
         return Mask(mount.point, f"the container hides {mount.point}: /dev/null is mounted over it")
@@ -179,7 +178,7 @@ def _mask_of(mount: Mount) -> Mask | None:
 
 CPU_FILES: Final = ("/proc/interrupts", "/proc/softirqs", "/proc/schedstat")
 """Files whose rows or columns are the machine's CPUs, unless a container has its own mounted over them."""
-_OF_CPU: Final = re.compile(r"/sys/devices/system/(?:cpu/(?:cpu[0-9]+|cpufreq)|node)(?:/|\Z)|/dev/cpu/", re.ASCII)
+_OF_CPU: Final = r"/sys/devices/system/(?:cpu/(?:cpu[0-9]+|cpufreq)|node)(?:/|\Z)|/dev/cpu/"
 CONTAINER_NUMBERS: Final = "the CPUs have the numbers of this container's files"
 CONTAINER_NOTE: Final = (
     f"{CONTAINER_NUMBERS}, not the machine's: what the kernel has by the machine's numbers (perf, registers, files of "
@@ -200,7 +199,7 @@ def is_of_cpu(path: str, view: View | None) -> bool:
     if path in CPU_FILES:
         mount = None if view is None else view.holding(path)
         return mount is None or mount.point != path
-    return _OF_CPU.match(path) is not None
+    return re.match(_OF_CPU, path) is not None
 
 
 NOTHING_HIDDEN: Final = View()
@@ -237,4 +236,6 @@ def _mounts(text: str) -> Iterator[Mount]:
 
 def _unescaped(path: str) -> str:
     """The path of a line of mountinfo."""
-    return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], path)
+    if "\\" not in path:
+        return path
+    return re.sub("|".join(map(re.escape, _ESCAPES)), lambda match: _ESCAPES[match[0]], path)
