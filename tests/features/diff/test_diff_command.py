@@ -175,7 +175,7 @@ def test_what_is_damaged_is_reported(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["diff", path, str(damaged), "--columns", "PL1"]) == 0
     assert "note: B is damaged: " in capsys.readouterr().out
     assert main(["export", "--from", str(damaged), "--columns", "PL1"]) == 0
-    assert "damaged.ttj is damaged, and this is not in the table: " in capsys.readouterr().err
+    assert "damaged.ttj: 1 reading from byte" in capsys.readouterr().err
 
 
 def test_a_file_with_an_at_sign_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
