@@ -18,8 +18,8 @@ NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+", re.ASCII)
 RATIO = "ratio-to-prev"
 """Auto counter reload: how many of this event for one of the event before it (tools/perf/Documentation/intel-acr.txt).
 """
-_RATIO = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
-_PMU = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_RATIO = r"(?a)\d{1,9}(?:\.\d{1,9})?"
+_PMU = r"(?a)[A-Za-z_][\w.-]*"
 _AUX_ACTIONS = ("start-paused", "pause", "resume")  # perf-record(1), "aux-action"
 _LONGEST_PERIOD = 63  # bits: the kernel refuses bit 63 (perf_event_open(2))
 _BRANCHES = (
@@ -166,7 +166,7 @@ def _cpu(settings: Settings, term: EventTerm) -> None:
         found = tuple(sorted(parse_cpulist(text)))
     except ValueError:
         found = ()
-    if not found and _PMU.fullmatch(text) is None:
+    if not found and re.fullmatch(_PMU, text) is None:
         raise TermValueError(f"The value {text[:80]!r} of the term 'cpu' is neither a list of CPUs nor the name of a "
                              "PMU: write cpu=0-3 or cpu=cpu_core.")
     settings.cpus, settings.cpus_of = found, "" if found else text
@@ -180,7 +180,7 @@ def _aux_action(settings: Settings, term: EventTerm) -> None:
 
 
 def _ratio(settings: Settings, term: EventTerm) -> None:
-    match = _RATIO.fullmatch(term.value or "")
+    match = re.fullmatch(_RATIO, term.value or "")
     if match is None or float(match[0]) <= 0:
         raise TermValueError(f"The value {(term.value or '')[:80]!r} of the term {term.name!r} is no ratio above 0.")
     _keep(settings, term)

@@ -22,7 +22,7 @@ from turbotui.events.syntax import EventTerm
 from turbotui.events.uncore.filters import check
 from turbotui.machine.pmus import Pmu, PmuEvent, TermFormat
 
-_RAW = re.compile(r"r(?:0[xX])?([0-9a-fA-F]{1,16})", re.ASCII)
+_RAW = r"(?a)r(?:0[xX])?([0-9a-fA-F]{1,16})"
 _LEGACY = {"legacy-hardware-config": HARDWARE, "legacy-cache-config": HW_CACHE}
 """Terms by which newer perf writes the kernel's generic events in a core PMU (tools/perf/util/parse-events.l)."""
 _EVERY_BIT = (1 << WORD_BITS) - 1
@@ -229,7 +229,7 @@ def _generic(pmu: Pmu, term: EventTerm, settings: Settings, *, core: bool, exten
         UnknownTermError: the term is neither.
     """
     if term.value is None:
-        raw = _RAW.fullmatch(term.name)
+        raw = re.fullmatch(_RAW, term.name)
         if raw is not None:
             _take_event(settings, term.name)
             settings.words[0] |= int(raw[1], 16)

@@ -12,7 +12,7 @@ from turbotui.machine.small_files import names_in
 from turbotui.quantities.plain_numbers import integer
 
 _CPUS: Final = "/sys/devices/system/cpu"
-_SIZE = re.compile(r"(\d+)([KMG]?)\Z")
+_SIZE = r"(\d+)([KMG]?)\Z"
 _SCALES: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -59,7 +59,7 @@ def parse_size(text: str) -> int:
     Raises:
         ValueError: not a size, or zero.
     """
-    found = _SIZE.match(text.strip())
+    found = re.match(_SIZE, text.strip())
     if found is None or (number := integer(found[1])) == 0:
         raise ValueError(f"{text.strip()[:40]!r} is not a cache size")
     return number * _SCALES[found[2]]

@@ -15,8 +15,8 @@ MOST_CPUS = 1 << 16
 """Eight times the largest NR_CPUS of any architecture; a list or mask that goes beyond is damaged, and not expanded."""
 
 _KERNEL_ITEM = re.compile(r"(\d+)(?:-(\d+)(?::(\d+)/(\d+))?)?\Z", re.ASCII)
-_SET_ITEM = re.compile(r"(\d+)(?:(?:-|\.\.)(\d+))?\Z", re.ASCII)
-_MASK_GROUP = re.compile(r"[0-9a-fA-F]{1,8}\Z")
+_SET_ITEM = r"(?a)(\d+)(?:(?:-|\.\.)(\d+))?\Z"
+_MASK_GROUP = r"[0-9a-fA-F]{1,8}\Z"
 
 
 def parse_cpulist(text: str) -> frozenset[int]:
@@ -80,7 +80,7 @@ def parse_cpumask(text: str) -> frozenset[int]:
     if len(groups) * 32 > MOST_CPUS:
         raise ValueError(f"{len(groups)} groups of 32 are beyond any CPU in the CPU mask {stripped[:80]!r}")
     for group in groups:
-        if _MASK_GROUP.match(group) is None:
+        if re.match(_MASK_GROUP, group) is None:
             raise ValueError(f"{group!r} is not a group of the CPU mask {stripped[:80]!r}")
         bits = bits << 32 | hexadecimal(group)
     return _bits(bits)
@@ -97,7 +97,7 @@ def parse_cpu_set(text: str) -> frozenset[int]:
         items.pop()
     cpus: set[int] = set()
     for item in items:
-        found = _SET_ITEM.match(item.strip())
+        found = re.match(_SET_ITEM, item.strip())
         if found is None:
             raise UsageError(
                 f"--cpu {text!r}: {item!r} is not a CPU number or a range; write numbers and ranges joined by commas, "

@@ -72,14 +72,14 @@ class CpuModel:
 
 
 _NOISE = (
-    re.compile(r"\((?:R|TM|C)\)|[®™]", re.IGNORECASE),
-    re.compile(r"\b\d+(?:st|nd|rd|th) Gen\b", re.IGNORECASE),
-    re.compile(r"@.*$"),
-    re.compile(r"\bw(?:ith|/) .*$"),  # "with Radeon Graphics"
-    re.compile(r"\b(?:\d+|Dual|Triple|Quad|Six|Eight|Twelve|Sixteen)-Cores?\b", re.IGNORECASE),
-    re.compile(r"\b(?:Processor|CPU|Intel|AMD|Genuine|Hygon)\b", re.IGNORECASE),
-    re.compile(r"\b\d+(?:\.\d+)?\s*[GM]Hz\b", re.IGNORECASE),
-    re.compile(r"\(.*?\)"),
+    r"(?i)\((?:R|TM|C)\)|[®™]",
+    r"(?i)\b\d+(?:st|nd|rd|th) Gen\b",
+    r"@.*$",
+    r"\bw(?:ith|/) .*$",  # "with Radeon Graphics"
+    r"(?i)\b(?:\d+|Dual|Triple|Quad|Six|Eight|Twelve|Sixteen)-Cores?\b",
+    r"(?i)\b(?:Processor|CPU|Intel|AMD|Genuine|Hygon)\b",
+    r"(?i)\b\d+(?:\.\d+)?\s*[GM]Hz\b",
+    r"\(.*?\)",
 )
 
 
@@ -87,7 +87,7 @@ def short_name(name: str) -> str:
     """Return a name without vendor, trademark signs, clock and core count; the name itself if nothing is left."""
     short = name
     for noise in _NOISE:
-        short = noise.sub(" ", short)
+        short = re.sub(noise, " ", short)
     short = " ".join(short.split()).strip(" ,;-")
     return short or " ".join(name.split())
 
@@ -163,14 +163,14 @@ def _x86(block: Mapping[str, str]) -> CpuModel:
     )
 
 
-_ARM_CORE = re.compile(r"^CPU (implementer|part)\s*:\s*(\w+)", re.MULTILINE)
+_ARM_CORE = r"(?m)^CPU (implementer|part)\s*:\s*(\w+)"
 
 
 def _arm_names(text: str) -> list[str]:
     """Return the names of all core types of the machine, each once, in the order of their first CPU."""
     found: dict[tuple[int, int], None] = {}
     implementer: int | None = None
-    for key, value in _ARM_CORE.findall(text):
+    for key, value in re.findall(_ARM_CORE, text):
         if key == "implementer":
             implementer = _integer(value)
             continue
@@ -258,7 +258,7 @@ def _mhz(block: Mapping[str, str]) -> float | None:
     return _number(block.get("cpu MHz") or block.get("CPU MHz"))
 
 
-_VIRTUAL_PRODUCTS = re.compile(r"QEMU|KVM|VMware|VirtualBox|Virtual Machine|OpenStack|Bochs", re.IGNORECASE)
+_VIRTUAL_PRODUCTS = r"(?i)QEMU|KVM|VMware|VirtualBox|Virtual Machine|OpenStack|Bochs"
 
 
 def _in_guest(host: Host) -> bool:
@@ -268,4 +268,4 @@ def _in_guest(host: Host) -> bool:
     if re.search(r"^(?:LPAR|VM\d+) ", text_of(host, "/proc/sysinfo"), re.MULTILINE):  # s390: PR/SM or z/VM, KVM
         return True
     product = line_of(host, "/sys/class/dmi/id/product_name") + line_of(host, "/sys/class/dmi/id/sys_vendor")
-    return _VIRTUAL_PRODUCTS.search(product) is not None
+    return re.search(_VIRTUAL_PRODUCTS, product) is not None

@@ -25,7 +25,7 @@ FILE: Final = "metrics_bin"
 _PLATFORM: Final = "/sys/devices/platform"
 _ACPI: Final = re.compile(r"AMDI0097:([0-9a-fA-F]{2})", re.ASCII)
 _LEGACY: Final = f"{_PLATFORM}/amd_hsmp"
-_SOCKET: Final = re.compile(r"socket([0-9]{1,9})", re.ASCII)
+_SOCKET: Final = r"(?a)socket([0-9]{1,9})"
 PAGE: Final = 4096  # a read of the file must have room for the whole table
 _BYTES: Final = 4
 
@@ -71,7 +71,7 @@ def find_tables(host: Host) -> tuple[tuple[int, str], ...]:
     found = [(hexadecimal(match[1]), f"{_PLATFORM}/{name}") for name in names_in(host, _PLATFORM)
              if (match := _ACPI.fullmatch(name))]
     found += [(integer(match[1]), f"{_LEGACY}/{name}") for name in names_in(host, _LEGACY)
-              if (match := _SOCKET.fullmatch(name))]
+              if (match := re.fullmatch(_SOCKET, name))]
     return tuple(sorted((socket, f"{folder}/{FILE}") for socket, folder in found if FILE in names_in(host, folder)))
 
 

@@ -21,8 +21,8 @@ _ENTRIES: Final = "/sys/firmware/dmi/entries"
 _CONTROLLERS: Final = "/sys/devices/system/edac/mc"
 _LARGEST: Final = 4096  # bytes of one SMBIOS structure with its texts
 _UNKNOWN: Final = 0xFFFF  # SMBIOS 3, 7.18: a width is unknown, a speed is in the extended field
-_CHANNEL: Final = re.compile(r"^(.*?)channel[ _-]?([a-z]|\d+)", re.IGNORECASE)
-_LAYER: Final = re.compile(r"([a-z]+) (\d+)")
+_CHANNEL: Final = r"(?i)^(.*?)channel[ _-]?([a-z]|\d+)"
+_LAYER: Final = r"([a-z]+) (\d+)"
 _WITHIN_A_CHANNEL: Final = frozenset({"slot", "csrow"})
 NFIT: Final = "/sys/firmware/acpi/tables/NFIT"
 """The ACPI table that machines with persistent memory have; perf also uses its presence (#has_pmem)."""
@@ -100,7 +100,7 @@ def parse_module(raw: bytes) -> Module | None:
         return one_line(decoded(texts[number - 1])) if 0 < number <= len(texts) else ""
 
     locators = [text(0x10), text(0x11)]
-    named = (_CHANNEL.match(one) for one in locators)
+    named = (re.match(_CHANNEL, one) for one in locators)
     channel = next((match[0].lower() for match in named if match), "")
     # The configured speed; the module's highest speed says nothing about this machine.
     speed = _word(body, 0x20)
@@ -130,7 +130,7 @@ def channels_named(modules: Sequence[Module], packages: int) -> tuple[tuple[Modu
         groups.setdefault(module.channel, []).append(module)
     if "" in groups or len({module.slot for module in modules}) < len(modules):
         return ()
-    before = {match[1] for name in groups if (match := _CHANNEL.match(name)) is not None}
+    before = {match[1] for name in groups if (match := re.match(_CHANNEL, name)) is not None}
     if packages > 1 and len(before) < packages:
         return ()
     return tuple(tuple(group) for group in groups.values())
@@ -155,7 +155,7 @@ def _edac_channels(host: Host) -> int:
         for name in names_in(host, base):
             if not re.fullmatch(r"(?:dimm|rank)\d+", name) or line_of(host, f"{base}/{name}/size") in ("", "0"):
                 continue
-            layers = dict(_LAYER.findall(line_of(host, f"{base}/{name}/dimm_location")))
+            layers = dict(re.findall(_LAYER, line_of(host, f"{base}/{name}/dimm_location")))
             if "channel" not in layers:
                 return 0
             found.add((controller, *_words(layers)))

@@ -26,7 +26,7 @@ _FORMAT = re.compile(r"config([0-9]{0,9}):([0-9,\-\s]+)")
 _HIGHEST_BIT = 63
 
 
-_QUESTION = re.compile(r"\?\.(?= |$)")
+_QUESTION = r"\?\.(?= |$)"
 """A question at the end of a sentence, which needs no full stop: "did you mean cycles?"."""
 
 
@@ -53,7 +53,7 @@ class EventError(UsageError):
     def __str__(self) -> str:
         if self._ending is not None:
             self._text, self._ending = f"{self._text}{self._ending()}.", None
-        return " ".join((_QUESTION.sub("?", self._text), *self._behind))
+        return " ".join((re.sub(_QUESTION, "?", self._text), *self._behind))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import re
 from turbotui.machine.delegating_host import DelegatingHost
 from turbotui.machine.host import Host, HostError, PerfAttr
 
-_MSR_DEVICE = re.compile(r"/dev/(?:cpu/\d+/msr|msr\d+)\Z", re.ASCII)
+_MSR_DEVICE = r"(?a)/dev/(?:cpu/\d+/msr|msr\d+)\Z"
 
 
 class RestrictedHost(DelegatingHost):
@@ -28,7 +28,7 @@ class RestrictedHost(DelegatingHost):
         Raises:
             HostError: also ECANCELED for an MSR device.
         """
-        if not self._msr and _MSR_DEVICE.match(path):
+        if not self._msr and re.match(_MSR_DEVICE, path):
             raise HostError(errno.ECANCELED, f"{path} (--no-msr)")
         return self._host.open_file(path)
 

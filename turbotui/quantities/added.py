@@ -142,15 +142,15 @@ class AddError(UsageError):
 _SCOPES = {"cpu": Scope.CPU, "core": Scope.CORE, "package": Scope.PACKAGE}
 _TICKS = {ticks.value: ticks for ticks in (Ticks.CYCLES, Ticks.SECONDS, Ticks.USEC)}
 _SHAPES = {shape.value: shape for shape in Shape}
-_MSR = re.compile(r"msr(?:0[xX]([0-9a-fA-F]+)|(\d+))\Z", re.ASCII)
-_TERM = re.compile(r"\w+=(?:0[xX][0-9a-fA-F]+|\d+)\Z", re.ASCII)
+_MSR = r"(?a)msr(?:0[xX]([0-9a-fA-F]+)|(\d+))\Z"
+_TERM = r"(?a)\w+=(?:0[xX][0-9a-fA-F]+|\d+)\Z"
 
 
 def is_turbostats(text: str) -> bool:
     """Whether an --add argument is in turbostat's grammar, that is, whether a token names a place as turbostat does."""
     if text == "pmt" or text.startswith("pmt,"):
         return True
-    return any(_MSR.match(token) or token.startswith(("perf/", "/")) for token in text.split(","))
+    return any(re.match(_MSR, token) or token.startswith(("perf/", "/")) for token in text.split(","))
 
 
 def parse_added(text: str) -> AddedCounter:
@@ -167,7 +167,7 @@ def parse_added(text: str) -> AddedCounter:
         location = _location(token, text)
         if location is not None:
             place = location
-        elif isinstance(place, EventAt) and _TERM.match(token):
+        elif isinstance(place, EventAt) and re.match(_TERM, token):
             place = replace(place, event=f"{place.event},{token}")
         elif token in ("u32", "u64"):
             found = replace(found, width=int(token[1:]))
@@ -187,7 +187,7 @@ def parse_added(text: str) -> AddedCounter:
 
 def _location(token: str, text: str) -> Place | None:
     """The place that a token names; None if the token names none."""
-    register = _MSR.match(token)
+    register = re.match(_MSR, token)
     if register is not None:
         address = int(register[1], 16) if register[1] else whole_number(register[2]) or 0
         if not 0 < address < 1 << 32:  # RDMSR takes the address in ECX (Intel SDM vol. 2)
@@ -210,7 +210,7 @@ def _default_name(counter: AddedCounter) -> str:
     return f"M0{letter}{address:x}{'%' if counter.shape is Shape.PERCENT else ''}"
 
 
-_DOMAIN = re.compile(r"(cpu|core|package)(\d+)\Z", re.ASCII)
+_DOMAIN = r"(?a)(cpu|core|package)(\d+)\Z"
 _KEYS = ("name", "type", "format", "domain", "offset", "lsb", "msb", "guid", "seq", "path")
 _TELEMETRY_TICKS = {"raw": Ticks.CYCLES, "txtal_time": Ticks.CRYSTAL, "tcore_clock": Ticks.CORE_CLOCK}
 _TELEMETRY_SHAPES = {"raw": Shape.RAW, "delta": Shape.DELTA, "average": Shape.AVERAGE}
@@ -228,7 +228,7 @@ def _telemetry(text: str) -> AddedCounter:
         missing.append("guid (or path)")
     if missing:
         raise AddError(f'--add "{text}" lacks {", ".join(missing)}')
-    domain = _DOMAIN.match(given["domain"])
+    domain = re.match(_DOMAIN, given["domain"])
     if domain is None:
         raise AddError(f'--add "{text}": the domain is cpuN, coreN or packageN, with the number it belongs to')
     kind, shape = given.get("type", "raw"), given.get("format", "raw")

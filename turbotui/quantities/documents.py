@@ -27,7 +27,7 @@ _SQUARE = bytes.maketrans(b"{}", b"[]")
 _ALL_BUT_STRUCTURE = bytes(set(range(256)) - set(b'[]{},:"\\'))
 
 
-_TOML_PLACE = re.compile(r"(?P<why>.*) \(at line (?P<line>[0-9]+), column (?P<column>[0-9]+)\)", re.DOTALL)
+_TOML_PLACE = r"(?s)(?P<why>.*) \(at line (?P<line>[0-9]+), column (?P<column>[0-9]+)\)"
 """The form of tomllib's messages (CPython, Lib/tomllib/_parser.py, `suffixed_err`)."""
 _PLAIN_WORDS = {"Cannot overwrite a value": "this name has a value already"}
 """Messages of tomllib that say what its code cannot do, instead of what is wrong in the text."""
@@ -74,7 +74,7 @@ def parse_toml(text: str) -> dict[str, object]:
 
 def _not_toml(said: str) -> DocumentError:
     """The error for a message of tomllib, whose line comes first: a narrow screen shows the beginning."""
-    place = _TOML_PLACE.fullmatch(said)
+    place = re.fullmatch(_TOML_PLACE, said)
     if place is None:
         return DocumentError(f"it is not TOML: {said}")
     why = _PLAIN_WORDS.get(place["why"], place["why"])

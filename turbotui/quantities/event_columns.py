@@ -32,15 +32,15 @@ ELAPSED = "dt"
 _PERFS_OWN: Mapping[str, str] = {"duration_time": ELAPSED, "user_time": "stat.user", "system_time": "stat.system"}
 """What perf measures itself (perf-stat(1)), by its name in a formula: in s, where perf reports ns."""
 _OWN = "|".join(_PERFS_OWN)
-_NAMED = re.compile(rf"'(?:tool/)?(\w+)/?'|'[^']*'|(?<![\w.])({_OWN})(?![\w.])", re.ASCII | re.IGNORECASE)
-_TOOL = re.compile(rf"(?:tool/)?({_OWN})/?", re.ASCII | re.IGNORECASE)
-_TITLE = re.compile(r"\s*([A-Za-z_][\w%+.-]*)\s*=(?!=)", re.ASCII)
+_NAMED = rf"(?ai)'(?:tool/)?(\w+)/?'|'[^']*'|(?<![\w.])({_OWN})(?![\w.])"
+_TOOL = rf"(?ai)(?:tool/)?({_OWN})/?"
+_TITLE = r"(?a)\s*([A-Za-z_][\w%+.-]*)\s*=(?!=)"
 _PMU = r"[^/\s'()+*,]+"
-_EVENT = re.compile(
-    rf"\s*(?:[^/\s'()+,]+/[^/'+()]*/|{_PMU}/\w+=[^/'+*()]*/[A-Za-z]*|[\w*?-]+:[\w:.*?\[\]-]+)\s*", re.ASCII
+_EVENT = (
+    rf"(?a)\s*(?:[^/\s'()+,]+/[^/'+()]*/|{_PMU}/\w+=[^/'+*()]*/[A-Za-z]*|[\w*?-]+:[\w:.*?\[\]-]+)\s*"
 )
 """Matches an event that cannot be a formula: TITLE=EVENT names its column."""
-_SIGNAL = re.compile(r"[a-z_]\w*(?:\.\w+)+\Z", re.ASCII)
+_SIGNAL = r"(?a)[a-z_]\w*(?:\.\w+)+\Z"
 _MODIFIERS = frozenset("ukhpPGHSDIWebRX")
 _TITLE_LENGTH = 18  # longer events are titled by their name alone
 _LONGEST_TITLE = 40  # vendors' names differ at the end: mem_inst_retired.all_loads and .all_stores
@@ -208,9 +208,9 @@ def parse_requests(text: str) -> tuple[EventRequest, ...]:
         AddError: the argument names no event, or an option does not fit.
         ExpressionError: a formula cannot be read.
     """
-    title = _TITLE.match(text)
+    title = re.match(_TITLE, text)
     if title is not None:
-        if _EVENT.fullmatch(text, title.end()):
+        if re.compile(_EVENT).fullmatch(text, title.end()):
             return parse_requests(f"{text[title.end() :].strip()},name={title[1]}")
         try:
             return (_derived(text, title),)
@@ -288,7 +288,7 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
         AddError: the formula contains no event, or the decimals are not a number.
         ExpressionError: the formula cannot be parsed.
     """
-    expression = parse_expression(_NAMED.sub(_in_seconds, formula))
+    expression = parse_expression(re.sub(_NAMED, _in_seconds, formula))
     decimals = options.get("decimals")
     number = None if decimals is None else whole_number(decimals)
     if decimals is not None and (number is None or number > _MOST_DECIMALS):
@@ -313,7 +313,7 @@ def _in_seconds(match: re.Match[str]) -> str:
 
 def is_signal(name: str) -> bool:
     """Whether a name in a formula is a signal of the catalog (these contain dots: "energy.pkg") or the TSC."""
-    return name == "tsc" or _SIGNAL.match(name) is not None
+    return name == "tsc" or re.match(_SIGNAL, name) is not None
 
 
 def _event_request(text: str, item: _Item) -> EventRequest:
@@ -321,7 +321,7 @@ def _event_request(text: str, item: _Item) -> EventRequest:
     if len(set(events)) < len(events):
         raise AddError(f'--add "{text}": the group {item.text} holds an event twice')
     name = item.options.get("name", "")
-    own = _TOOL.fullmatch(item.text)
+    own = re.fullmatch(_TOOL, item.text)
     if own is not None and "rate" not in item.options:
         return formula_request(text, name or own[1], own[1], {})
     if name and len(events) > 1:

@@ -31,10 +31,9 @@ from turbotui.quantities.grammar import (
     syntax_of,
 )
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][\w.]*)|'(?P<quoted>[^']+)'"
-    r"|(?P<sign>[<>=!]=|[-+*/%(),<>]))",
-    re.ASCII,
+_LEXEME = (
+    r"(?a)\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][\w.]*)|'(?P<quoted>[^']+)'"
+    r"|(?P<sign>[<>=!]=|[-+*/%(),<>]))"
 )
 WORDS: Final = frozenset({"if", "else", "and", "or", "not"})
 """A text that is a name only in quotes."""
@@ -230,10 +229,11 @@ def parse_expression(text: str) -> Expression:
 
 def _tokens(text: str) -> list[Token]:
     found: list[Token] = []
+    lexeme = re.compile(_LEXEME)
     end = 0
     while text[end:].strip():
         start = end + len(text[end:]) - len(text[end:].lstrip())
-        match = _TOKEN.match(text, end)
+        match = lexeme.match(text, end)
         if match is None:
             raise ExpressionError(text, start, f"{text[start]!r} begins no number, name or operator")
         kind = match.lastgroup or ""

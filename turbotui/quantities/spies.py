@@ -29,7 +29,7 @@ REFERENCE = "instructions"
 """The event that joins the sets unless the file names another."""
 
 _MOST_SETS = 64  # a rotation over more intervals than this shows outdated values only
-_WORDS = re.compile(r"(package|core)\s+(\d+)", re.ASCII)
+_WORDS = r"(?a)(package|core)\s+(\d+)"
 
 
 class SpyError(UsageError):
@@ -115,8 +115,8 @@ def parse_target(text: str) -> Target:
     words = " ".join(text.split())
     if words == "all":
         return Target(words)
-    found = dict(_WORDS.findall(words))
-    if found and _WORDS.sub("", words).strip() == "":
+    found = dict(re.findall(_WORDS, words))
+    if found and re.sub(_WORDS, "", words).strip() == "":
         return Target(
             words,
             package=int(found["package"]) if "package" in found else None,

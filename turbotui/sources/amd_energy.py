@@ -23,8 +23,8 @@ from turbotui.sources.sysfs_files import read_line
 CLASS = "/sys/class/hwmon"
 _DRIVER = "amd_energy"
 _DOCUMENT = "kernel Documentation/hwmon/amd_energy.rst (Linux 5.8 to 5.12)"
-_INPUT = re.compile(r"energy([0-9]{1,9})_input")
-_LABEL = re.compile(r"E(core|socket)([0-9]{1,9})")
+_INPUT = r"energy([0-9]{1,9})_input"
+_LABEL = r"E(core|socket)([0-9]{1,9})"
 _SCOPES: Mapping[SignalId, Scope] = {"energy.core": Scope.CORE, "energy.pkg": Scope.PACKAGE}
 
 
@@ -70,8 +70,8 @@ def _paths(machine: Machine, directory: str) -> dict[RowId, str]:
     packages = [instance.row for instance in topology.instances(Scope.PACKAGE)]
     found: dict[RowId, str] = {}
     for name in names_in(machine.host, directory):
-        match = _INPUT.fullmatch(name)
-        label = match and _LABEL.fullmatch(read_line(machine.host, f"{directory}/energy{match[1]}_label") or "")
+        match = re.fullmatch(_INPUT, name)
+        label = match and re.fullmatch(_LABEL, read_line(machine.host, f"{directory}/energy{match[1]}_label") or "")
         if not label:
             continue
         number = integer(label[2])

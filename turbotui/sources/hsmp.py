@@ -26,7 +26,7 @@ CLASS = "/sys/class/hwmon"
 LIMIT: SignalId = "limit.pkg.pl1"
 _DRIVER = "amd_hsmp_hwmon"
 _DOCUMENT = "kernel Documentation/arch/x86/amd_hsmp.rst"
-_UID = re.compile(r"ID([0-9A-Fa-f]{2})")
+_UID = r"ID([0-9A-Fa-f]{2})"
 _MICRO = 1e-6  # hwmon gives microwatts (Documentation/hwmon/sysfs-interface.rst)
 _SINCE_FAMILY = 0x19  # amd_hsmp.rst: "Newer Fam19h EPYC server line of processors from AMD support HSMP"
 _REMEDY = "modprobe amd_hsmp (Linux 6.16 or later, HSMP enabled in the firmware setup)"
@@ -63,7 +63,7 @@ def _chips(host: Host) -> list[str]:
 
 def _by_package(host: Host, chips: list[str], packages: list[RowId]) -> Mapping[RowId, str]:
     """The file of each package, by the sockets' ACPI numbers where all have one, else by the chips' order."""
-    uids = [_UID.fullmatch(read_line(host, f"{chip}/device/firmware_node/uid") or "") for chip in chips]
+    uids = [re.fullmatch(_UID, read_line(host, f"{chip}/device/firmware_node/uid") or "") for chip in chips]
     numbers = [hexadecimal(uid[1]) for uid in uids if uid is not None]
     if sorted(numbers) == list(range(len(chips))):
         chips = [chip for _, chip in sorted(zip(numbers, chips, strict=True))]

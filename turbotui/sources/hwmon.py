@@ -38,12 +38,12 @@ PACKAGE: SignalId = "temp.pkg"
 CCD: SignalId = "temp.ccd"
 
 _PLATFORM = "/sys/devices/platform"
-_INPUT = re.compile(r"temp([0-9]{1,9})_input")
-_CORE_LABEL = re.compile(r"Core ([0-9]{1,9})")
-_PACKAGE_LABEL = re.compile(r"(?:Package|Physical) id ([0-9]{1,9})")  # "Physical id" before Linux 4.11 (coretemp.c)
-_CCD_LABEL = re.compile(r"Tccd([0-9]{1,9})")
-_CORETEMP_DEVICE = re.compile(r"coretemp\.([0-9]{1,9})")
-_SLOT = re.compile(r"^PCI_SLOT_NAME=([0-9a-f]{1,8}):([0-9a-f]{1,8}):([0-9a-f]{1,8})\.([0-9a-f]{1,8})$", re.MULTILINE)
+_INPUT = r"temp([0-9]{1,9})_input"
+_CORE_LABEL = r"Core ([0-9]{1,9})"
+_PACKAGE_LABEL = r"(?:Package|Physical) id ([0-9]{1,9})"  # "Physical id" before Linux 4.11 (coretemp.c)
+_CCD_LABEL = r"Tccd([0-9]{1,9})"
+_CORETEMP_DEVICE = r"coretemp\.([0-9]{1,9})"
+_SLOT = r"(?m)^PCI_SLOT_NAME=([0-9a-f]{1,8}):([0-9a-f]{1,8}):([0-9a-f]{1,8})\.([0-9a-f]{1,8})$"
 
 _CORETEMP = "coretemp"
 _AMD_CHIPS = frozenset({"k10temp", "zenpower", "k8temp"})
@@ -125,22 +125,26 @@ def find_sensors(host: Host, topology: Topology) -> tuple[tuple[Sensor, ...], st
 
 
 def _chips(host: Host) -> list[_Chip]:
-    others = re.compile("|".join(row.chip for row in chip_rows()))
     chips = []
     for entry in names_in(host, CLASS):
         # Before Linux 3.13 drivers put their files into the device's directory (Documentation/hwmon).
         for directory in (f"{CLASS}/{entry}", f"{CLASS}/{entry}/device"):
             name = read_line(host, f"{directory}/name")
-            if name and (name == _CORETEMP or name in _AMD_CHIPS or others.fullmatch(name.replace("-", "_"))):
+            if name and (name == _CORETEMP or name in _AMD_CHIPS or _rows(name)):
                 chips.append(_Chip(entry, name, f"{CLASS}/{entry}", _sensors(host, directory)))
                 break
     return chips
 
 
+def _rows(name: str) -> list[ChipRow]:
+    """The rows of `CHIPS` for a chip of this name."""
+    return [row for row in chip_rows() if re.fullmatch(row.chip, name.replace("-", "_"))]
+
+
 def _sensors(host: Host, directory: str) -> tuple[tuple[str, str], ...]:
     found = []
     for name in names_in(host, directory):
-        match = _INPUT.fullmatch(name)
+        match = re.fullmatch(_INPUT, name)
         if match is not None:
             found.append((read_line(host, f"{directory}/temp{match[1]}_label") or "", f"{directory}/{name}"))
     return tuple(found)
@@ -151,7 +155,7 @@ def _others(chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> tuple[list
     found: dict[str, list[Sensor]] = {}
     without: list[str] = []
     for chip in chips:
-        rows = [row for row in chip_rows() if re.fullmatch(row.chip, chip.name.replace("-", "_"))]
+        rows = _rows(chip.name)
         of_chip = [
             (row.of, Sensor(*owner, path, chip.name, label))
             for row in rows
@@ -202,12 +206,12 @@ def _coretemp_numbers(host: Host, chips: Sequence[_Chip]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for chip in chips:
         for label, _ in chip.sensors:
-            match = _PACKAGE_LABEL.fullmatch(label)
+            match = re.fullmatch(_PACKAGE_LABEL, label)
             if match is not None:
                 numbers[chip.entry] = integer(match[1])
     if len(numbers) < len(chips):
         for device in names_in(host, _PLATFORM):
-            match = _CORETEMP_DEVICE.fullmatch(device)
+            match = re.fullmatch(_CORETEMP_DEVICE, device)
             if match is None or not host.exists(f"{_PLATFORM}/{device}/hwmon"):
                 continue
             for entry in names_in(host, f"{_PLATFORM}/{device}/hwmon"):
@@ -244,12 +248,12 @@ def _coretemp(chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: 
     package = topology.row(Scope.PACKAGE, owned[0].cpus[0])
     sensors = []
     for label, path in chip.sensors:
-        match = _CORE_LABEL.fullmatch(label)
+        match = re.fullmatch(_CORE_LABEL, label)
         if match is not None:
             rows = by_core_id.get(integer(match[1]), [])
             # A core id that is not unique even within its package would name a sensor wrongly.
             sensors += [Sensor(CORE, rows[0], path, chip.name, label)] if len(rows) == 1 else []
-        elif _PACKAGE_LABEL.fullmatch(label):
+        elif re.fullmatch(_PACKAGE_LABEL, label):
             sensors.append(Sensor(PACKAGE, package, path, chip.name, label))
     return sensors, ""
 
@@ -297,7 +301,7 @@ def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _I
         (position, integer(match[1]), chip.name, label, path)
         for position, chip in enumerate(group)
         for label, path in chip.sensors
-        if (match := _CCD_LABEL.fullmatch(label)) is not None
+        if (match := re.fullmatch(_CCD_LABEL, label)) is not None
     ]
     if not complexes:
         return [], ""
@@ -324,7 +328,7 @@ def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _I
 
 def _slot(host: Host, chip: _Chip) -> tuple[int, ...] | None:
     """Domain, bus, device and function of the PCI device that a chip hangs on."""
-    match = _SLOT.search(text_of(host, f"{chip.directory}/device/uevent"))
+    match = re.search(_SLOT, text_of(host, f"{chip.directory}/device/uevent"))
     return None if match is None else tuple(hexadecimal(part) for part in match.groups())
 
 

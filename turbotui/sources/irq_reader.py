@@ -22,17 +22,19 @@ class IrqRowReader(NothingToClose):
         host: the host.
         path: of the file.
         order: every signal of CPUs, in output order.
-        classify: the signals to which a row belongs, by its label and the rest of its line.
+        classifier: returns, for the file's text when first read, what tells the signals to which a row belongs, by its
+            label and the rest of its line.
         whole: labels of rows that count for the whole machine, by signal; they follow the signals of CPUs.
     """
 
     def __init__(self, host: Host, path: str, order: Sequence[SignalId],
-                 classify: Callable[[str, str], tuple[SignalId, ...]],
+                 classifier: Callable[[str], Callable[[str, str], tuple[SignalId, ...]]],
                  whole: Mapping[SignalId, tuple[str, ...]] = _NO_LABELS) -> None:
         self._host = host
         self._path = path
         self._order = order
-        self._classify = classify
+        self._classifier = classifier
+        self._classify: Callable[[str, str], tuple[SignalId, ...]] | None = None
         self._labels = whole
         self._cpus: tuple[int, ...] = ()
         self._per_cpu: tuple[SignalId, ...] = ()
@@ -69,6 +71,8 @@ class IrqRowReader(NothingToClose):
             text = self._host.read_text(self._path)
         except HostError:
             return [*(nothing for _ in self._per_cpu), *((None,) for _ in self._whole)]
+        if self._classify is None:
+            self._classify = self._classifier(text)
         self._table.update(text)
         result: list[Sequence[Raw]] = []
         for signal in self._per_cpu:
@@ -78,7 +82,8 @@ class IrqRowReader(NothingToClose):
         return result
 
     def _wanted_groups(self, label: str, text: str) -> tuple[SignalId, ...]:
-        return tuple(signal for signal in self._classify(label, text) if signal in self._per_cpu)
+        signals = () if self._classify is None else self._classify(label, text)
+        return tuple(signal for signal in signals if signal in self._per_cpu)
 
 
 def whole_count(table: RowTotals, labels: Sequence[str]) -> int | None:

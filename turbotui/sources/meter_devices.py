@@ -19,7 +19,7 @@ HWMON: Final = "/sys/class/hwmon"
 AGE: Final = "age"
 STATE: Final = "state"
 _LABEL, _INTERVAL = "label", "interval"
-_SLOT: Final = re.compile(r"^PCI_SLOT_NAME=(\S+)$", re.MULTILINE)
+_SLOT: Final = r"(?m)^PCI_SLOT_NAME=(\S+)$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def hwmon_chips(host: Host) -> tuple[HwmonChip, ...]:
         name = read_line(host, f"{base}/name") or read_line(host, f"{base}/device/name")
         if name is None:
             continue
-        slot = _SLOT.search(text_of(host, f"{base}/device/uevent")) if "uevent" in device else None
+        slot = re.search(_SLOT, text_of(host, f"{base}/device/uevent")) if "uevent" in device else None
         # Attributes stand where `name` does, but for drivers of before Linux 3.13 and the ACPI power meter.
         with_device = not any(re.match(r"(?:power|energy|fan|temp|in|curr)\d", file) for file in here)
         found.append(HwmonChip(

@@ -26,7 +26,7 @@ from turbotui.untrusted import one_line
 CARDS: Final = "/proc/driver/nvidia/gpus"
 _PCI: Final = "/sys/bus/pci/devices"
 _MODULE: Final = "pynvml"
-_MODEL: Final = re.compile(r"^Model:\s*(\S.*)$", re.MULTILINE)
+_MODEL: Final = r"(?m)^Model:\s*(\S.*)$"
 _THOUSAND: Final = 1000  # NVML counts in thousandths of J and W, the signals of meters in millionths
 _CALLS: Final = {"energy": "nvmlDeviceGetTotalEnergyConsumption", "power": "nvmlDeviceGetPowerUsage"}
 
@@ -140,7 +140,7 @@ def _asked(nvml: Nvml, what: str, card: object) -> int | None:
 
 
 def _model(host: Host, address: str) -> str:
-    found = _MODEL.search(text_of(host, f"{CARDS}/{address}/information"))
+    found = re.search(_MODEL, text_of(host, f"{CARDS}/{address}/information"))
     return one_line(found[1]) if found else "NVIDIA"
 
 

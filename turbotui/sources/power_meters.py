@@ -43,23 +43,23 @@ _APU: Final = "in1_input"
 
 # NVIDIA Grace Performance Tuning Guide, "Power and Thermals": power1_oem_info of the superchip's meters.
 _METERS: Final = (
-    (re.compile(r"Module Power Socket"), "module"),
-    (re.compile(r"Grace Power Socket|Vera Power Socket"), "socket"),
-    (re.compile(r"CPU Power Socket"), "rail"),
-    (re.compile(r"SysIO Power Socket"), "sysio"),
+    (r"Module Power Socket", "module"),
+    (r"Grace Power Socket|Vera Power Socket", "socket"),
+    (r"CPU Power Socket", "rail"),
+    (r"SysIO Power Socket", "sysio"),
 )
 
 # Drivers of whole supplies on PMBus (Documentation/hwmon/{bel-pfe,ibm-cffps,inspur-ipsps1,fsp-3y,dps920ab,acbel-fsg032,
 # crps}.rst); corsair-psu.rst is a supply on USB, which reports its output.
-_SUPPLIES: Final = re.compile(r"pfe\d+|cffps\d*|ibm-cffps\d*|ipsps\d*|ym2151e?|yh5151e?|dps[-_]?\d+\w*|acbel.*|fsg032|"
-                              r"(?:intel_)?crps\d*")
+_SUPPLIES: Final = (r"pfe\d+|cffps\d*|ibm-cffps\d*|ipsps\d*|ym2151e?|yh5151e?|dps[-_]?\d+\w*|acbel.*|fsg032|"
+                    r"(?:intel_)?crps\d*")
 _CORSAIR: Final = "corsairpsu"
 _TAKEN, _GIVEN = "pin", "power total"
 
 _SERVICE: Final = (
-    (re.compile(r"aem\d*"), re.compile(r"")),  # ibmaem.rst: power1 is what the system takes
-    (re.compile(r"occ"), re.compile(r"system", re.IGNORECASE)),  # occ.rst
-    (re.compile(r"ibmpowernv"), re.compile(r"System(?: Power)?", re.IGNORECASE)),  # ibmpowernv.rst
+    (r"aem\d*", r""),  # ibmaem.rst: power1 is what the system takes
+    (r"occ", r"(?i)system"),  # occ.rst
+    (r"ibmpowernv", r"(?i)System(?: Power)?"),  # ibmpowernv.rst
 )
 
 
@@ -143,24 +143,24 @@ def _platform(host: Host, chip: HwmonChip) -> Iterator[MeterDevice]:
     if chip.name == "power_meter":
         for number in _numbers(chip, "average"):
             info = read_line(host, chip.path(f"power{number}_oem_info")) or ""
-            kind = next((kind for pattern, kind in _METERS if pattern.match(info)), "meter")
+            kind = next((kind for pattern, kind in _METERS if re.match(pattern, info)), "meter")
             yield _meter(host, chip, f"power{number}_average", kind, info or KINDS[kind].words)
-    elif _SUPPLIES.fullmatch(chip.name) or chip.name == _CORSAIR:
+    elif re.fullmatch(_SUPPLIES, chip.name) or chip.name == _CORSAIR:
         wanted = _GIVEN if chip.name == _CORSAIR else _TAKEN
         for number in _numbers(chip, "input"):
             if read_line(host, chip.path(f"power{number}_label")) == wanted:
                 yield _meter(host, chip, f"power{number}_input", "psu", f"{chip.name} {wanted}")
     else:
         for pattern, label in _SERVICE:
-            if pattern.fullmatch(chip.name):
+            if re.fullmatch(pattern, chip.name):
                 yield from _service(host, chip, label)
 
 
-def _service(host: Host, chip: HwmonChip, label: re.Pattern[str]) -> Iterator[MeterDevice]:
+def _service(host: Host, chip: HwmonChip, label: str) -> Iterator[MeterDevice]:
     for what in ("average", "input"):
         for number in _numbers(chip, what):
             said = read_line(host, chip.path(f"power{number}_label")) or ""
-            if label.fullmatch(said):
+            if re.fullmatch(label, said):
                 yield _meter(host, chip, f"power{number}_{what}", "bmc", f"{chip.name} {said}".strip())
                 return
 

@@ -32,8 +32,8 @@ from turbotui.sources.sysfs_files import ValueFile, number, read_line, read_numb
 CLASS = "/sys/class/powercap"
 _DOCUMENT = "kernel Documentation/power/powercap/powercap.rst"
 _MICRO = 1e-6  # energies in microjoules, powers in microwatts (powercap.rst)
-_ZONE = re.compile(r"intel-rapl:([0-9]{1,9})(?::([0-9]{1,9}))?")
-_PACKAGE = re.compile(r"package-([0-9]{1,9})(?:-die-([0-9]{1,9}))?")
+_ZONE = r"intel-rapl:([0-9]{1,9})(?::([0-9]{1,9}))?"
+_PACKAGE = r"package-([0-9]{1,9})(?:-die-([0-9]{1,9}))?"
 
 # Sub-zones by name (intel_rapl_common.c, rapl_domain_names).
 _SUB_ZONES: dict[str, SignalId] = {"core": "energy.cores", "uncore": "energy.gpu", "dram": "energy.ram"}
@@ -167,7 +167,7 @@ def _zone_of(zones: Sequence[_Zone], signal: SignalId, topology: Topology, cpu: 
 def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
     """All zones that belong to something measured, and a line about those that do not or are switched off."""
     host, topology = machine.host, machine.topology
-    names = [name for name in names_in(host, CLASS) if _ZONE.fullmatch(name)]
+    names = [name for name in names_in(host, CLASS) if re.fullmatch(_ZONE, name)]
     words = {name: read_line(host, f"{CLASS}/{name}/name") or "" for name in names}
     rows = _package_rows(words, topology)
     if machine.model.vendor in AMD_VENDORS:
@@ -201,8 +201,9 @@ def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
 
 def zone_scope(host: Host) -> Scope | None:
     """Tell whether the package zones are named after dies or after packages; None without such zones."""
-    names = [name for name in names_in(host, CLASS) if _ZONE.fullmatch(name)]
-    matches = [match for name in names if (match := _PACKAGE.fullmatch(read_line(host, f"{CLASS}/{name}/name") or ""))]
+    names = [name for name in names_in(host, CLASS) if re.fullmatch(_ZONE, name)]
+    words = (read_line(host, f"{CLASS}/{name}/name") or "" for name in names)
+    matches = [match for word in words if (match := re.fullmatch(_PACKAGE, word))]
     if not matches:
         return None
     return Scope.PACKAGE if all(match[2] is None for match in matches) else Scope.DIE
@@ -214,7 +215,7 @@ def _package_rows(words: Mapping[str, str], topology: Topology) -> dict[str, Row
     The number is the physical package id; kernels before 5.3 counted packages from 0 instead, which shows where
     package ids are sparse: numbers that are not all package ids, but as many as there are packages, are positions.
     """
-    matches = {name: match for name, word in words.items() if (match := _PACKAGE.fullmatch(word))}
+    matches = {name: match for name, word in words.items() if (match := re.fullmatch(_PACKAGE, word))}
     packages = topology.instances(Scope.PACKAGE)
     known = {instance.row.key[0]: instance.row for instance in packages}
     numbers = {integer(match[1]) for match in matches.values() if match[2] is None}

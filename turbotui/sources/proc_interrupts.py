@@ -95,19 +95,19 @@ def classifier(table: str) -> Callable[[str, str], tuple[SignalId, ...]]:
         table: the file's text. What a row means can depend on the rows beside it.
     """
     rows = [row for row in interrupt_rows() if row.beside in table]
-    endings = {row: tuple(f" {_action(action)}" for action in row.actions) for row in rows}
+    matches = [(row, tuple(f" {_action(action)}" for action in row.actions)) for row in rows]
 
     @lru_cache(_MOST_ROWS)
-    def candidates(label: str) -> list[InterruptRow]:
-        return [row for row in rows if not row.labels or label in row.labels]
+    def candidates(label: str) -> list[tuple[InterruptRow, tuple[str, ...]]]:
+        return [match for match in matches if not match[0].labels or label in match[0].labels]
 
     @lru_cache(_MOST_ROWS)
     def classify(label: str, text: str) -> tuple[SignalId, ...]:
         if label in _WHOLE_LABELS:
             return ()
         numbered, action = label.isdecimal(), _action(f" {text}")
-        for row in candidates(_NUMBERED if numbered else label):
-            if text.startswith(row.chip) and (not row.actions or action.endswith(endings[row])):
+        for row, endings in candidates(_NUMBERED if numbered else label):
+            if text.startswith(row.chip) and (not endings or action.endswith(endings)):
                 return row.signals
         return _TOTAL, _KINDS[_DEVICE if numbered else _OTHER][0]
 
@@ -160,11 +160,7 @@ class ProcInterrupts(SharedSource):
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""
-        try:
-            classify = classifier(machine.host.read_text(PATH))
-        except HostError:
-            classify = classifier("")
-        return IrqRowReader(machine.host, PATH, _ORDER, classify,
+        return IrqRowReader(machine.host, PATH, _ORDER, classifier,
                             {signal: labels for signal, _, labels in _WHOLE}).start(machine.topology.cpus, wanted)
 
 

@@ -74,4 +74,4 @@ class ProcSoftirqs(SharedSource):
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""
-        return IrqRowReader(machine.host, PATH, _ORDER, classify).start(machine.topology.cpus, wanted)
+        return IrqRowReader(machine.host, PATH, _ORDER, lambda _: classify).start(machine.topology.cpus, wanted)

@@ -28,7 +28,7 @@ from turbotui.sources.sysfs_files import number, read_number
 DIRECTORY = "/sys/devices/system/cpu/intel_uncore_frequency"
 _DOCUMENT = "kernel Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst"
 _CURRENT = "current_freq_khz"
-_DIE = re.compile(r"package_([0-9]{1,9})_die_([0-9]{1,9})")
+_DIE = r"package_([0-9]{1,9})_die_([0-9]{1,9})"
 _WHOLE = "uncore.cur"
 
 
@@ -137,7 +137,7 @@ def _by_die(machine: Machine, names: Sequence[str]) -> LocatedSignal | Unavailab
     paths = {
         (integer(match[1]), integer(match[2])): f"{DIRECTORY}/{name}/{_CURRENT}"
         for name in names
-        if (match := _DIE.fullmatch(name)) and machine.host.exists(f"{DIRECTORY}/{name}/{_CURRENT}")
+        if (match := re.fullmatch(_DIE, name)) and machine.host.exists(f"{DIRECTORY}/{name}/{_CURRENT}")
     }
     if not paths:
         return Unavailable(Reason.NO_DRIVER, f"{DIRECTORY}: no directory has a {_CURRENT}", "use Linux 5.14")

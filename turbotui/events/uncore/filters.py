@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.pmus import EventError, Pmu, TermFormat
 
-_BDF = re.compile(r"(?:[0-9a-f]{1,4}:)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-7])", re.ASCII | re.IGNORECASE)
+_BDF = r"(?ai)(?:[0-9a-f]{1,4}:)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-7])"
 _DEVICES = 0x1F  # five bits (PCI Express Base Specification, section 2.2.4.2)
 _CYCLES = 1 << 32  # the cycle counter of a CoreSight PMU; no filter applies to it
 _ADDRESS_SLOTS = 8  # of one PCIE-TGT PMU, shared by equal pairs (nvidia-tegra410-pmu.rst)
@@ -86,7 +86,7 @@ def bdf_value(address: str) -> int:
     Raises:
         DeviceAddressError: the text is no PCI address.
     """
-    match = _BDF.fullmatch(address)
+    match = re.fullmatch(_BDF, address)
     if match is None or int(match[2], 16) > _DEVICES:
         raise DeviceAddressError(f"{address!r} is not a PCI address; write BUS:DEVICE.FUNCTION, such as 27:01.1.")
     return int(match[1], 16) << 8 | int(match[2], 16) << 3 | int(match[3])

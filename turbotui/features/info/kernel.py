@@ -12,8 +12,8 @@ from turbotui.untrusted import one_line
 
 _CPU = "/sys/devices/system/cpu"
 _UNCORE = f"{_CPU}/intel_uncore_frequency"
-_LEGACY = re.compile(r"package_(\d{1,9})_die_(\d{1,9})\Z", re.ASCII)
-_DOMAIN = re.compile(r"uncore(\d{1,9})\Z", re.ASCII)
+_LEGACY = r"(?a)package_(\d{1,9})_die_(\d{1,9})\Z"
+_DOMAIN = r"(?a)uncore(\d{1,9})\Z"
 _EPB_WORDS = {0: "performance", 6: "balanced", 15: "powersave"}  # docs/specs/turbostat.md 5, row 24
 
 # Bits of the active half; the same 16 higher are what was logged (docs/specs/turbostat.md 4; Intel SDM vol. 4).
@@ -126,14 +126,14 @@ def _limit_reasons(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _uncore(facts: MachineFacts) -> Iterable[HeaderLine]:
     names = facts.names(_UNCORE)
-    domains = sorted(((integer(found[1]), name) for name in names if (found := _DOMAIN.match(name))), reverse=True)
+    domains = sorted(((integer(found[1]), name) for name in names if (found := re.match(_DOMAIN, name))), reverse=True)
     for _number, name in domains:
         ids = [facts.number(f"{_UNCORE}/{name}/{file}") for file in ("package_id", "domain_id", "fabric_cluster_id")]
         if None not in ids:
             yield from _range(facts, f"package{ids[0]} domain{ids[1]} cluster{ids[2]}", f"{_UNCORE}/{name}")
     if not domains:
         for name in names:
-            found = _LEGACY.match(name)
+            found = re.match(_LEGACY, name)
             if found is not None:
                 yield from _range(facts, f"package{integer(found[1])} die{integer(found[2])}", f"{_UNCORE}/{name}")
 
@@ -153,7 +153,7 @@ def _range(facts: MachineFacts, where: str, folder: str) -> Iterator[HeaderLine]
 def _efficiency_latency(facts: MachineFacts) -> Iterable[HeaderLine]:
     """Efficiency latency control of each uncore clock that has it (kernel intel_uncore_frequency_scaling.rst)."""
     for name in facts.names(_UNCORE):
-        if _DOMAIN.match(name) is None:
+        if re.match(_DOMAIN, name) is None:
             continue
         folder = f"{_UNCORE}/{name}"
         ids = [facts.number(f"{folder}/{file}") for file in ("package_id", "domain_id", "fabric_cluster_id")]

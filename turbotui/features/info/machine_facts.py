@@ -19,7 +19,7 @@ from turbotui.untrusted import one_line
 _EXTENDED = 0x8000_0000  # leaves from here on have a maximum of their own (Intel SDM vol. 2, CPUID)
 _HYPERVISOR = 0x4000_0000  # hypervisor leaves have their own maximum, too
 _FSB_FREQ = 0xCD
-_ANY_CPU = re.compile(r"/cpu[0-9]+/")
+_ANY_CPU = r"/cpu[0-9]+/"
 _NO_BIT = (0, "", 0)
 _CPUID_BITS: Mapping[str, tuple[int, str, int]] = {
     "pni": (1, "ecx", 0), "monitor": (1, "ecx", 3), "smx": (1, "ecx", 6), "est": (1, "ecx", 7), "tm2": (1, "ecx", 8),
@@ -148,7 +148,7 @@ class MachineFacts:
         """Lines about files that should hold a whole number and hold something else; CPUs that agree share a line."""
         alike: dict[tuple[str, str], list[str]] = {}
         for path, text in self._unreadable.items():
-            alike.setdefault((_ANY_CPU.sub("/cpu*/", path), one_line(text)[:_SHOWN]), []).append(path)
+            alike.setdefault((re.sub(_ANY_CPU, "/cpu*/", path), one_line(text)[:_SHOWN]), []).append(path)
         for (path, text), paths in alike.items():
             where = path if len(paths) > 1 else paths[0]
             yield HeaderLine(f'unknown: {where} holds "{text}", which is no whole number', where)

@@ -16,8 +16,8 @@ from turbotui.quantities.plain_numbers import decimal_number, integer, integer_o
 from turbotui.untrusted import decoded, one_line
 
 _CPUINFO = "/proc/cpuinfo"
-_LEVEL = re.compile(r"^cpuid level\s*:\s*([0-9]{1,9})$", re.MULTILINE)
-_BOGOMIPS = re.compile(r"^bogomips(?: per cpu)?\s*:\s*(\S+)$", re.IGNORECASE | re.MULTILINE)
+_LEVEL = r"(?m)^cpuid level\s*:\s*([0-9]{1,9})$"
+_BOGOMIPS = r"(?im)^bogomips(?: per cpu)?\s*:\s*(\S+)$"
 _MICROCODE = 0x8B
 _FEATURE_CONTROL = 0x3A
 _MISC_ENABLE = 0x1A0
@@ -42,7 +42,7 @@ def _vendor(facts: MachineFacts) -> Iterable[HeaderLine]:
         name = one_line(decoded(struct.pack("<3I", leaf.ebx, leaf.edx, leaf.ecx)))
         yield HeaderLine(f"CPUID(0): {name} {leaf.eax:#x} CPUID levels", "CPUID 0")
         return
-    level = _LEVEL.search(facts.text(_CPUINFO) or "")
+    level = re.search(_LEVEL, facts.text(_CPUINFO) or "")
     if vendor and level is not None:
         yield HeaderLine(f"CPUID(0): {vendor} {integer(level[1]):#x} CPUID levels", _CPUINFO)
 
@@ -150,7 +150,7 @@ def _revisions(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _bogomips(facts: MachineFacts) -> Iterable[HeaderLine]:
     """The kernel's calibration of its delay loop, of all CPUs or (s390) once for each."""
-    found = {number for text in _BOGOMIPS.findall(facts.text(_CPUINFO) or "")
+    found = {number for text in re.findall(_BOGOMIPS, facts.text(_CPUINFO) or "")
              if (number := decimal_number(text)) is not None and number >= 0}
     if found:
         least, most = min(found), max(found)

@@ -24,11 +24,10 @@ _CPUS: Final = "/sys/devices/system/cpu"
 _NODES: Final = "/sys/devices/system/node"
 _MEMINFO: Final = "/proc/meminfo"
 _TOPOLOGY: Final = f"{_CPUS}/cpu*/topology"
-_INDEX: Final = re.compile(r"index\d+\Z", re.ASCII)
-_NODE: Final = re.compile(r"node(\d{1,9})\Z", re.ASCII)
-_KIB: Final = re.compile(r"(MemTotal|MemFree):\s*(\d+) kB", re.ASCII)
-_ADDRESSES: Final = re.compile(
-    r"^address sizes\s*:\s*(\d{1,3}) bits physical, (\d{1,3}) bits virtual", re.ASCII | re.MULTILINE)
+_INDEX: Final = r"(?a)index\d+\Z"
+_NODE: Final = r"(?a)node(\d{1,9})\Z"
+_KIB: Final = r"(?a)(MemTotal|MemFree):\s*(\d+) kB"
+_ADDRESSES: Final = r"(?am)^address sizes\s*:\s*(\d{1,3}) bits physical, (\d{1,3}) bits virtual"
 _VIRTUAL: Final = {"vmx": "VT-x", "svm": "AMD-V"}
 _LETTERS: Final = {"Data": "d", "Instruction": "i"}
 _GIB: Final = 1 << 30
@@ -59,7 +58,7 @@ def cache_kinds(facts: MachineFacts) -> tuple[CacheKind, ...]:
     seen: set[tuple[str, int]] = set()
     for cpu in sorted(_online_cpus(facts)):
         base = f"{_CPUS}/cpu{cpu}/cache"
-        for index in (name for name in facts.names(base) if _INDEX.match(name)):
+        for index in (name for name in facts.names(base) if re.match(_INDEX, name)):
             if (index, cpu) in seen:
                 continue
             key = _cache(facts, f"{base}/{index}")
@@ -124,7 +123,7 @@ def _virtual(facts: MachineFacts) -> Iterable[HeaderLine]:
     parts += ["inside a virtual machine"] if facts.machine.model.hypervisor else []
     if parts:
         yield HeaderLine(f"Virtualization: {', '.join(parts)}", "flags of /proc/cpuinfo")
-    sizes = _ADDRESSES.search(facts.text("/proc/cpuinfo") or "")
+    sizes = re.search(_ADDRESSES, facts.text("/proc/cpuinfo") or "")
     if sizes is not None:
         yield HeaderLine(f"Addresses: {sizes[1]} bits physical, {sizes[2]} bits virtual", "/proc/cpuinfo")
 
@@ -252,11 +251,11 @@ def _side_caches(facts: MachineFacts, folder: str) -> Iterator[int]:
 
 
 def _node_numbers(facts: MachineFacts) -> list[int]:
-    return sorted(integer(found[1]) for name in facts.names(_NODES) if (found := _NODE.match(name)))
+    return sorted(integer(found[1]) for name in facts.names(_NODES) if (found := re.match(_NODE, name)))
 
 
 def _kibibytes(text: str | None) -> Mapping[str, int]:
-    return numbers_by_name(_KIB.findall(text or ""))
+    return numbers_by_name(re.findall(_KIB, text or ""))
 
 
 def binary(size: int) -> str:

@@ -20,7 +20,7 @@ from turbotui.untrusted import one_line
 
 LAYOUTS: Final = FactFile("machine/data/telemetry_layouts.toml")
 _PLATFORM: Final = "/sys/devices/platform"
-_SOCKET: Final = re.compile(r"AMDI0097:([0-9a-fA-F]{2})\Z", re.ASCII)
+_SOCKET: Final = r"(?a)AMDI0097:([0-9a-fA-F]{2})\Z"
 _ANSWERS: Final = (
     # file, and the words around its content: amd_hsmp.rst
     ("protocol_version", "protocol {}"),
@@ -56,7 +56,7 @@ def _regions(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _sockets(facts: MachineFacts) -> Iterable[HeaderLine]:
     for name in facts.names(_PLATFORM):
-        match = _SOCKET.match(name)
+        match = re.match(_SOCKET, name)
         folder = f"{_PLATFORM}/{name}"
         read = [(file, words, facts.text(f"{folder}/{file}")) for file, words in _ANSWERS] if match else []
         told = [words.format(_REACHED.get(text, text) if file == "prochot_status" else one_line(text).strip())
