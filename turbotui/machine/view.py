@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from functools import lru_cache
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -218,7 +219,13 @@ def architecture(host: Host) -> str:
 
 def read_view(host: Host, *, renumbered: bool = False) -> View:
     """Read the mounts that the process sees."""
-    return View(tuple(_mounts(text_of(host, MOUNTS))), renumbered)
+    return _view_of(text_of(host, MOUNTS), renumbered)
+
+
+@lru_cache(4)
+def _view_of(mounts: str, renumbered: bool) -> View:
+    """The view of this text, which a start reads three times and which rarely changes."""
+    return View(tuple(_mounts(mounts)), renumbered)
 
 
 def _mounts(text: str) -> Iterator[Mount]:
