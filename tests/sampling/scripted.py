@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from moved_clock import MovedClock
 from patience import PATIENCE
 
 from turbotui.machine.cpumodel import CpuModel
@@ -21,8 +21,6 @@ from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sampling.frame import Frame
-from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sources.source import CpuGone, Probe, Reader, SharedReader
 
@@ -42,6 +40,7 @@ class FakeHost:
         online: CPUs; change it to plug and unplug.
         usable: the affinity of this process.
         limit: soft RLIMIT_NOFILE.
+        clock: the clock of samplers of this host; it moves by itself, and `now` does not.
         pinned: CPUs that threads were pinned to, in order.
     """
 
@@ -53,6 +52,7 @@ class FakeHost:
         self.online: set[int] = set(self.places)
         self.usable: frozenset[int] | None = None
         self.limit = 1024
+        self.clock = MovedClock()
         self.now = 1_000_000_000
         self.pinned: list[int] = []
         self.pins = pins
@@ -236,27 +236,6 @@ class FakeShared:
 
     def close(self) -> None:
         self.source.closed.append(-1)
-
-
-class Box:
-    """A mailbox that keeps every frame and may act on each."""
-
-    def __init__(self, act: Callable[[Frame], None] | None = None) -> None:
-        self.frames: list[Frame] = []
-        self._act = act
-
-    def put(self, frame: Frame) -> None:
-        self.frames.append(frame)
-        if self._act is not None:
-            self._act(frame)
-
-
-async def sample(sampler: Sampler, intervals: int | None, act: Callable[[Frame], None] | None = None) -> list[Frame]:
-    """Run a sampler to its end and give its frames."""
-    box = Box(act)
-    sampler.bus.attach(box)
-    await asyncio.wait_for(sampler.run(intervals), 60)
-    return box.frames
 
 
 def capabilities_of(*signals: Signal, missing: Mapping[SignalId, Unavailable] | None = None,

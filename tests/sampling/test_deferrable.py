@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from scripted import FakeHost, FakeReader, FakeSource, column, counter, machine_of, sample
+from moved_clock import frames_of
+from scripted import FakeHost, FakeReader, FakeSource, column, counter, machine_of
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import cpu_row
@@ -90,37 +91,37 @@ class Deferrable(FakeSource):
         return [what for whose, what in self.done if whose == cpu]
 
 
-async def frames_of(source: Deferrable, count: int) -> list[Frame]:
+def sampled(source: Deferrable, count: int) -> list[Frame]:
     machine = machine_of(source.host)
-    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset("x"), 0.05)
+    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset("x"), 0.05, clock=source.host.clock)
     sampler.hold = 0.2
-    return await sample(sampler, count)
+    return frames_of(sampler, count)
 
 
 def deferrable(**how: object) -> Deferrable:
     return Deferrable([counter("x")], lambda _cpu, _name: 0, **how)  # type: ignore[arg-type]  # fields by name
 
 
-async def test_captures_wait_until_the_last_tick_and_are_decoded_in_order() -> None:
+def test_captures_wait_until_the_last_tick_and_are_decoded_in_order() -> None:
     source = deferrable()
-    frames = await frames_of(source, 8)
+    frames = sampled(source, 8)
     assert [frame.cell(X, cpu_row(1)) for frame in frames[1:]] == [1.0] * 8
     first = ["capture", "decode", "rotate"]
     four = ["capture"] * 4 + ["decode", "stay"] * 3 + ["decode", "rotate"]
     assert source.of(1) == first + 2 * four
 
 
-async def test_a_reader_that_changes_what_it_counts_is_decoded_at_every_tick() -> None:
+def test_a_reader_that_changes_what_it_counts_is_decoded_at_every_tick() -> None:
     source = deferrable(deferrable=False)
-    frames = await frames_of(source, 8)
+    frames = sampled(source, 8)
     assert [frame.cell(X, cpu_row(2)) for frame in frames[1:]] == [1.0] * 8
     assert source.of(2) == 9 * ["capture", "decode", "rotate"]
 
 
 @pytest.mark.parametrize("goes", [2, 3, 5])
-async def test_a_cpu_that_goes_between_ticks_takes_none_of_its_earlier_counts_along(goes: int) -> None:
+def test_a_cpu_that_goes_between_ticks_takes_none_of_its_earlier_counts_along(goes: int) -> None:
     source = deferrable(leaves={3: goes})
-    frames = await frames_of(source, 8)
+    frames = sampled(source, 8)
     assert [frame.seq for frame in frames] == list(range(9))
     gone = [frame.seq for frame in frames if frame.newer.failed]
     assert gone == [goes - 1]
@@ -132,9 +133,9 @@ async def test_a_cpu_that_goes_between_ticks_takes_none_of_its_earlier_counts_al
     assert source.closed.count(0) == 1
 
 
-async def test_what_turns_out_to_be_of_a_cpu_that_was_gone_ends_its_reader_once() -> None:
+def test_what_turns_out_to_be_of_a_cpu_that_was_gone_ends_its_reader_once() -> None:
     source = deferrable(spoilt={3: 3})
-    frames = await frames_of(source, 8)
+    frames = sampled(source, 8)
     assert [frame.seq for frame in frames if frame.newer.failed] == [2, 3, 4]
     assert [frame.seq for frame in frames[1:] if frame.cell(X, cpu_row(3)) is not None] == [1, 6, 7, 8]
     assert source.closed.count(3) == 2

@@ -11,8 +11,9 @@ import threading
 import weakref
 
 import pytest
+from moved_clock import frames_of
 from patience import PATIENCE
-from scripted import FakeHost, FakeSource, column, counter, machine_of, sample
+from scripted import FakeHost, FakeSource, column, counter, machine_of
 
 from turbotui.machine.allocator import spare_memory
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
@@ -63,10 +64,11 @@ print(libc.mallinfo2().word3 - before > 100)
 """
 
 
-async def test_a_frame_goes_with_its_last_reference_whatever_was_asked_of_it() -> None:
+def test_a_frame_goes_with_its_last_reference_whatever_was_asked_of_it() -> None:
     host = FakeHost()
     source = FakeSource([counter("x")], lambda cpu, _name: (cpu + 1) * host.now)
-    sampler = Sampler(machine_of(host), probe_sources(machine_of(host), [source]), frozenset(["x"]), 0.05, None)
+    sampler = Sampler(machine_of(host), probe_sources(machine_of(host), [source]), frozenset(["x"]), 0.05,
+                      clock=host.clock)
     plain = column("x", ("x",))
 
     def ask(frame: Frame) -> None:
@@ -81,7 +83,7 @@ async def test_a_frame_goes_with_its_last_reference_whatever_was_asked_of_it() -
     gc.disable()
     try:
         before = _frames()
-        frames = await sample(sampler, 3, ask)
+        frames = frames_of(sampler, 3, ask)
         assert frames[-1].cell(plain, SYSTEM_ROW) is not None
         assert _frames() == before + len(frames)
         frames.clear()

@@ -27,7 +27,7 @@ X = column("x", ("x",))
 
 def sampler() -> Sampler:
     host = FakeHost([place(cpu) for cpu in range(SIZE)])
-    return Sampler(machine_of(host), CAPABILITIES, frozenset({"x"}), 1.0)
+    return Sampler(machine_of(host), CAPABILITIES, frozenset({"x"}), 1.0, clock=host.clock)
 
 
 def tick(number: int, late: frozenset[int]) -> Snapshot:

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import FakeHost, FakeSource, capabilities_of, column, counter, machine_of, place, sample, snapshot
+from moved_clock import frames_of
+from scripted import FakeHost, FakeSource, capabilities_of, column, counter, machine_of, place, snapshot
 
 from turbotui.features.doctor.model import diagnose
 from turbotui.machine.host import HostKind
@@ -104,7 +105,7 @@ def test_a_counter_that_is_opened_again_has_not_moved() -> None:
         assert bool(at) is dead
 
 
-async def test_energy_that_stands_still_is_unknown_asked_for_on_and_shown_when_it_moves() -> None:
+def test_energy_that_stands_still_is_unknown_asked_for_on_and_shown_when_it_moves() -> None:
     host, step = FakeHost(), [0]
     moves = [0, 0, 0, 5, 9, 9, 9, 9]  # of package 1; package 0 always moves
 
@@ -113,13 +114,14 @@ async def test_energy_that_stands_still_is_unknown_asked_for_on_and_shown_when_i
 
     source = FakeSource((energy("energy.pkg"), energy("energy.gpu")), script)
     machine = machine_of(host)
-    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"energy.pkg", "energy.gpu"}), 0.05)
+    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"energy.pkg", "energy.gpu"}), 0.05,
+                      clock=host.clock)
 
     def tick(_frame: Frame) -> None:
         step[0] += 1
         host.now += SECOND // 2
 
-    frames = await sample(sampler, len(moves) - 1, tick)
+    frames = frames_of(sampler, len(moves) - 1, tick)
     watts, (first, second) = shown("energy.pkg", Scope.PACKAGE), frames[0].rows(Scope.PACKAGE)
     assert [frame.cell(watts, second) for frame in frames] == [None, None, None, 5, 4, 0, None, None]
     assert [frame.cell(watts, first) for frame in frames[1:]] == [100] * 7
@@ -147,16 +149,17 @@ class RecordedHost(FakeHost):
     kind = HostKind.RECORDED
 
 
-async def test_counters_of_one_instant_are_unknown_and_gauges_known() -> None:
+def test_counters_of_one_instant_are_unknown_and_gauges_known() -> None:
     host = RecordedHost()
     source = FakeSource((energy("energy.gpu"), replace(energy("heat"), behavior=Behavior.GAUGE)), lambda _cpu, _name: 7)
     machine = machine_of(host)
-    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"energy.gpu", "heat"}), 0.05)
+    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"energy.gpu", "heat"}), 0.05,
+                      clock=host.clock)
 
     def tick(_frame: Frame) -> None:
         host.now += SECOND
 
-    frame = (await sample(sampler, 2, tick))[-1]
+    frame = frames_of(sampler, 2, tick)[-1]
     reason, detail = why(frame, shown("energy.gpu", Scope.PACKAGE), PACKAGES[0])
     assert reason is Reason.RECORDED
     assert "one instant" in detail
@@ -164,16 +167,17 @@ async def test_counters_of_one_instant_are_unknown_and_gauges_known() -> None:
     assert frame.why(column("heat", ("heat",), Scope.PACKAGE), PACKAGES[0]) is None
 
 
-async def test_graphics_may_use_nothing() -> None:
+def test_graphics_may_use_nothing() -> None:
     host = FakeHost()
     source = FakeSource((energy("energy.gpu"), energy("energy.cores")), lambda _cpu, _name: 7)
     machine = machine_of(host)
-    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"energy.gpu", "energy.cores"}), 0.05)
+    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"energy.gpu", "energy.cores"}), 0.05,
+                      clock=host.clock)
 
     def tick(_frame: Frame) -> None:
         host.now += 2 * SECOND
 
-    frames = await sample(sampler, 3, tick)
+    frames = frames_of(sampler, 3, tick)
     for name in ("energy.gpu", "energy.cores"):
         assert frames[-1].cell(shown(name, Scope.PACKAGE), SYSTEM_ROW) == 0
 
@@ -340,23 +344,24 @@ def two_sources(by_perf: Signal, by_msr: Signal,
 
     capabilities = probe_sources(machine, [reading("perf"), reading("msr")])
     wanted = frozenset({"energy.pkg"})
-    return capabilities, Sampler(machine, capabilities, wanted | compared_with(wanted, capabilities, 1.0), 0.05), host
+    sampler = Sampler(machine, capabilities, wanted | compared_with(wanted, capabilities, 1.0), 0.05, clock=host.clock)
+    return capabilities, sampler, host
 
 
-async def watched(sampler: Sampler, host: FakeHost) -> Frame:
+def watched(sampler: Sampler, host: FakeHost) -> Frame:
     def tick(_frame: Frame) -> None:
         host.now += SECOND
 
-    return (await sample(sampler, 3, tick))[-1]
+    return frames_of(sampler, 3, tick)[-1]
 
 
-async def test_power_that_two_sources_tell_differently_is_disputed_and_both_are_shown() -> None:
+def test_power_that_two_sources_tell_differently_is_disputed_and_both_are_shown() -> None:
     # both dies of package 0 show the whole package's counter
     joules = {"perf": [115, 0, 50, 0], "msr": [115, 115, 25, 25]}
     capabilities, sampler, host = two_sources(energy("energy.pkg"), energy("energy.pkg", Scope.DIE), joules)
     assert capabilities.beside == {"energy.pkg": ("energy.pkg@msr",)}
     assert capabilities.provider["energy.pkg"].id == "perf"
-    frame = await watched(sampler, host)
+    frame = watched(sampler, host)
     watts = next(one for one in catalog_for(capabilities.signals).columns if one.id == "PkgWatt")
     first, second = frame.rows(Scope.PACKAGE)
     said = "energy.pkg of package 0: 115.00 W by perf, 230.00 W by msr"
@@ -372,10 +377,10 @@ async def test_power_that_two_sources_tell_differently_is_disputed_and_both_are_
     assert table[2].split() == ["165.00?"]
 
 
-async def test_sources_that_agree_are_not_disputed() -> None:
+def test_sources_that_agree_are_not_disputed() -> None:
     joules = {"perf": [231, 0, 50, 0], "msr": [115, 115, 25, 25]}  # 1 W apart
     _capabilities, sampler, host = two_sources(energy("energy.pkg"), energy("energy.pkg", Scope.DIE), joules)
-    assert (await watched(sampler, host)).marks() == {}
+    assert (watched(sampler, host)).marks() == {}
 
 
 def test_what_is_compared_follows_what_is_read_and_the_interval() -> None:

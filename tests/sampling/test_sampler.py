@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import math
-import threading
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted import FakeHost, FakeSource, capabilities_of, column, counter, machine_of, sample
+from moved_clock import frames_of
+from scripted import FakeHost, FakeSource, capabilities_of, column, counter, machine_of
 
 from turbotui.errors import InternalError
 from turbotui.machine.host import HostError
@@ -42,7 +41,7 @@ def tick(host: FakeHost, seconds: float = 1.0) -> Callable[[Frame], None]:
 def sampler_of(host: FakeHost, *sources: FakeSource, wanted: set[SignalId], interval: float = SHORT,
                cpus: frozenset[int] | None = None) -> Sampler:
     machine = machine_of(host, cpus)
-    return Sampler(machine, probe_sources(machine, sources), frozenset(wanted), interval, cpus)
+    return Sampler(machine, probe_sources(machine, sources), frozenset(wanted), interval, cpus, clock=host.clock)
 
 
 @settings(deadline=None)  # the machine may be busy
@@ -61,10 +60,10 @@ def test_a_tick_that_was_missed_is_skipped_and_counted_never_caught_up(
 
 
 @pytest.mark.parametrize("pins", [True, False])
-async def test_rates_are_per_second_of_each_cpus_own_clock(pins: bool) -> None:
+def test_rates_are_per_second_of_each_cpus_own_clock(pins: bool) -> None:
     host = FakeHost(pins=pins)
     source = FakeSource((counter("x"),), moving(host))
-    frames = await sample(sampler_of(host, source, wanted={"x"}), 3, tick(host, 2.0))
+    frames = frames_of(sampler_of(host, source, wanted={"x"}), 3, tick(host, 2.0))
     assert [frame.seq for frame in frames] == [0, 1, 2, 3]
     assert frames[0].older is None
     for frame in frames[1:]:
@@ -75,10 +74,10 @@ async def test_rates_are_per_second_of_each_cpus_own_clock(pins: bool) -> None:
     assert sorted(source.closed) == sorted(cpu for cpu, _wanted in source.opened) == [0, 1, 2, 3]
 
 
-async def test_a_worker_that_hangs_is_late_is_not_asked_again_and_comes_back() -> None:
+def test_a_worker_that_hangs_is_late_is_not_asked_again_and_comes_back() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"),), moving(host))
-    gate = threading.Event()
+    gate = host.clock.gate()
 
     def act(frame: Frame) -> None:
         host.now += 1_000_000_000
@@ -88,7 +87,7 @@ async def test_a_worker_that_hangs_is_late_is_not_asked_again_and_comes_back() -
             del source.gates[2]
             gate.set()
 
-    frames = await sample(sampler_of(host, source, wanted={"x"}), 6, act)
+    frames = frames_of(sampler_of(host, source, wanted={"x"}), 6, act)
     late = [frame for frame in frames if frame.newer.late]
     assert [frame.seq for frame in late][:3] == [1, 2, 3]
     for frame in late:
@@ -106,7 +105,7 @@ async def test_a_worker_that_hangs_is_late_is_not_asked_again_and_comes_back() -
 
 
 @pytest.mark.parametrize(("tries", "known"), [(2, True), (3, False)])
-async def test_a_read_that_was_interrupted_is_made_again_or_unknown_and_in_no_sum(tries: int, known: bool) -> None:
+def test_a_read_that_was_interrupted_is_made_again_or_unknown_and_in_no_sum(tries: int, known: bool) -> None:
     """One read of CPU 1 loses its CPU for 0.3 s between `busy` and `tsc`, as often as it is made in one tick."""
     host = FakeHost(pins=False)  # one thread reads all CPUs, one after the other
     ratio = column("share", ("busy", "tsc"))
@@ -126,7 +125,7 @@ async def test_a_read_that_was_interrupted_is_made_again_or_unknown_and_in_no_su
         left[0] = tries if frame.seq == 1 else 0
 
     source = FakeSource((counter("busy"), counter("tsc")), script)
-    frames = await sample(sampler_of(host, source, wanted={"busy", "tsc"}), 4, act)
+    frames = frames_of(sampler_of(host, source, wanted={"busy", "tsc"}), 4, act)
     for frame in frames[1:]:
         clean = known or frame.seq not in (2, 3)
         shares = [frame.cell(ratio, cpu_row(cpu)) for cpu in range(4)]
@@ -143,10 +142,10 @@ async def test_a_read_that_was_interrupted_is_made_again_or_unknown_and_in_no_su
         assert "300 ms" in why.detail
 
 
-async def test_late_files_of_all_cpus_are_late_not_failed() -> None:
+def test_late_files_of_all_cpus_are_late_not_failed() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"),), moving(host), shared=True)
-    gate = threading.Event()
+    gate = host.clock.gate()
 
     def act(frame: Frame) -> None:
         host.now += 1_000_000_000
@@ -155,33 +154,33 @@ async def test_late_files_of_all_cpus_are_late_not_failed() -> None:
         else:
             gate.set()
 
-    frames = await sample(sampler_of(host, source, wanted={"x"}), 1, act)
+    frames = frames_of(sampler_of(host, source, wanted={"x"}), 1, act)
     why = frames[1].why(X, cpu_row(0))
     assert why is not None
     assert (why.reason, why.detail) == (Reason.LATE, "fake source was not read in time")
 
 
-async def test_an_interval_that_was_asked_to_end_before_the_start_ends_at_once() -> None:
+def test_an_interval_that_was_asked_to_end_before_the_start_ends_at_once() -> None:
     sampler = sampler_of(FakeHost(), wanted=set(), interval=3600.0)
     sampler.end_interval()
-    assert len(await sample(sampler, 1)) == 2
+    assert len(frames_of(sampler, 1)) == 2
 
 
-async def test_after_an_early_end_the_next_interval_has_its_full_length_from_there() -> None:
-    sampler = sampler_of(FakeHost(), wanted=set(), interval=1.0)
-    loop = asyncio.get_running_loop()
+def test_after_an_early_end_the_next_interval_has_its_full_length_from_there() -> None:
+    host = FakeHost()
+    sampler = sampler_of(host, wanted=set(), interval=1.0)
     times: list[float] = []
 
     def act(frame: Frame) -> None:
-        times.append(loop.time())
+        times.append(host.clock.now())
         if frame.seq == 0:
-            sampler.end_interval()
+            host.clock.call_later(0.3, sampler.end_interval)
 
-    await sample(sampler, 2, act)
-    assert 0.98 < times[2] - times[1] < 1.8
+    frames_of(sampler, 2, act)
+    assert [round(time - times[0], 9) for time in times] == [0.0, 0.3, 1.3]
 
 
-async def test_an_interval_can_be_ended_early_again_and_again() -> None:
+def test_an_interval_can_be_ended_early_again_and_again() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"),), moving(host))
     sampler = sampler_of(host, source, wanted={"x"}, interval=3600.0)
@@ -190,62 +189,51 @@ async def test_an_interval_can_be_ended_early_again_and_again() -> None:
         host.now += 500_000_000
         sampler.end_interval()
 
-    frames = await sample(sampler, 3, act)
+    frames = frames_of(sampler, 3, act)
     assert [frame.seconds for frame in frames] == [None, 0.5, 0.5, 0.5]
     assert frames[-1].newer.overruns == 0
 
 
-async def test_a_new_interval_ends_the_one_under_way() -> None:
+def test_a_new_interval_ends_the_one_under_way() -> None:
     host = FakeHost()
     sampler = sampler_of(host, FakeSource((counter("x"),), moving(host)), wanted={"x"}, interval=3600.0)
-    frames = await sample(sampler, 2, lambda frame: sampler.set_interval(SHORT) if frame.seq == 0 else None)
+    frames = frames_of(sampler, 2, lambda frame: sampler.set_interval(SHORT) if frame.seq == 0 else None)
     assert len(frames) == 3
     assert sampler.interval == SHORT
 
 
-async def test_stop_publishes_the_interval_under_way_and_closes_everything() -> None:
+def test_stop_publishes_the_interval_under_way_and_closes_everything() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"),), moving(host))
     shared = FakeSource((counter("y"),), moving(host), id="file", shared=True)
     sampler = sampler_of(host, source, shared, wanted={"x", "y"}, interval=3600.0)
-    loop = asyncio.get_running_loop()
 
     def act(_frame: Frame) -> None:
-        loop.call_soon(sampler.stop)
+        host.clock.call_later(1.0, sampler.stop)
 
-    frames = await sample(sampler, None, act)
+    frames = frames_of(sampler, None, act)
     assert [frame.seq for frame in frames] == [0, 1]
     assert sorted(source.closed) == [0, 1, 2, 3]
     assert shared.closed == [-1]
 
 
-async def test_stop_before_the_start_and_in_a_first_tick_that_hangs_is_prompt() -> None:
+def test_stop_before_the_start_and_in_a_first_tick_that_hangs_is_prompt() -> None:
     host = FakeHost()
     sampler = sampler_of(host, FakeSource((counter("x"),), moving(host)), wanted={"x"})
     sampler.stop()
-    assert await sample(sampler, None) == []
-    gate = threading.Event()
+    assert frames_of(sampler, None) == []
+    gate = host.clock.gate()
     source = FakeSource((counter("x"),), moving(host), gates={1: gate})
     hanging = sampler_of(host, source, wanted={"x"}, interval=3600.0)
-    loop = asyncio.get_running_loop()
-    asked = asyncio.Event()
-
-    def note() -> None:
-        if 1 in source.reads:
-            loop.call_soon_threadsafe(asked.set)
-
-    source.on_read = note
-    running = loop.create_task(sample(hanging, None))
-    await asked.wait()
-    before = loop.time()
-    hanging.stop()
-    frames = await running
-    assert loop.time() - before < 10, "the first tick would wait 30 s for a worker that hangs"
+    began = host.clock.now()
+    host.clock.call_later(1.0, hanging.stop)
+    frames = frames_of(hanging, None)
+    assert host.clock.now() - began < 2.0, "the first tick would wait 30 s for a worker that hangs"
     assert all(1 in frame.newer.late for frame in frames)
     gate.set()
 
 
-async def test_a_cpu_that_goes_and_comes_back_loses_and_regains_its_row() -> None:
+def test_a_cpu_that_goes_and_comes_back_loses_and_regains_its_row() -> None:
     host = FakeHost()
 
     def value(cpu: int, _name: SignalId) -> Raw:
@@ -262,7 +250,7 @@ async def test_a_cpu_that_goes_and_comes_back_loses_and_regains_its_row() -> Non
         if frame.seq == 4:
             host.online.add(3)
 
-    frames = await sample(sampler_of(host, source, wanted={"x"}), 7, act)
+    frames = frames_of(sampler_of(host, source, wanted={"x"}), 7, act)
     assert [frame.topology.cpus for frame in frames] == [(0, 1, 2, 3)] * 2 + [(0, 1, 2)] * 3 + [(0, 1, 2, 3)] * 3
     totals = [frame.cell(X, SYSTEM_ROW) for frame in frames]
     assert totals == [None, 10e9, 6e9, 6e9, 6e9, 6e9, 10e9, 10e9]
@@ -275,7 +263,7 @@ async def test_a_cpu_that_goes_and_comes_back_loses_and_regains_its_row() -> Non
     assert sorted(source.closed) == sorted(cpu for cpu, _wanted in source.opened)
 
 
-async def test_a_cpu_that_was_away_between_two_ticks_is_opened_and_pinned_again() -> None:
+def test_a_cpu_that_was_away_between_two_ticks_is_opened_and_pinned_again() -> None:
     host = FakeHost()
     dead = {1}
 
@@ -286,7 +274,7 @@ async def test_a_cpu_that_was_away_between_two_ticks_is_opened_and_pinned_again(
         return (cpu + 1) * host.now
 
     source = FakeSource((counter("x"),), value, counts_from_open=True)
-    frames = await sample(sampler_of(host, source, wanted={"x"}), 4, tick(host))
+    frames = frames_of(sampler_of(host, source, wanted={"x"}), 4, tick(host))
     lost = [frame for frame in frames if frame.newer.failed]
     assert [frame.newer.failed for frame in lost] == [{1}]
     why = lost[0].why(X, cpu_row(1))
@@ -297,7 +285,7 @@ async def test_a_cpu_that_was_away_between_two_ticks_is_opened_and_pinned_again(
     assert frames[-1].cell(X, cpu_row(1)) == 2e9
 
 
-async def test_after_hot_plug_the_sources_say_again_who_reads_a_package() -> None:
+def test_after_hot_plug_the_sources_say_again_who_reads_a_package() -> None:
     host = FakeHost()
     offer = [counter("e", Scope.PACKAGE, readers=(0, 2))]
     source = FakeSource(offer, moving(host))
@@ -308,14 +296,14 @@ async def test_after_hot_plug_the_sources_say_again_who_reads_a_package() -> Non
             host.online.discard(0)
             offer[0] = counter("e", Scope.PACKAGE, readers=(1, 3))
 
-    frames = await sample(sampler_of(host, source, wanted={"e"}), 4, act)
+    frames = frames_of(sampler_of(host, source, wanted={"e"}), 4, act)
     opened = [cpu for cpu, _wanted in source.opened]
     assert (set(opened[:2]), set(opened[2:])) == ({0, 2}, {1, 3})
     assert frames[-1].cell(column("e", ("e",), Scope.PACKAGE), SYSTEM_ROW) == 2e9 + 4e9
 
 
 @pytest.mark.parametrize("adjustable", [True, False])
-async def test_wanting_other_columns_opens_and_closes_only_what_changed(adjustable: bool) -> None:
+def test_wanting_other_columns_opens_and_closes_only_what_changed(adjustable: bool) -> None:
     host = FakeHost()
     first = FakeSource((counter("x"), counter("y")), moving(host), id="first", adjustable=adjustable,
                        counts_from_open=True)
@@ -327,7 +315,7 @@ async def test_wanting_other_columns_opens_and_closes_only_what_changed(adjustab
         if frame.seq == 1:
             sampler.want(frozenset({"x", "y"}))
 
-    frames = await sample(sampler, 4, act)
+    frames = frames_of(sampler, 4, act)
     assert len(second.opened) == len(second.closed) == 4, "nobody wanted z any longer"
     assert second.reads.count(0) == 2
     assert len(first.opened) == (4 if adjustable else 8)
@@ -338,7 +326,7 @@ async def test_wanting_other_columns_opens_and_closes_only_what_changed(adjustab
     assert [frame.cell(X, cpu_row(0)) for frame in frames[3:]] == [1e9, 1e9]
 
 
-async def test_readers_are_closed_when_nothing_is_wanted_any_more() -> None:
+def test_readers_are_closed_when_nothing_is_wanted_any_more() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"),), moving(host))
     shared = FakeSource((counter("y"),), moving(host), id="file", shared=True)
@@ -351,11 +339,11 @@ async def test_readers_are_closed_when_nothing_is_wanted_any_more() -> None:
             sampler.want(frozenset())
         open_then.append((len(source.closed), len(shared.closed)))
 
-    await sample(sampler, 3, act)
+    frames_of(sampler, 3, act)
     assert open_then == [(0, 0), (4, 1), (4, 1), (4, 1)]
 
 
-async def test_only_the_cpus_that_were_asked_for_are_measured() -> None:
+def test_only_the_cpus_that_were_asked_for_are_measured() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"), counter("e", Scope.PACKAGE)), moving(host))
     chosen = frozenset({1, 3})
@@ -365,14 +353,14 @@ async def test_only_the_cpus_that_were_asked_for_are_measured() -> None:
         if frame.seq == 1:
             host.usable = frozenset({0, 1})
 
-    frames = await sample(sampler_of(host, source, wanted={"x", "e"}, cpus=chosen), 3, act)
+    frames = frames_of(sampler_of(host, source, wanted={"x", "e"}, cpus=chosen), 3, act)
     assert [frame.topology.cpus for frame in frames] == [(1, 3), (1, 3), (1,), (1,)]
     assert {cpu for cpu, _wanted in source.opened} == chosen
     assert frames[1].cell(X, SYSTEM_ROW) == 2e9 + 4e9
     assert frames[3].cell(X, SYSTEM_ROW) == 2e9
 
 
-async def test_cpus_that_leave_our_cpuset_lose_their_rows_and_the_others_are_pinned_again() -> None:
+def test_cpus_that_leave_our_cpuset_lose_their_rows_and_the_others_are_pinned_again() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"), counter("e", Scope.PACKAGE)), moving(host))
 
@@ -383,14 +371,14 @@ async def test_cpus_that_leave_our_cpuset_lose_their_rows_and_the_others_are_pin
         if frame.seq == 3:
             host.usable = None
 
-    frames = await sample(sampler_of(host, source, wanted={"x", "e"}), 5, act)
+    frames = frames_of(sampler_of(host, source, wanted={"x", "e"}), 5, act)
     assert [frame.topology.cpus for frame in frames] == [(0, 1, 2, 3)] * 2 + [(0, 1, 3)] * 2 + [(0, 1, 2, 3)] * 2
     assert frames[3].cell(X, SYSTEM_ROW) == 1e9 + 2e9 + 4e9
     assert frames[5].cell(X, SYSTEM_ROW) == 1e9 + 2e9 + 3e9 + 4e9
     assert [host.pinned.count(cpu) for cpu in range(4)] == [3, 3, 2, 3], "whoever narrowed us may have moved them"
 
 
-async def test_when_every_cpu_asked_for_is_away_its_row_says_so_until_it_is_back() -> None:
+def test_when_every_cpu_asked_for_is_away_its_row_says_so_until_it_is_back() -> None:
     host = FakeHost()
 
     def value(cpu: int, _name: SignalId) -> Raw:
@@ -407,14 +395,14 @@ async def test_when_every_cpu_asked_for_is_away_its_row_says_so_until_it_is_back
         if frame.seq == 3:
             host.online.add(3)
 
-    frames = await sample(sampler_of(host, source, wanted={"x"}, cpus=frozenset({3})), 6, act)
+    frames = frames_of(sampler_of(host, source, wanted={"x"}, cpus=frozenset({3})), 6, act)
     assert [frame.cell(X, cpu_row(3)) for frame in frames] == [None, 1e9, None, None, None, 1e9, 1e9]
     why = frames[2].why(X, cpu_row(3))
     assert why is not None
     assert why.reason is Reason.OFFLINE
 
 
-async def test_a_reading_that_fails_is_unknown_and_says_what_came_back() -> None:
+def test_a_reading_that_fails_is_unknown_and_says_what_came_back() -> None:
     host = FakeHost()
 
     def value(cpu: int, _name: SignalId) -> Raw:
@@ -422,7 +410,7 @@ async def test_a_reading_that_fails_is_unknown_and_says_what_came_back() -> None
             raise HostError(errno.EIO, "register x")
         return host.now
 
-    frames = await sample(sampler_of(host, FakeSource((counter("x"),), value), wanted={"x"}), 1, tick(host))
+    frames = frames_of(sampler_of(host, FakeSource((counter("x"),), value), wanted={"x"}), 1, tick(host))
     why = frames[1].why(X, cpu_row(1))
     assert why is not None
     assert why.reason is Reason.FAILED
@@ -431,7 +419,7 @@ async def test_a_reading_that_fails_is_unknown_and_says_what_came_back() -> None
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("at", [0, 2])
-async def test_a_source_that_breaks_its_contract_ends_the_sampler_with_one_error(shared: bool, at: int) -> None:
+def test_a_source_that_breaks_its_contract_ends_the_sampler_with_one_error(shared: bool, at: int) -> None:
     host = FakeHost()
     ticks: list[Frame] = []
 
@@ -443,12 +431,12 @@ async def test_a_source_that_breaks_its_contract_ends_the_sampler_with_one_error
     source = FakeSource((counter("x"),), value, shared=shared)
     sampler = sampler_of(host, source, wanted={"x"})
     with pytest.raises(InternalError, match="failed unexpectedly: ValueError: nonsense in the file"):
-        await sample(sampler, 5, ticks.append)
+        frames_of(sampler, 5, ticks.append)
     assert len(ticks) == at
     assert len(source.closed) == len(source.opened)
 
 
-async def test_descriptors_that_do_not_suffice_cost_columns_until_there_is_room_again() -> None:
+def test_descriptors_that_do_not_suffice_cost_columns_until_there_is_room_again() -> None:
     host = FakeHost()
     host.limit = 64 + 8
     small = FakeSource((counter("x"),), moving(host), id="small")
@@ -460,7 +448,7 @@ async def test_descriptors_that_do_not_suffice_cost_columns_until_there_is_room_
         if frame.seq == 1:
             sampler.want(frozenset({"y"}))
 
-    frames = await sample(sampler, 3, act)
+    frames = frames_of(sampler, 3, act)
     y = column("y", ("y",))
     why = frames[1].why(y, cpu_row(0))
     assert why is not None
@@ -471,7 +459,7 @@ async def test_descriptors_that_do_not_suffice_cost_columns_until_there_is_room_
 
 
 @pytest.mark.parametrize("pins", [True, False])
-async def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked_at_in_between(pins: bool) -> None:
+def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked_at_in_between(pins: bool) -> None:
     host = FakeHost(pins=pins)
     step = 3 * 2**30  # each reading finds the counter three quarters of a wrap further
 
@@ -488,7 +476,7 @@ async def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked
             sampler.end_interval()
 
     source.on_read = enough
-    frames = await sample(sampler, 1)
+    frames = frames_of(sampler, 1)
     assert len(frames) == 2, "wrap checks publish nothing"
     for untouched, readers in ((other, 4), (shared, 1)):
         assert len(untouched.reads) == 2 * readers, "what does not wrap is left alone"
@@ -499,7 +487,7 @@ async def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked
         assert frames[1].deltas("e")[cpu] == readings * step
 
 
-async def test_a_counter_that_wraps_while_it_is_hidden_is_right_when_it_is_shown_again() -> None:
+def test_a_counter_that_wraps_while_it_is_hidden_is_right_when_it_is_shown_again() -> None:
     host = FakeHost()
     per_second = 2**31  # half a wrap
 
@@ -515,7 +503,7 @@ async def test_a_counter_that_wraps_while_it_is_hidden_is_right_when_it_is_shown
         host.now += 777_000_000_000 if frame.seq in hidden else 1_500_000_000
         sampler.want(frozenset({"x"} if frame.seq + 1 in hidden else {"e", "x"}))
 
-    frames = await sample(sampler, 9, act)
+    frames = frames_of(sampler, 9, act)
     e = column("e", ("e",))
     shown = [frame.cell(e, cpu_row(0)) for frame in frames]
     assert shown[:2] == [None, 1.5 * per_second]
@@ -523,10 +511,10 @@ async def test_a_counter_that_wraps_while_it_is_hidden_is_right_when_it_is_shown
     assert shown[7:] == [1.5 * per_second] * 3
 
 
-async def test_a_counter_not_looked_at_for_too_long_is_unknown_rather_than_wrong() -> None:
+def test_a_counter_not_looked_at_for_too_long_is_unknown_rather_than_wrong() -> None:
     host = FakeHost()
     source = FakeSource((counter("x", width_bits=32, wrap_seconds=60.0),), lambda _cpu, _name: host.now // 15 % 2**32)
-    frames = await sample(sampler_of(host, source, wanted={"x"}), 3,
+    frames = frames_of(sampler_of(host, source, wanted={"x"}), 3,
                           lambda frame: tick(host, 300.0 if frame.seq == 1 else 1.0)(frame))
     assert [frame.cell(X, cpu_row(0)) for frame in frames] == [None, 66_666_667, None, 66_666_667]
     why = frames[2].why(X, cpu_row(0))
@@ -537,6 +525,6 @@ async def test_a_counter_not_looked_at_for_too_long_is_unknown_rather_than_wrong
 def test_a_machine_without_signals_still_has_rows() -> None:
     host = FakeHost()
     machine = machine_of(host)
-    sampler = Sampler(machine, capabilities_of(), frozenset(), SHORT)
-    frames = asyncio.run(sample(sampler, 1))
+    sampler = Sampler(machine, capabilities_of(), frozenset(), SHORT, clock=host.clock)
+    frames = frames_of(sampler, 1)
     assert frames[1].rows(Scope.CPU) == tuple(cpu_row(cpu) for cpu in range(4))

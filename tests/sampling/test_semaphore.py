@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from scripted import FakeHost, FakeSource, counter, machine_of, place, sample
+from moved_clock import frames_of
+from scripted import FakeHost, FakeSource, counter, machine_of, place
 
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import Answer, ReadRequest
@@ -56,7 +57,7 @@ def test_as_many_begin_as_may_and_each_that_ends_lets_the_next_one_in(together: 
 
 def test_those_that_are_stuck_give_their_places_to_others() -> None:
     began: list[int] = []
-    semaphore = WorkerSemaphore(2, stuck_ns=0)
+    semaphore = WorkerSemaphore(2, stuck=0.0)
     for number in range(2):
         semaphore.enter(Noting(number, began), _work())
     semaphore.admit()
@@ -65,10 +66,10 @@ def test_those_that_are_stuck_give_their_places_to_others() -> None:
     assert began == [0, 1, 2]
 
 
-async def test_as_many_hanging_workers_as_may_read_at_once_do_not_stop_the_others() -> None:
+def test_as_many_hanging_workers_as_may_read_at_once_do_not_stop_the_others() -> None:
     host = FakeHost([place(cpu) for cpu in range(_CPUS)])
     hung = range(20)
-    gates = {cpu: threading.Event() for cpu in hung}
+    gates = {cpu: host.clock.gate() for cpu in hung}
     source = FakeSource((counter("x"),), _moving(host))
 
     def act(frame: Frame) -> None:
@@ -81,7 +82,8 @@ async def test_as_many_hanging_workers_as_may_read_at_once_do_not_stop_the_other
                 gate.set()
 
     machine = machine_of(host)
-    frames = await sample(Sampler(machine, probe_sources(machine, (source,)), frozenset({"x"}), 2.0), 1, act)
+    sampler = Sampler(machine, probe_sources(machine, (source,)), frozenset({"x"}), 2.0, clock=host.clock)
+    frames = frames_of(sampler, 1, act)
     assert frames[1].newer.late == set(hung), "the twenty others were read in the tick in which these hung"
 
 
@@ -89,7 +91,7 @@ def _moving(host: FakeHost) -> Callable[[int, SignalId], Raw]:
     return lambda cpu, _name: (cpu + 1) * host.now
 
 
-async def test_on_a_small_machine_one_worker_reads_after_the_other() -> None:
+def test_on_a_small_machine_one_worker_reads_after_the_other() -> None:
     host = FakeHost([place(cpu) for cpu in range(4)])
     inside, most = 0, 0
     lock = threading.Lock()
@@ -109,7 +111,8 @@ async def test_on_a_small_machine_one_worker_reads_after_the_other() -> None:
 
     machine = machine_of(host)
     source = FakeSource((counter("x"),), read)
-    frames = await sample(Sampler(machine, probe_sources(machine, (source,)), frozenset({"x"}), 0.05), 5, act)
+    sampler = Sampler(machine, probe_sources(machine, (source,)), frozenset({"x"}), 0.05, clock=host.clock)
+    frames = frames_of(sampler, 5, act)
     assert len(frames) == 6
     assert most == 1
 

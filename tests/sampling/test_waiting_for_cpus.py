@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Collection
 
 import pytest
+from moved_clock import frames_of
 from patience import PATIENCE
-from scripted import FakeHost, FakeSource, column, counter, machine_of, sample
+from scripted import FakeHost, FakeSource, column, counter, machine_of
 
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 from turbotui.quantities.signals import SignalId
@@ -26,34 +27,20 @@ X = column("x", ("x",))
 RATIO = column("ratio", ("busy", "all"))
 
 
-class MovedLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock a test moves."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.moved = 0.0
-
-    def time(self) -> float:
-        return super().time() + self.moved
-
-
 class SlowCpu(FakeHost):
     """Four CPUs that count CPU + 1 in each second; while a gate is closed, the worker of the last does not run.
 
-    Workers read in turn, so that the others have answered when it is reached. Then the sampler's clock moves on, and
-    the gate opens a little later, with the host's clock moved as well.
+    Workers read in turn, so that the others have answered when it is reached.
 
     Args:
-        seconds: by which the clocks move.
-        opens: whether the gate opens then.
+        opens: seconds of the clocks after which the gate opens; None: the test opens it.
     """
 
-    def __init__(self, seconds: float, *, opens: bool = True) -> None:
+    def __init__(self, opens: float | None = None) -> None:
         super().__init__()
         self.source = FakeSource((counter("x"), counter("busy"), counter("all")), self._value)
-        self._seconds, self._opens = seconds, opens
+        self._opens = opens
         self._gate: threading.Event | None = None
-        self._reached: Callable[[], object] | None = None
 
     def _value(self, cpu: int, name: SignalId) -> int:
         return {"x": cpu + 1, "busy": 1 + 9 * (cpu == SLOW), "all": 10}[name] * self.now
@@ -61,47 +48,39 @@ class SlowCpu(FakeHost):
     def now_ns(self) -> int:
         gate = self._gate
         if gate is not None and threading.current_thread().name == f"cpu{SLOW}":
-            reached, self._reached = self._reached, None
-            if reached is not None:
-                reached()
             assert gate.wait(PATIENCE), "the test never opened the gate"
         return self.now
 
     def sampler(self, *, waits: bool) -> Sampler:
         machine = machine_of(self)
-        sampler = Sampler(machine, probe_sources(machine, (self.source,)), frozenset({"x", "busy", "all"}), 1.0)
+        sampler = Sampler(machine, probe_sources(machine, (self.source,)), frozenset({"x", "busy", "all"}), 1.0,
+                          clock=self.clock)
         sampler.waits = waits
         return sampler
 
     def close_gate(self) -> None:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, MovedLoop)
-        self._gate, self._reached = threading.Event(), lambda: loop.call_soon_threadsafe(self._move, loop)
+        self._gate = self.clock.gate()
+        if self._opens is not None:
+            self.clock.call_later(self._opens, self._open_late)
 
     def open_gate(self) -> None:
         gate, self._gate = self._gate, None
         if gate is not None:
             gate.set()
 
-    def _move(self, loop: MovedLoop) -> None:
-        if self._opens:  # well behind the sampler's own look at the moved clock
-            loop.call_later(self._seconds + 0.2, self._open_late)
-        loop.moved += self._seconds
-
     def _open_late(self) -> None:
-        self.now += round(self._seconds * 1e9)
+        self.now += round((self._opens or 0.0) * 1e9)
         self.open_gate()
 
 
-def frames_of(cpus: SlowCpu, sampler: Sampler, act: Callable[[Frame], None], intervals: int = 1) -> list[Frame]:
+def sampled(cpus: SlowCpu, sampler: Sampler, act: Callable[[Frame], None], intervals: int = 1) -> list[Frame]:
     """The frames of a sampler whose intervals end when the frame before them is there."""
     def next_interval(frame: Frame) -> None:
         cpus.now += 1_000_000_000
         act(frame)
         sampler.end_interval()
 
-    with asyncio.Runner(loop_factory=MovedLoop) as runner:
-        return runner.run(sample(sampler, intervals, next_interval))
+    return frames_of(sampler, intervals, next_interval)
 
 
 def closing(cpus: SlowCpu) -> Callable[[Frame], None]:
@@ -110,8 +89,8 @@ def closing(cpus: SlowCpu) -> Callable[[Frame], None]:
 
 
 def test_printed_numbers_wait_and_every_rate_has_its_own_window() -> None:
-    cpus = SlowCpu(4.0)
-    _first, frame = frames_of(cpus, cpus.sampler(waits=True), closing(cpus))
+    cpus = SlowCpu(opens=4.0)
+    _first, frame = sampled(cpus, cpus.sampler(waits=True), closing(cpus))
     assert not frame.newer.late
     assert frame.spans("x") == [1.0, 1.0, 1.0, 5.0]
     assert frame.rates("x") == [1e9, 2e9, 3e9, 4e9]
@@ -120,8 +99,8 @@ def test_printed_numbers_wait_and_every_rate_has_its_own_window() -> None:
 
 
 def test_a_screen_goes_on_without_the_busiest_cpu() -> None:
-    cpus = SlowCpu(4.0, opens=False)
-    _first, frame = frames_of(cpus, cpus.sampler(waits=False), closing(cpus))
+    cpus = SlowCpu()
+    _first, frame = sampled(cpus, cpus.sampler(waits=False), closing(cpus))
     cpus.open_gate()
     assert frame.newer.late == {SLOW}
     assert frame.cell(RATIO, SYSTEM_ROW) == 10.0  # of the others; 32.5 of all
@@ -130,17 +109,17 @@ def test_a_screen_goes_on_without_the_busiest_cpu() -> None:
 
 
 def test_waiting_has_a_bound_and_a_worker_waited_for_in_vain_is_asked_again_once_it_has_answered() -> None:
-    cpus = SlowCpu(6.0, opens=False)
+    cpus = SlowCpu()
 
     def act(frame: Frame) -> None:
         if frame.seq == 0:
             cpus.close_gate()
         if frame.seq == 1:  # a reading that waited for the worker again would see it
-            asyncio.get_running_loop().call_later(3.0, cpus.open_gate)
+            cpus.clock.call_later(3.0, cpus.open_gate)
         if frame.seq == 2:
             cpus.open_gate()
 
-    frames = frames_of(cpus, cpus.sampler(waits=True), act, 40)
+    frames = sampled(cpus, cpus.sampler(waits=True), act, 40)
     assert [frame.newer.late for frame in frames[1:3]] == [{SLOW}, {SLOW}]
     why = frames[1].why(X, cpu_row(SLOW))
     assert why is not None

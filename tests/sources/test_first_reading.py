@@ -230,19 +230,17 @@ def test_attempts_become_rarer() -> None:
     """The worker asks an incomplete reader again, with growing gaps, until it is complete."""
     host = ProcHost({"/a": errno.EAGAIN, f"{CPU}/cpu3/online": "1\n"})
     reader = FileReader(host, 3, [ValueFile("a", ("/a",))], inside_cpu=False)
-    held = _hold(Task(Cpufreq(), 3, frozenset("a")), reader)
+    held = _hold(Task(Cpufreq(), 3, frozenset("a")), reader, 0.0)
     gaps = []
     for _ in range(10):
-        held.retry_at = 0.0
-        held.retry()
+        held.retry(held.retry_at)
         gaps.append(held.gap)
     assert gaps == sorted(gaps)
     assert gaps[-1] == 60.0
     host.files["/a"] = "5\n"
-    held.retry()
+    held.retry(held.retry_at - 0.1)
     assert list(reader.read()) == [None], "it is not time yet"
-    held.retry_at = 0.0
-    held.retry()
+    held.retry(held.retry_at)
     assert list(reader.read()) == [5]
     assert held.lacking is None
 

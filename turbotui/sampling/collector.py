@@ -35,10 +35,27 @@ def loop_here() -> asyncio.AbstractEventLoop | None:
     return None
 
 
-def clock_here() -> Callable[[], float]:
-    """The clock of `WakeUp.sleep_until` in this thread, in seconds that never decrease."""
+class Clock:
+    """The time that a sampler and its workers share, the one of asyncio's loops: time.monotonic(), in seconds."""
+
+    def now(self) -> float:
+        """Seconds that never decrease."""
+        return time.monotonic()
+
+    def wait(self, lock: threading.Lock, until: float) -> bool:
+        """Wait for a lock until a time; True if this thread has it now. If the time has come, nothing is tried."""
+        left = until - self.now()
+        return left > 0 and lock.acquire(timeout=min(left, threading.TIMEOUT_MAX))
+
+
+CLOCK = Clock()
+"""The clock of this machine."""
+
+
+def clock_here(clock: Clock = CLOCK) -> Callable[[], float]:
+    """The time of `WakeUp.sleep_until` in this thread: the loop's if one runs, otherwise this clock's."""
     loop = loop_here()
-    return time.monotonic if loop is None else loop.time
+    return clock.now if loop is None else loop.time
 
 
 def run_alone(coroutine: Coroutine[object, None, T]) -> T:
@@ -99,7 +116,8 @@ def when_resting(call: Callable[[], object]) -> None:
 class WakeUp:
     """The sleep of a coroutine until a time, or until any thread requests its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock = CLOCK) -> None:
+        self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._requested = False
         self._sleeping: asyncio.Future[None] | None = None
@@ -123,7 +141,7 @@ class WakeUp:
     async def sleep_until(self, when: float) -> bool:
         """Sleep until a time or a requested wake-up; True for a wake-up, which is then used up.
 
-        The time is on the loop's clock, or on time.monotonic() in a thread without a loop.
+        The time is that of `clock_here`.
         """
         loop = self._loop = loop_here()
         if loop is None:
@@ -143,8 +161,8 @@ class WakeUp:
         """Rest until a time or a request, ignoring a lock that an earlier request unlocked."""
         _here.rests = True
         _here.rest()
-        while not self._requested and (left := when - time.monotonic()) > 0:
-            self._wake_up.acquire(timeout=min(left, threading.TIMEOUT_MAX))
+        while not self._requested and self._clock.now() < when:
+            self._clock.wait(self._wake_up, when)
 
     def _wake(self) -> None:
         if self._sleeping is not None and not self._sleeping.done():

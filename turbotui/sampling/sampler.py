@@ -23,7 +23,7 @@ from turbotui.sampling.answers import Answer
 from turbotui.sampling.assembly import Assembler, Tick
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.capabilities import Capabilities, probe_sources
-from turbotui.sampling.collector import WakeUp, clock_here
+from turbotui.sampling.collector import CLOCK, Clock, WakeUp, clock_here
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.late_values import FrameMaker
 from turbotui.sampling.liveness import Liveness
@@ -63,7 +63,7 @@ class Sampler:
     """
 
     def __init__(self, machine: Machine, capabilities: Capabilities, wanted: frozenset[SignalId], interval: float,
-                 cpus: frozenset[int] | None = None) -> None:
+                 cpus: frozenset[int] | None = None, *, clock: Clock = CLOCK) -> None:
         self.bus: Bus[Frame] = Bus()
         self.interval = interval
         self.waits = False
@@ -82,13 +82,14 @@ class Sampler:
         self._stopping = False
         self._give_up: Callable[[], None] | None = None
         self._relinquished: Relinquished | None = None
-        self._early = WakeUp()
+        self._clock = clock
+        self._early = WakeUp(clock)
         self._wraps = WrapCounter()
         self._liveness = Liveness(recorded=machine.host.kind is HostKind.RECORDED)
         self._asleep = Suspensions(machine.host)
         self._capabilities = capabilities
         self._anew: frozenset[SignalId] = frozenset()
-        self._pool = WorkerPool(self._cut, self._grace)
+        self._pool = WorkerPool(self._cut, self._grace, clock)
         self._replan()
         self._frames = FrameMaker()
         self._seq = 0
@@ -163,7 +164,7 @@ class Sampler:
             first: length of the first interval in seconds, short so that a screen has numbers soon; None for a full
                 one.
         """
-        now = clock_here()
+        now = clock_here(self._clock)
         if self._stopping:
             return
         try:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from typing import Protocol
 
 from turbotui.sampling.answers import ReadRequest
+from turbotui.sampling.collector import CLOCK, Clock
 
 
 class TakingWorker(Protocol):
@@ -19,7 +19,7 @@ class TakingWorker(Protocol):
 
 _TOGETHER = 16  # workers at a time: enough to hide the few ms that a busy CPU takes to wake one
 _SHARE = 4  # one worker in this many reads at a time, up to the limit above
-_STUCK_NS = 100_000_000  # a worker that takes longer passes its place on and continues beside the next
+STUCK_SECONDS = 0.1  # a worker that takes longer passes its place on and continues beside the next
 
 
 def together(workers: int) -> int:
@@ -40,12 +40,13 @@ class WorkerSemaphore:
         together: number of workers that read at a time.
     """
 
-    def __init__(self, together: int = _TOGETHER, stuck_ns: int = _STUCK_NS) -> None:
+    def __init__(self, together: int = _TOGETHER, stuck: float = STUCK_SECONDS, clock: Clock = CLOCK) -> None:
         self.together = together
-        self._stuck_ns = stuck_ns
+        self._stuck = stuck
+        self._clock = clock
         self._lock = threading.Lock()
         self._waiting: deque[tuple[TakingWorker, ReadRequest]] = deque()
-        self._inside: dict[TakingWorker, int] = {}
+        self._inside: dict[TakingWorker, float] = {}
 
     def enter(self, worker: TakingWorker, work: ReadRequest) -> None:
         """Hand the request over at this worker's turn, from the next `admit` on."""
@@ -64,9 +65,9 @@ class WorkerSemaphore:
             self._admit()
 
     def _admit(self) -> None:
-        now = time.monotonic_ns()
+        now = self._clock.now()
         if len(self._inside) >= self.together:
-            self._inside = {worker: since for worker, since in self._inside.items() if now - since < self._stuck_ns}
+            self._inside = {worker: since for worker, since in self._inside.items() if now - since < self._stuck}
         while self._waiting and len(self._inside) < self.together:
             worker, work = self._waiting.popleft()
             self._inside[worker] = now

@@ -11,9 +11,9 @@ from turbotui.errors import InternalError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.sampling.answers import SHARED, Answer, AnsweringWorker, ReadRequest
-from turbotui.sampling.collector import Collector, WakeUp
+from turbotui.sampling.collector import CLOCK, Clock, Collector, WakeUp
 from turbotui.sampling.plan import Plan
-from turbotui.sampling.semaphore import WorkerSemaphore, together
+from turbotui.sampling.semaphore import STUCK_SECONDS, WorkerSemaphore, together
 from turbotui.sampling.workers import Worker
 
 
@@ -69,7 +69,6 @@ def _began_too(answer: Answer, began: frozenset[tuple[str, int]]) -> Answer:
     return replace(answer, ticks={**answer.ticks, first: _began_too(answer.ticks[first], began)})
 
 
-_STUCK_SECONDS = 0.1  # seconds between searches for stuck workers, whose places others take
 _CLOSE_SECONDS = 1.0  # seconds for the workers to close their files; one stuck in a read is left alone
 _TOGETHER = 16  # workers that may read by their own clocks: more of them would wait for each other
 _APART = 0.001  # seconds between their readings of one tick: simultaneous reads wait for the interpreter's lock
@@ -85,18 +84,20 @@ class WorkerPool:
     Args:
         cut: whether pending ticks are to end now.
         grace: seconds that pending answers still have; infinite as long as nobody is in a hurry.
+        clock: the time that workers go by.
 
     Attributes:
         wake_up: requested when all have answered, and when `cut` or `grace` may have changed.
         by_cpu: the workers by CPU, with SHARED for the shared files.
     """
 
-    def __init__(self, cut: Callable[[], bool], grace: Callable[[], float]) -> None:
-        self.wake_up = WakeUp()
+    def __init__(self, cut: Callable[[], bool], grace: Callable[[], float], clock: Clock = CLOCK) -> None:
+        self.wake_up = WakeUp(clock)
         self.by_cpu: dict[int, Worker] = {}
         self._cut = cut
         self._grace = grace
-        self._semaphore = WorkerSemaphore()
+        self._clock = clock
+        self._semaphore = WorkerSemaphore(clock=clock)
         self._holding: set[int] = set()
         self._late_answers = LateAnswers()
         self._in_vain: set[Worker] = set()
@@ -164,7 +165,7 @@ class WorkerPool:
                 for worker in asked:
                     worker.cut()
             until = min(until, now() + self._grace())
-            if not await self.wake_up.sleep_until(until if ticks else min(until, now() + _STUCK_SECONDS)):
+            if not await self.wake_up.sleep_until(until if ticks else min(until, now() + STUCK_SECONDS)):
                 self._semaphore.admit()
         answers = collector.close()
         self._raise_crashes()
@@ -235,7 +236,8 @@ class WorkerPool:
     def _worker(self, cpu: int, pin_to: tuple[int, ...]) -> Worker:
         worker = self.by_cpu.get(cpu)
         if worker is None:
-            worker = self.by_cpu[cpu] = Worker("shared" if cpu == SHARED else f"cpu{cpu}", pin_to)
+            worker = self.by_cpu[cpu] = Worker("shared" if cpu == SHARED else f"cpu{cpu}", pin_to,
+                                                       self._clock)
             worker.start()
         return worker
 

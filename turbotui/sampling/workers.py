@@ -10,7 +10,6 @@ import contextlib
 import math
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -20,6 +19,7 @@ from turbotui.machine.host import HostError
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Readings, ReadRequest, SharedReading
+from turbotui.sampling.collector import CLOCK, Clock
 from turbotui.sampling.plan import Task
 from turbotui.sampling.semaphore import WorkerSemaphore
 from turbotui.sources.source import Adjustable, CpuGone, Incomplete, Reader, Rotating, SharedReader, TopologyFollower
@@ -43,7 +43,7 @@ class _Held:
         take: reads it; `decode` turns the result, read between two times in ns, into values.
         quickest: ns of its quickest read so far; 0 before the first.
         lacking: the same reader, while it lacks something that may be had later.
-        retry_at: when it tries to get that again, on `time.monotonic`.
+        retry_at: when it tries to get that again, on the worker's clock.
         gap: seconds between the last two attempts.
     """
 
@@ -58,9 +58,8 @@ class _Held:
     retry_at: float = 0.0
     gap: float = _FIRST_GAP
 
-    def retry(self) -> None:
+    def retry(self, now: float) -> None:
         """Try to complete the reader if it is time; the attempts become rarer, and those of CPUs do not coincide."""
-        now = time.monotonic()
         if self.lacking is None or now < self.retry_at:
             return
         with contextlib.suppress(HostError, CpuGone):  # of the CPU, reading tells; for a descriptor it tries again
@@ -75,12 +74,12 @@ _Taken = tuple[_Held, int, object, int, bool]
 """The reader, ns before, the result or error of `take`, ns after; whether the thread lost its CPU in between."""
 
 
-def _hold(task: Task, reader: Reader) -> _Held:
+def _hold(task: Task, reader: Reader, now: float) -> _Held:
     if isinstance(reader, Rotating):
         return _Held(task.wanted, task, reader, reader, reader.capture, reader.decode)
     lacking = reader if isinstance(reader, Incomplete) and reader.incomplete else None
     return _Held(task.wanted, task, reader, None, reader.read, _as_it_is, lacking=lacking,
-                 retry_at=0.0 if lacking is None else time.monotonic() + _FIRST_GAP)
+                 retry_at=0.0 if lacking is None else now + _FIRST_GAP)
 
 
 def _as_it_is(raw: Sequence[Raw], _started: int, _ended: int) -> Sequence[Raw]:
@@ -96,18 +95,20 @@ class Worker(threading.Thread):
     Args:
         name: name of the thread.
         pin_to: the CPUs to which the thread is bound; empty: not bound.
+        clock: the time of the ticks.
 
     Attributes:
         busy: whether it was asked and has not answered yet.
         crash: an exception that a source's contract does not allow.
     """
 
-    def __init__(self, name: str, pin_to: tuple[int, ...]) -> None:
+    def __init__(self, name: str, pin_to: tuple[int, ...], clock: Clock = CLOCK) -> None:
         super().__init__(name=name, daemon=True)
         self._semaphore: WorkerSemaphore | None = None
         self.busy = False
         self.crash: Exception | None = None
         self._pin_to = pin_to
+        self._clock = clock
         self._pinned: Topology | None = None
         self._inbox: queue.SimpleQueue[ReadRequest | None] = queue.SimpleQueue()
         self._readers: dict[tuple[str, int], _Held] = {}
@@ -170,10 +171,9 @@ class Worker(threading.Thread):
         now, after = work.machine.host.now_ns, work.after
         ends = (*work.ticks[1:], math.inf)
         for number, (tick, end) in enumerate(zip(work.ticks, ends, strict=True)):
-            left = tick + after - time.monotonic()
-            if left > 0 and self._wake_up.acquire(timeout=left):
+            if self._clock.wait(self._wake_up, tick + after):
                 break
-            if time.monotonic() >= end:
+            if self._clock.now() >= end:
                 continue
             if readers:
                 pending[number] = taken = _take(readers, now)
@@ -230,7 +230,7 @@ class Worker(threading.Thread):
         held = self._held(work)
         for one in held:
             if one.lacking is not None:
-                one.retry()
+                one.retry(self._clock.now())
         taken = _take(held, work.machine.host.now_ns)
         shared = self._read_shared(work, failures)
         return self._decode(taken, gone, failures, began, shared, rotate=not work.wrap_check)
@@ -328,7 +328,7 @@ class Worker(threading.Thread):
                 continue
             if held is not None:
                 held.reader.close()
-            self._readers[key] = _hold(task, reader)
+            self._readers[key] = _hold(task, reader, self._clock.now())
             if task.source.counts_from_open:
                 began.add(key)
         return began
