@@ -22,13 +22,14 @@ from turbotui.features.overview.chart_picture import said as chart_said
 from turbotui.features.overview.charts import ChartSource, ChartSpec, chart_of
 from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource, number_span
 from turbotui.machine.host import HostKind
+from turbotui.quantities.alerts import AlertRequest, parse_alert
 from turbotui.quantities.columns import Category, Column, ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.marks import DISPUTED, ESTIMATED, MARKS, OLD, OUTSTANDING, PARTIAL, CellMark
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.tables import AnyTable, Cell, RowTable
 from turbotui.quantities.units import Unit
-from turbotui.sampling.alerting import FrameMoment
+from turbotui.sampling.alerting import AlertWatch, FrameMoment
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -263,9 +264,17 @@ def test_a_cell_has_a_value_a_reason_and_the_marks() -> None:
     assert Cell(None, partial=True).signs == ""
 
 
-def test_an_alert_of_the_greatest_value_counts_although_a_part_is_unknown() -> None:
+@pytest.mark.parametrize(("condition", "holds"), [
+    ("{} > 3000", True), ("{} >= 4000", True), ("{} > 4100", False), ("{} < 4100", False), ("not {} > 4100", False),
+    ("not {} > 3000", False), ("{} > 3000 and {} < 4100", False), ("{} < 4100 or {} > 3000", True),
+])
+def test_an_alert_of_a_greatest_value_that_lacks_a_part_holds_only_if_it_must(condition: str, holds: bool) -> None:
     frame, column = frame_of(PARTIAL)
     signals = {**_SIGNALS, "x": replace(_SIGNALS["x"], reduce=Reduce.MAX)}
     hottest = Frame(frame.older, frame.newer, replace(_CAPABILITIES, signals=signals))
-    assert _alert(hottest, column) == "[4000]"
     assert hottest.bare_cells(column, (SYSTEM_ROW,)) == [None]
+    rule = parse_alert(AlertRequest(condition.replace("{}", column.id), rows=Scope.SYSTEM.value),
+                       lambda name: column if name.lower() == column.id.lower() else None)
+    watch = AlertWatch([rule], lambda _topology, _row: "")
+    watch.take(hottest)
+    assert bool(watch.active) is holds

@@ -57,8 +57,9 @@ class ContentMoment:
         del rule
         return self.content.rows
 
-    def cells(self, column: Column[Any], rows: Sequence[Hashable]) -> Sequence[Value]:
+    def cells(self, column: Column[Any], rows: Sequence[Hashable], *, at_least: bool = False) -> Sequence[Value]:
         """See `AlertMoment.cells`; an unknown value is None, whatever the reason."""
+        del at_least  # a row that lacks a part is unknown
         return [self.content.cell(column, row).bare for row in rows]
 
     def words(self, row: Hashable) -> str:

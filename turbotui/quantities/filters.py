@@ -137,7 +137,10 @@ class JoinedConditions(Generic[C]):
 
     def holds(self, row: FilterRow[C]) -> bool | None:
         """Whether the row passes; None if that is unknown."""
-        found = [part.holds(row) for part in self.parts]
+        return self.joined([part.holds(row) for part in self.parts])
+
+    def joined(self, found: Sequence[bool | None]) -> bool | None:
+        """The answer for a row of which each part is true, false or unknown (None)."""
         decided = not self.every  # one part can decide the result
         answer = decided if decided in found else None if None in found else self.every
         return None if answer is None else answer is not self.turned

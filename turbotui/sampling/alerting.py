@@ -39,8 +39,11 @@ class AlertMoment(Protocol):
     def rows(self, rule: AlertRule) -> Sequence[Hashable]:
         """The rows that a rule checks."""
 
-    def cells(self, column: Column[Any], rows: Sequence[Any]) -> Sequence[Value]:
-        """The values of a column in many rows."""
+    def cells(self, column: Column[Any], rows: Sequence[Any], *, at_least: bool = False) -> Sequence[Value]:
+        """The values of a column in many rows; None where a part is unknown.
+
+        With `at_least`, of a row that lacks a part its value without that part, if the value cannot be less.
+        """
 
     def words(self, row: Any) -> str:
         """Columns of conditions without a comparison."""
@@ -69,12 +72,12 @@ class FrameMoment:
         """See `AlertMoment.rows`."""
         return self._frame.rows(rule.scope or Scope.CPU)
 
-    def cells(self, column: Column[Any], rows: Sequence[RowId]) -> Sequence[Value]:
-        """See `AlertMoment.cells`. A row that lacks a part is unknown, but the greatest of the others is passed on."""
+    def cells(self, column: Column[Any], rows: Sequence[RowId], *, at_least: bool = False) -> Sequence[Value]:
+        """See `AlertMoment.cells`: what cannot be less is a maximum."""
         if not isinstance(column, CounterColumn):
             return [None] * len(rows)
         signals = self._frame.capabilities.signals
-        greatest = all(signals[name].reduce is Reduce.MAX for name in column.needs if name in signals)
+        greatest = at_least and all(signals[name].reduce is Reduce.MAX for name in column.needs if name in signals)
         return self._frame.cells(column, rows) if greatest else self._frame.bare_cells(column, rows)
 
     def words(self, row: RowId) -> str:
@@ -211,7 +214,8 @@ class AlertWatch:
             one.alert = None
             return
         better = min if rule.least else max
-        values = [(value, row) for value, row in zip(moment.cells(rule.column, long), long, strict=True)
+        values = [(value, row) for value, row in zip(
+            moment.cells(rule.column, long, at_least=not rule.least), long, strict=True)
                   if isinstance(value, int | float)]
         extreme, where = better(values, key=operator.itemgetter(0), default=(None, long[0]))
         before, name = one.alert, moment.name(where)
@@ -227,21 +231,24 @@ class AlertWatch:
                             names=names)
 
     def _passing(self, condition: Condition[Column[Any]], moment: AlertMoment,
-                 rows: Sequence[Hashable]) -> Sequence[bool]:
-        """The rows that meet a condition."""
+                 rows: Sequence[Hashable]) -> Sequence[bool | None]:
+        """Whether rows meet a condition; None where that is unknown."""
         if isinstance(condition, JoinedConditions):
-            found = [condition.every] * len(rows)
-            for part in condition.parts:
-                passing = self._passing(part, moment, rows)
-                both = operator.and_ if condition.every else operator.or_
-                found = [both(one, other) for one, other in zip(found, passing, strict=True)]
-            return [not one for one in found] if condition.turned else found
+            parts = [self._passing(part, moment, rows) for part in condition.parts]
+            return [condition.joined(found) for found in zip(*parts, strict=True)] if parts else (
+                [condition.joined(())] * len(rows))
         simple = _simple(condition) if isinstance(condition, Comparison) else None
         if simple is not None:
             column, holds, limit = simple
             limit = limit if column.shown is None else column.shown.back(limit)
-            return [isinstance(value, int | float) and holds(value, limit) for value in moment.cells(column, rows)]
-        return [condition.holds(_filter_row(moment, row)) is True for row in rows]
+            values = moment.cells(column, rows)
+            found = [holds(value, limit) if isinstance(value, int | float) else None for value in values]
+            if None in found and holds in (operator.gt, operator.ge):
+                least = moment.cells(column, rows, at_least=True)
+                return [True if known is None and isinstance(value, int | float) and holds(value, limit) else known
+                        for known, value in zip(found, least, strict=True)]
+            return found
+        return [condition.holds(_filter_row(moment, row)) for row in rows]
 
 
 def _filter_row(moment: AlertMoment, row: Hashable) -> FilterRow[Column[Any]]:

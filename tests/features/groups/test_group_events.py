@@ -63,7 +63,7 @@ def bed(name: str, *added: str, uid: int = 0) -> Iterator[Bed]:
 
 
 def table(found: GroupInterval) -> RowTable[GroupRow]:
-    return group_table(found.rows, Energy({}, {}), 1, event_columns(found.counted))
+    return group_table(found.rows, Energy({}, {}), 1, 1, event_columns(found.counted))
 
 
 def cell(found: GroupInterval, path: str, name: str) -> Cell:

@@ -54,6 +54,27 @@ def test_counters_have_increases_and_gauges_their_value(tree: GroupTree) -> None
     reader.close()
 
 
+@pytest.mark.parametrize(("quantity", "files"), [
+    ("read_bytes", {"io_stat": f"8:0 rbytes={2**63} wbytes=2 rios=3 wios=4\n"}),
+    ("writes", {"io_stat": f"8:0 rbytes=1 wbytes=2 rios=3 wios={2**63}\n"}),
+    ("stalled_cpu_some_usec", {"cpu_pressure": PRESSURE.format(2**62, 1)}),
+    ("memory_bytes", {"memory_current": f"{2**63}\n"}),
+    ("pids", {"pids_current": f"{2**63}\n"}),
+])
+def test_what_no_machine_can_have_is_unknown(tree: GroupTree, quantity: str, files: dict[str, str]) -> None:
+    tree.group("a.slice", pids_current="3\n")
+    reader = CgroupReader(tree.host)
+    older = reader.read()
+    tree.used("a.slice", 301_000)
+    tree.group("a.slice", **files)
+    newer = reader.read()
+    reader.close()
+    row = rows(older, newer)["/a.slice"]
+    assert quantity not in {**row.increases, **row.values}
+    assert row.absent[quantity].reason is Reason.OUT_OF_RANGE
+    assert row.increases["cpu_usec"] == 300_000
+
+
 def test_rows_stand_as_the_tree_does(tree: GroupTree) -> None:
     tree.used("a-b", 1)  # "-" sorts before "/": a-b must not come between a.slice and what is in it
     tree.used("a.slice.x", 1)

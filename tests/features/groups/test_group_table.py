@@ -35,7 +35,7 @@ def cell(table: RowTable[GroupRow], name: str, at: int = -1) -> Cell:
 
 def test_rates_quota_and_throttling() -> None:
     found = group_table([row("/"), row("/a", quota_usec=50_000, period_usec=100_000, periods=20, throttled=5,
-                                       memory_bytes=30e6, memory_max=40e6)], NONE, 1)
+                                       memory_bytes=30e6, memory_max=40e6)], NONE, 1, 4)
     assert cell(found, "CPU%").value == pytest.approx(50.0)
     assert cell(found, "Quota").value == 0.5
     assert cell(found, "Quota%").value == pytest.approx(100.0)
@@ -44,11 +44,11 @@ def test_rates_quota_and_throttling() -> None:
 
 
 def test_watts_are_an_estimate_that_adds_up_to_the_packages() -> None:
-    found = group_table([row("/", 4e6), row("/a", 1e6), row("/b", 2e6), row("/a/in", 1e6)], ENERGY, 2)
-    assert [cell(found, "Watt", at).value for at in range(4)] == pytest.approx([20.0, 5.0, 10.0, 5.0])
+    found = group_table([row("/", 4e6), row("/a", 1e6), row("/b", 2e6), row("/a/in", 1e6)], ENERGY, 2, 4)
+    assert [cell(found, "Watt", at).value for at in range(4)] == pytest.approx([10.0, 2.5, 5.0, 2.5])
     assert cell(found, "Watt", 1).estimated
     assert not cell(found, "CPU%", 1).estimated
-    assert "15.00 of packages' 20.00 W" in sum_held_against_package(found, ENERGY, 2)
+    assert "7.50 of packages' 20.00 W" in sum_held_against_package(found, ENERGY, 2)
 
 
 def test_watts_by_cycles_are_of_the_package_where_the_group_ran() -> None:
@@ -57,29 +57,29 @@ def test_watts_by_cycles_are_of_the_package_where_the_group_ran() -> None:
         return replace(one, increases={**one.increases, **{cycles_in(at): many for at, many in enumerate(cycles)}})
 
     rows = [counted("/", 8e9, 4e9), counted("/a", 2e9, 0), counted("/b", 4e9, 4e9), row("/c", 1e6)]
-    found = group_table(rows, ENERGY, 2)
+    found = group_table(rows, ENERGY, 2, 4)
     assert [cell(found, "Watt", at).value for at in range(3)] == pytest.approx([20.0, 3.75, 12.5])
-    assert cell(found, "Watt", 3).value == pytest.approx(20.0), "by CPU time: its cycles are not counted"
+    assert cell(found, "Watt", 3).value == pytest.approx(2.5), "by CPU time: its cycles are not counted"
     column = next(column for column in found.columns if column.id == "Watt")
     said = [line for lines in found.evidence(column, rows[1]).readings for line in lines]
     assert any("shared by cycles" in line for line in said)
     assert "perf cycles of package 0: +2,000,000,000" in said
-    assert "Watt~ by cycles: 36.25 of" in sum_held_against_package(found, ENERGY, 2)
+    assert "Watt~ by cycles: 18.75 of" in sum_held_against_package(found, ENERGY, 2)
 
 
 def test_no_watts_without_every_package_s_energy() -> None:
-    found = group_table([row("/", 4e6), row("/a")], ENERGY, 3)
+    found = group_table([row("/", 4e6), row("/a")], ENERGY, 3, 4)
     assert cell(found, "Watt").value is None
     assert cell(found, "Watt").why is not None
     assert not sum_held_against_package(found, ENERGY, 3)
-    why = cell(group_table([row("/"), row("/a")], NONE, 1), "Watt").why
+    why = cell(group_table([row("/"), row("/a")], NONE, 1, 4), "Watt").why
     assert why is not None
     assert why.detail == "no meter"
 
 
 def test_each_unknown_cell_has_its_reason() -> None:
     idle = row("/a", quota_usec=1.0, period_usec=1.0, periods=0, throttled=0)
-    found = group_table([row("/"), idle, row("/elsewhere", None)], NONE, 1)
+    found = group_table([row("/"), idle, row("/elsewhere", None)], NONE, 1, 4)
     throttled, run_delay, elsewhere = (cell(found, "Throttled%", 1), cell(found, "RunDelay%", 1), cell(found, "CPU%"))
     assert throttled.why is not None
     assert "any period" in throttled.why.detail
@@ -97,7 +97,7 @@ def test_each_unknown_cell_has_its_reason() -> None:
 
 
 def test_every_formula_is_written_down() -> None:
-    found = group_table([row("/", 4e6), row("/a", quota_usec=1.0, period_usec=2.0)], ENERGY, 2)
+    found = group_table([row("/", 4e6), row("/a", quota_usec=1.0, period_usec=2.0)], ENERGY, 2, 4)
     column = next(column for column in COLUMNS if column.id == "CPU%")
     evidence = found.evidence(column, found.rows[1])
     assert evidence.arithmetic[0] == "= cpu_usec / Δt cpu.stat x 1e-6 x 100"

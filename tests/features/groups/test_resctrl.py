@@ -229,3 +229,17 @@ def test_kinds_of_rows_are_distinguished(intel: Tree) -> None:
     kinds = {found.identify(row).kind for row in found.rows}
     assert kinds == {CONTROL, MONITOR, DOMAIN}
     assert {row.group.kind for row in found.own_rows(found.columns[-1])} == {DOMAIN}
+
+
+def test_a_jump_that_no_memory_can_have_is_unknown_and_marks_the_sum(intel: Tree) -> None:
+    def change() -> None:
+        intel.group("/", mon_L3_00=l3(1 << 60, 10**9 + 2**63, 2 * 10**9), mon_L3_01=l3(2_000_000, 10**6, 0))
+
+    found = table(between(intel, change))
+    jump, level = cell(found, "/", "MemBW", "L3 00"), cell(found, "/", "L3", "L3 00")
+    assert jump.why is not None
+    assert level.why is not None
+    assert (jump.why.reason, level.why.reason) == (Reason.OUT_OF_RANGE, Reason.OUT_OF_RANGE)
+    assert "mbm_total_bytes" in jump.why.detail
+    assert cell(found, "/", "MemBW").partial, "the sum lacks a domain"
+    assert cell(found, "/", "LocalBW", "L3 00").value, "what is possible is believed"

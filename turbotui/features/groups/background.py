@@ -42,7 +42,7 @@ class BackgroundGroups:
             self._why = "" if snapshot.why is None else snapshot.why.sentence()
             if snapshot.seconds and begin_ns is not None:
                 rows = [row for row in snapshot.rows if row.group.path != WHOLE]  # CPUs' columns tell that
-                publish(group_content(group_table(rows, NO_ENERGY, 0, shown), tree=False), begin_ns, end_ns)
+                publish(group_content(group_table(rows, NO_ENERGY, 0, 0, shown), tree=False), begin_ns, end_ns)
 
         self._watcher = GroupWatcher(self._machine, take)
         self._watcher.start()

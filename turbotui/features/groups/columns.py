@@ -20,8 +20,8 @@ ENERGY: Final = "joules"
 """The need of columns that are computed from the packages' energy."""
 SWITCHES: Final = "switches"
 """The need of a column that is not read from a file."""
-JOULES, MINE, ALL = "packages' joules", "own work", "all work"
-"""The packages' energy of the interval, and the work of the group and of the whole machine, by which it is shared."""
+JOULES, MINE, ALL = "packages' joules", "own work", "time of all CPUs"
+"""The packages' energy of the interval, the CPU time of the group, and the time of all CPUs, by which it is shared."""
 BY_CYCLES: Final = "joules by cycles"
 """The group's part of each package's joules by its cycles there, if cycles of groups are counted."""
 
@@ -198,9 +198,9 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
     _column("PidsMax", "", ("pids_max",), _gauge("pids_max"),
             "The greatest number of processes and threads that the group may have.", decimals=0),
     _column("Watt", "W", (ENERGY, "cpu_usec"), _watts,
-            "The packages' power, shared by CPU time, or by unhalted cycles where the event cycles is counted for "
-            "groups (--add cycles, or the key a): an estimate, which takes work that burns more per second, or per "
-            "cycle, for what other work burns, and shares out idle power too.",
+            "The packages' power, shared by the time of all CPUs, idle time included, or by unhalted cycles where the "
+            "event cycles is counted for groups (--add cycles, or the key a): an estimate, which takes work that "
+            "burns more per second, or per cycle, for what other work burns.",
             decimals=2, width=7, shown=True, priority=4, document="docs/specs/groups.md 1.4"),
 )
 """All columns, in print order."""

@@ -7,14 +7,17 @@ Documentation/scheduler/sched-bwc.rst; the facts are in docs/specs/groups.md 1.1
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.open_files import Values
+from turbotui.quantities.bounds import Bounds, bounds_of_kind
 from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
 
 Quantity: TypeAlias = str
 """The name of a counter or gauge of a group in formulas: "cpu_usec"."""
@@ -43,6 +46,37 @@ def is_counter(quantity: Quantity) -> bool:
     """Tell whether a quantity is a counter."""
     domain, _, event = quantity.rpartition(" ")
     return event != OCCUPANCY if domain else event in COUNTERS
+
+
+_MOST_CPUS: Final = 8192
+"""The most CPUs that a kernel is built for (NR_CPUS, kernel arch/x86/Kconfig)."""
+_MOST_TASKS: Final = bounds_of_kind("stat.running", Unit.COUNT, counter=False).most
+_BOUNDS: Final[tuple[tuple[str, float, str], ...]] = (
+    ("stalled_", 1.1e6, "no time passes faster than the interval"),
+    ("waited_usec", 1e6 * _MOST_TASKS, "no more tasks can wait (PID_MAX_LIMIT)"),
+    ("quota_usec", math.inf, ""),
+    ("period_usec", math.inf, ""),
+    ("pids", _MOST_TASKS, "Linux has at most 4,194,304 tasks (PID_MAX_LIMIT)"),
+)
+"""What quantities are at most, counters a second, by how their name begins."""
+
+
+@functools.cache
+def bounds_of_quantity(quantity: Quantity) -> Bounds:
+    """Return what a quantity lies within in its own unit; of a counter, its increase a second."""
+    event, counter = quantity.rpartition(" ")[2], is_counter(quantity)
+    for begins, most, because in _BOUNDS:
+        if event.startswith(begins):
+            return Bounds(0.0, most, because)
+    if event.endswith("_usec"):
+        return Bounds(0.0, 1.1e6 * _MOST_CPUS, "no kernel has more than 8,192 CPUs (NR_CPUS)")
+    if event.endswith(("_bytes", OCCUPANCY)):
+        return bounds_of_kind("", Unit.BYTE, counter)
+    if event.endswith("_energy"):
+        return bounds_of_kind("energy.", Unit.JOULE, counter)
+    if event in COUNTERS:
+        return bounds_of_kind("switches", Unit.COUNT, counter)
+    return Bounds(-math.inf, math.inf, "")  # limits, which are what somebody wrote, and events of perf
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from dataclasses import field
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.groups.files import Quantity, is_counter
+from turbotui.features.groups.files import Quantity, bounds_of_quantity, is_counter
 from turbotui.machine.open_files import FileReading
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.possible import READ_SECONDS
 
 CGROUP: Final = "cgroup"
 CONTROL: Final = "control"
@@ -163,6 +164,17 @@ def _went_back(file: str) -> Unavailable:
     return Unavailable(Reason.WENT_BACK, f"{file} says less than before: it began anew, or a device is gone")
 
 
+def _put(quantity: Quantity, file: str, value: float, known: dict[Quantity, float],
+         absent: dict[Quantity, Unavailable], *, seconds: float | None = None) -> None:
+    """Note a gauge, or an increase in some seconds, among what is known, or why it cannot be true."""
+    bounds = bounds_of_quantity(quantity)
+    if value <= bounds.most * (1.0 if seconds is None else seconds + READ_SECONDS):
+        known[quantity] = value
+        return
+    rose = f"says {value:,.10g}" if seconds is None else f"rose by {value:,.10g} in {seconds:.3g} s"
+    absent[quantity] = Unavailable(Reason.OUT_OF_RANGE, f"{quantity} of {file} {rose}: {bounds.because}")
+
+
 def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
     """Compute a group's row from two readings.
 
@@ -196,7 +208,7 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
         if isinstance(value, Unavailable):
             absent[quantity] = value
         elif not is_counter(quantity):
-            values[quantity] = value
+            _put(quantity, file, value, values, absent)
         elif is_same:
             increases[quantity] = 0
         else:
@@ -206,7 +218,7 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
             elif value < then:
                 absent[quantity] = _went_back(file)
             else:
-                increases[quantity] = value - then
+                _put(quantity, file, value - then, increases, absent, seconds=spans[f"Δt {file}"])
     return GroupRow(newer.group, increases, values, spans, absent, newer.gives)
 
 
@@ -224,7 +236,7 @@ def _still_row(older: GroupSample, newer: GroupSample, still: StillRow) -> Group
             elif is_counter(quantity):
                 increases[quantity] = 0
             else:
-                values[quantity] = value
+                _put(quantity, file, value, values, absent)
         still.parts, still.spans = (increases, values, absent), tuple(f"Δt {file}" for file in newer.readings)
     if older.as_of_ns:
         spans = dict.fromkeys(still.spans, (newer.as_of_ns - older.as_of_ns) * 1e-9)

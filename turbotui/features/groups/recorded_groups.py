@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Self, TypeVar
@@ -92,7 +93,7 @@ def _joined(first: GroupRow, later: GroupRow) -> GroupRow:
         parts = [row.increases[name] for row in (first, later) if name in row.increases]
         spans = [row for row in (first, later) if row.span(name) is not None]
         if len(parts) == len(spans) or not spans:
-            increases[name] = sum(parts)
+            increases[name] = math.fsum(parts)
             absent.pop(name, None)
         else:
             absent.setdefault(name, first.absent.get(name, _PARTLY))

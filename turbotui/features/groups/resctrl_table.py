@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -27,12 +28,8 @@ _NO_NUMBER: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing to divide by was c
 
 def _sum(row: GroupRow, event: Quantity, part: Callable[[GroupRow, Quantity], float | None]) -> float | None:
     """Sum an event over the domains of a row that know it; None if none does."""
-    found: float | None = None
-    for domain in row.domains:
-        value = part(row, f"{domain} {event}")
-        if value is not None:
-            found = value if found is None else found + value
-    return found
+    known = [value for domain in row.domains if (value := part(row, f"{domain} {event}")) is not None]
+    return math.fsum(known) if known else None
 
 
 def _rate(row: GroupRow, event: Quantity) -> float | None:

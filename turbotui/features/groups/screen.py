@@ -272,10 +272,11 @@ class GroupsScreen(TreeScreen[GroupRow]):
             notes += [] if one is None or not one.snapshot.said else [one.snapshot.said]
         else:
             rows, energy = ((), _NO_ENERGY) if one is None else (one.snapshot.rows, one.energy)
-            packages = len(self.watch_state.session.machine.topology.instances(Scope.PACKAGE))
+            topology = self.watch_state.session.machine.topology
+            packages = len(topology.instances(Scope.PACKAGE))
             recorded = None if self._played is None or one is None else one.snapshot.counted
             counted = event_columns(self._additions.counted if recorded is None else recorded)
-            whole = group_table(rows, energy, packages, (*COLUMNS, *counted))
+            whole = group_table(rows, energy, packages, len(topology.cpus), (*COLUMNS, *counted))
             self.show_content(group_content(whole, seq, tree=self._rows is RowsShown.TREE))
             if one is not None and not one.snapshot.complete:
                 notes.append(f"there are more groups than the {len(rows):,} listed")

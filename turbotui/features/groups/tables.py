@@ -36,7 +36,7 @@ _NO_SWITCHES: Final = Unavailable(
     "turbotui groups --add context-switches counts them by perf; turbotui tasks --cgroup GROUP says whose")
 
 
-def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
+def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int, cpus: int,
                 columns: Sequence[GroupColumn] = COLUMNS) -> RowTable[GroupRow]:
     """Make the table of an interval.
 
@@ -44,15 +44,16 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
         rows: all groups, the outermost one included.
         energy: the packages' energy over the same interval.
         packages: the number of the machine's packages.
+        cpus: the number of its CPUs, whose time is what energy is shared by, as among tasks.
         columns: the columns of the table.
     """
     rows = tuple(rows)
     joules, whole = energy.total(packages), next((row for row in rows if row.group.path == WHOLE), None)
-    everything = None if whole is None else whole.rate(_WORK)
     why = energy.reason(joules)
     shared = None
-    if joules is not None and whole is not None and everything is not None and energy.span > 0:
-        shared = SharedEnergy(joules, everything, energy.span, energy.over(energy.span).joules, whole.increases)
+    if joules is not None and cpus and energy.span > 0:
+        shared = SharedEnergy(joules, cpus * 1e6, energy.span, energy.over(energy.span).joules,
+                              {} if whole is None else whole.increases)
     return GroupTable(GROUPS, CGROUP, tuple(columns), rows, lambda column, row, value: judged(column, row, value, why),
                       basis, shared)
 
@@ -63,7 +64,7 @@ class SharedEnergy:
 
     Attributes:
         joules: of all packages.
-        work: CPU time of all groups, in microseconds per second.
+        work: time of all CPUs, idle or not, in microseconds per second.
         seconds: the length of the interval.
         packages: joules of each package.
         whole: increases of the outermost group.
@@ -165,7 +166,7 @@ def basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
                            if name.startswith(cycles_in(0)[:-1]))))
     elif ENERGY in column.needs and JOULES in row.increases:
         readings.append((f"energy of all packages: {row.increases[JOULES]:,.2f} J",
-                         f"CPU time: {row.increases[MINE]:,.0f} us a second of all {row.increases[ALL]:,.0f}"))
+                         f"CPU time: {row.increases[MINE]:,.0f} us a second of the CPUs' {row.increases[ALL]:,.0f}"))
     remarks = [f"group {row.group.path}"]
     if any(need.startswith(PERF) for need in column.needs):
         remarks.append("counted on every CPU while a task of the group, or of groups in it, ran there")

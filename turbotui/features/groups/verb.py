@@ -118,7 +118,7 @@ def _print(arguments: argparse.Namespace, machine: Machine, intervals: Iterable[
     with open_output(arguments, many).until_interrupted() as output:
         for interval in intervals:
             choice = _choice(arguments, interval.counted)
-            whole = group_table(interval.rows, interval.energy, packages, choice.columns)
+            whole = group_table(interval.rows, interval.energy, packages, len(machine.topology.cpus), choice.columns)
             envelope, table = _envelope(machine, interval, whole), choice.of(whole)
             monitored = resctrl_table(interval.resctrl, resctrl_columns(events_in(interval.resctrl)))
             text = [] if arguments.table == RESCTRL else [_text(choice, envelope, table)]

@@ -6,6 +6,8 @@ which is marked as an upper limit. If neither is known there is no number.
 
 from __future__ import annotations
 
+import math
+
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.machine.memory import MemoryFacts, Module, channels_named, read_memory
@@ -72,7 +74,7 @@ def _by_modules(facts: MemoryFacts, family: FamilyMemory | None, packages: int) 
     channels = channels_named(modules, packages)
     words = _speeds(modules)
     if channels:
-        rate = sum(_channel_rate(group) for group in channels)
+        rate = math.fsum(_channel_rate(group) for group in channels)
         return Dram(rate, False, f"DRAM: {several(len(channels), 'channel')} with {several(len(modules), 'module')} at "
                                  f"{words}, as SMBIOS type 17 says")
     fastest = max(_channel_rate((module,)) for module in modules)
@@ -80,7 +82,7 @@ def _by_modules(facts: MemoryFacts, family: FamilyMemory | None, packages: int) 
         # Firmware names no channels but the kernel counts them: each counts as fast and wide as the fastest module.
         return Dram(facts.channels * fastest, len({(one.bits, one.mts) for one in modules}) > 1,
                     f"DRAM: {several(facts.channels, 'channel')} (EDAC) at {words} (SMBIOS type 17)")
-    rate = sum(_channel_rate((module,)) for module in modules)
+    rate = math.fsum(_channel_rate((module,)) for module in modules)
     limits = [f"one channel for each of {several(len(modules), 'module')}"]
     if family is not None and family.channels and family.channels * packages * fastest < rate:
         rate = family.channels * packages * fastest

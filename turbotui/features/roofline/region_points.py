@@ -7,6 +7,7 @@ allowed, a reading covers more than the region, which gets its share by time and
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -211,5 +212,5 @@ def _kind_speed(kind: KindCounts, seconds: float, sizing: Sizing,
         return None
     joined = join_rotation(kind.sets)
     known = set.intersection(*(set(one.counts) for one in joined))
-    rates = {key: sum(one.counts[key] for one in joined) / seconds for key in known}
+    rates = {key: math.fsum(one.counts[key] for one in joined) / seconds for key in known}
     return speed_of_rates(definition, rates, sizing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -232,7 +233,7 @@ def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share
 def _added_peaks(each: Sequence[tuple[Peak, ...]]) -> tuple[Peak, ...]:
     """Add up the streams that all core types can execute."""
     found = [[peak for peak in (_same_peak(one, others) for others in each) if peak is not None] for one in each[0]]
-    return tuple(replace(one[0], flops=sum(peak.flops for peak in one)) for one in found if len(one) == len(each))
+    return tuple(replace(one[0], flops=math.fsum(peak.flops for peak in one)) for one in found if len(one) == len(each))
 
 
 def _same_peak(one: Peak, others: Sequence[Peak]) -> Peak | None:
@@ -243,7 +244,7 @@ def _same_peak(one: Peak, others: Sequence[Peak]) -> Peak | None:
 def _added_bandwidths(each: Sequence[tuple[Bandwidth, ...]]) -> tuple[Bandwidth, ...]:
     found = [[slant for slant in (_same_slant(one, others) for others in each) if slant is not None]
              for one in each[0]]
-    return tuple(replace(one[0], rate=sum(slant.rate for slant in one)) for one in found if len(one) == len(each))
+    return tuple(replace(one[0], rate=math.fsum(slant.rate for slant in one)) for one in found if len(one) == len(each))
 
 
 def _same_slant(one: Bandwidth, others: Sequence[Bandwidth]) -> Bandwidth | None:

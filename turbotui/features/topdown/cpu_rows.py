@@ -69,7 +69,7 @@ def _row(counters: TopdownCounters, found: Sequence[_Counted], place: CpuSet) ->
         for name, why in one.missing.items():
             missing[count_name(one.branch, one.key[1], name, several=len(positions) > 1)] = why
         for name, column in zip(one.names if len(positions) == 1 else one.long_names, one.columns, strict=True):
-            counts[name] = sum([column[position] or 0.0 for position in known])  # known: none is None
+            counts[name] = math.fsum([column[position] or 0.0 for position in known])  # known: none is None
         times = [one.ran[position] for position in known]
         if times and None not in times:
             ran[one.key] = math.fsum([part or 0.0 for part in times]) / len(times)
