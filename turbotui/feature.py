@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from turbotui.dataclass import dataclass
 
 
@@ -28,6 +30,60 @@ class Command:
     behind: str = ""
 
 
+EVERYWHERE = "everywhere"
+"""The place of keys that work on every screen."""
+ROWS = ("table", "sorted", "tagged")
+"""Sets of keys that every table of rows takes."""
+ARROWS = ("steps", "sideways", "grid", "pages", "ends")
+"""Sets of keys that move the cursor of a single table."""
+PAST = ("compared", "graphed")
+"""Sets of keys for numbers that change."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlace:
+    """A place in which keys work: a screen, or several that are alike.
+
+    Attributes:
+        id: unique.
+        title: its heading in the help.
+        takes: the sets of common keys that work in it; `app/actions.py` has the keys of each.
+    """
+
+    id: str
+    title: str
+    takes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action of the user.
+
+    Attributes:
+        id: unique; also the binding's id.
+        call: Textual action of the app (APP) or of the screen.
+        keys: Textual names of keys; the first is the one shown.
+        shown: the keys as shown to people.
+        label: for the footer; "" keeps the action out of the footer.
+        help: a sentence for the help and the palette.
+        where: ids of places, and names of sets of keys that a place takes (`KeyPlace.takes`); in `ACTIONS`, ids alone.
+        rank: 0 stays longest in a narrow footer.
+        priority: whether it works even while a text field is open.
+        after: of a feature's key, the common action behind which it stands; "" for behind the feature's previous one.
+    """
+
+    id: str
+    call: str
+    keys: tuple[str, ...]
+    shown: str
+    help: str
+    label: str = ""
+    where: tuple[str, ...] = (EVERYWHERE,)
+    rank: int = 5
+    priority: bool = False
+    after: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ScreenSpec:
     """A screen of the dashboard.
@@ -38,7 +94,7 @@ class ScreenSpec:
         word: the screen's name in tabs, help and palette.
         module: the module of the screen's class.
         name: the class, which is created with the dashboard's `Watch`.
-        keys: name of the place whose keys work on the screen, in lower case; "" for the id.
+        keys: id of the place whose keys work on the screen; "" for the screen's own id.
     """
 
     id: str
@@ -47,6 +103,11 @@ class ScreenSpec:
     module: str
     name: str
     keys: str = ""
+
+    @property
+    def place(self) -> str:
+        """Id of the place whose keys work on the screen."""
+        return self.keys or self.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +118,8 @@ class Feature:
         name: the folder's name.
         commands: the feature's verbs, in the order of --help.
         screens: the feature's screens.
+        places: what the feature adds to the places in which keys work, in the order of the help.
+        keys: "module:name" of the feature's `Action`s.
         background: tables that can be read in the background, and the module whose `make_background(machine)` returns
             the reader.
         memory: module of the class `MemoryWatch`, which compares memory traffic with its peak; "" for none.
@@ -65,5 +128,13 @@ class Feature:
     name: str
     commands: tuple[Command, ...] = ()
     screens: tuple[ScreenSpec, ...] = ()
+    places: tuple[KeyPlace, ...] = ()
+    keys: str = ""
     background: tuple[tuple[str, str], ...] = ()
     memory: str = ""
+
+
+def part(reference: str) -> object:
+    """What "module:name" names; the module is imported now."""
+    module, _, name = reference.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -8,7 +8,7 @@ from scripted_machine import GUEST_SIGNALS, FakeSession, Script, build_topology
 from textual.binding import Binding
 from textual.widgets import Input
 
-from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.actions import ACTIONS, PLACES
 from turbotui.app.base import WatchScreen
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain, Graph
@@ -17,6 +17,7 @@ from turbotui.app.one_cell import FrameCell
 from turbotui.app.picker import Picker
 from turbotui.app.screen_table import SCREENS
 from turbotui.errors import UsageError
+from turbotui.feature import EVERYWHERE
 from turbotui.features.cpus.map_screen import MapScreen
 from turbotui.features.doctor.screen import DoctorScreen
 from turbotui.machine.host import HostKind
@@ -510,7 +511,7 @@ async def test_quitting_can_be_asked_for_from_outside() -> None:
 
 
 def test_every_action_has_a_key_of_its_own_and_a_letter_beside_a_function_key() -> None:
-    taken: dict[tuple[Where, str], str] = {}
+    taken: dict[tuple[str, str], str] = {}
     assert len({action.id for action in ACTIONS}) == len(ACTIONS)
     for action in ACTIONS:
         assert action.keys
@@ -519,22 +520,22 @@ def test_every_action_has_a_key_of_its_own_and_a_letter_beside_a_function_key() 
             assert any(not (key.startswith("f") and key[1:].isdigit()) for key in action.keys)
         for where in action.where:
             for key in action.keys:
-                for place in {where, Where.APP} if where is not Where.APP else set(Where):
+                for place in {where, EVERYWHERE} if where != EVERYWHERE else set(PLACES):
                     assert taken.get((place, key), action.id) == action.id, (place, key)
                 taken[where, key] = action.id
     for spec in SCREENS:
-        assert all((where, spec.number) not in taken for where in Where)
+        assert all((where, spec.number) not in taken for where in PLACES)
 
 
 async def test_every_action_of_the_table_can_be_done() -> None:
     session = FakeSession()
     async with dashboard(session) as (app, pilot):
-        for number, where in (("1", Where.TABLE), ("2", Where.TABLE), ("3", Where.MAP), ("9", Where.DOCTOR)):
+        for number, where in (("1", "cpus"), ("2", "cpus"), ("3", "map"), ("9", "doctor")):
             await pilot.press(number)
             await pilot.pause()
             for action in ACTIONS:
                 name = action.call.split("(")[0]
-                holder = app if Where.APP in action.where else app.screen if where in action.where else None
+                holder = app if EVERYWHERE in action.where else app.screen if where in action.where else None
                 if holder is not None:
                     assert hasattr(holder, f"action_{name}"), action.id
                     keys = {key for key, bindings in holder._bindings.key_to_bindings.items()
@@ -548,7 +549,7 @@ async def test_footer_help_and_palette_come_from_the_same_table() -> None:
         keys, screen = text_of(app, "keys"), app.screen
         assert isinstance(screen, WatchScreen)
         for action in ACTIONS:
-            if action.label and {Where.APP, Where.TABLE} & set(action.where):
+            if action.label and {EVERYWHERE, "cpus"} & set(action.where):
                 label = screen.opens if action.id == "open" else action.label
                 assert f"{action.shown.split(' ')[0]} {label}" in keys
         items = help_items(app.watched, app.screen_table)
@@ -556,7 +557,7 @@ async def test_footer_help_and_palette_come_from_the_same_table() -> None:
         palette = {command.title for command in app.get_system_commands(app.screen)}
         for action in ACTIONS:
             assert action.help in helped
-            shown_here = {Where.APP, Where.TABLE} & set(action.where)
+            shown_here = {EVERYWHERE, "cpus"} & set(action.where)
             if shown_here and action.id not in {"palette", "interrupt", "close"}:
                 assert action.help.rstrip(".") in palette
         for spec in SCREENS:

@@ -6,12 +6,13 @@ import pytest
 from dashboard_driver import dashboard, text_of
 from scripted_machine import FakeSession
 
-from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.actions import ACTIONS
 from turbotui.app.footer import footer
+from turbotui.feature import EVERYWHERE
 
 SCREENS = tuple((word, key, word) for key, word in zip("0123d", ("overview", "CPUs", "topology", "map", "top-down"),
                                                        strict=True))
-USABLE = [action for action in ACTIONS if action.label and {Where.APP, Where.TABLE} & set(action.where)]
+USABLE = [action for action in ACTIONS if action.label and {EVERYWHERE, "cpus"} & set(action.where)]
 
 
 def _line(width: int, worth: int = 2) -> str:

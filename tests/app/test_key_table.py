@@ -6,10 +6,10 @@ import pytest
 from dashboard_driver import dashboard
 from scripted_machine import FakeSession
 
-from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.actions import ACTIONS
 from turbotui.app.base import WatchScreen
 from turbotui.app.screen_table import SCREENS
-from turbotui.feature import ScreenSpec
+from turbotui.feature import EVERYWHERE, ScreenSpec
 
 
 @pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
@@ -21,7 +21,7 @@ async def test_no_key_is_taken_by_something_else(spec: ScreenSpec) -> None:
         assert isinstance(screen, WatchScreen)
         assert screen.number == spec.number
         for action in ACTIONS:
-            if {Where.APP, screen.where}.isdisjoint(action.where):
+            if {EVERYWHERE, screen.where}.isdisjoint(action.where):
                 continue
             for key in action.keys:
                 chain = (reversed(screen._binding_chain) if action.priority else screen._binding_chain)

@@ -14,15 +14,15 @@ from dashboard_driver import dashboard, text_of
 from scripted_machine import GUEST_SIGNALS, FakeSession, build_topology
 from textual.widgets import Input
 
-from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.actions import ACTIONS
 from turbotui.app.arranging import ArrangeKeys
 from turbotui.app.base import WatchScreen
 from turbotui.app.command_lines_window import other_machine
 from turbotui.app.copying import Clipboard, clipboard_of
-from turbotui.app.screen_table import SCREENS, where_keys_of
+from turbotui.app.screen_table import SCREENS
 from turbotui.app.settings import parse_settings
 from turbotui.app.table_keys import TableKeys
-from turbotui.feature import ScreenSpec
+from turbotui.feature import EVERYWHERE, ScreenSpec
 from turbotui.machine.host import HostKind
 from turbotui.recording.machine_facts import Header
 from turbotui.remote.session import RemoteHost
@@ -57,7 +57,7 @@ def lines_of(folder: Path) -> list[str]:
 @pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
 def test_a_screen_s_place_in_the_table_of_keys_is_that_of_its_class(spec: ScreenSpec) -> None:
     screen: type[WatchScreen] = getattr(importlib.import_module(spec.module), spec.name)
-    assert where_keys_of(spec) is screen.where
+    assert spec.place == screen.where
 
 
 @pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
@@ -241,14 +241,14 @@ async def test_a_key_of_another_screen_says_where_it_works() -> None:
 
 async def test_the_keys_of_every_other_screen_are_named_by_the_table_of_actions() -> None:
     async with dashboard(FakeSession(), screen="map") as (app, pilot):
-        mine = {key for action in ACTIONS if {Where.APP, Where.MAP} & set(action.where) for key in action.keys}
+        mine = {key for action in ACTIONS if {EVERYWHERE, "map"} & set(action.where) for key in action.keys}
         others = {key: action for action in ACTIONS for key in action.keys if key not in mine}
         assert len(others) > 10
         for key, action in others.items():
             await pilot.press(key)
             await pilot.pause()
             said = text_of(app, "status")
-            spec = next(spec for spec in SCREENS if where_keys_of(spec) in action.where)
+            spec = next(spec for spec in SCREENS if spec.place in action.where)
             assert " works on " in said, key
             assert f"{spec.word} ({spec.number})" in said or "more, and does nothing" in said, key
 

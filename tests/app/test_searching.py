@@ -6,8 +6,9 @@ import pytest
 from dashboard_driver import dashboard, text_of
 from scripted_machine import FakeSession, build_topology
 
-from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.actions import ACTIONS, PLACES
 from turbotui.app.searching import SearchScreen, next_match
+from turbotui.feature import EVERYWHERE
 from turbotui.features.cpus.map_screen import MapScreen
 from turbotui.features.overview.lines import TextPlace, places_of, texts_of
 from turbotui.features.overview.screen import OverviewScreen
@@ -26,7 +27,7 @@ def test_a_number_stands_for_itself_and_the_search_goes_around(text: str, start:
 
 
 def test_every_screen_can_be_searched() -> None:
-    everywhere = frozenset(Where) - {Where.APP}
+    everywhere = frozenset(PLACES) - {EVERYWHERE}
     assert all(everywhere <= set(action.where) for action in ACTIONS if action.id in {"search", "search_next"})
 
 

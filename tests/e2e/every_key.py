@@ -21,12 +21,12 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 
-from key_promises import EVERYWHERE, LEAVING, MARKS, Promise  # noqa: E402 - found by the line above
+from key_promises import LEAVING, MARKS, PROMISED_EVERYWHERE, Promise  # noqa: E402 - found by the line above
 from pressed_keys import Terminal, named, sequence  # noqa: E402
 
-from turbotui.app.actions import ACTIONS, Action, Where  # noqa: E402
-from turbotui.app.screen_table import SCREENS, where_keys_of  # noqa: E402
-from turbotui.feature import ScreenSpec  # noqa: E402
+from turbotui.app.actions import ACTIONS  # noqa: E402
+from turbotui.app.screen_table import SCREENS  # noqa: E402
+from turbotui.feature import EVERYWHERE, Action, ScreenSpec  # noqa: E402
 from turbotui.simulated import SHAPES  # noqa: E402
 
 REAL = "real"
@@ -74,7 +74,7 @@ class EveryKey:
 
     @staticmethod
     def _rows(spec: ScreenSpec) -> Iterator[Action]:
-        places = {where_keys_of(spec), Where.APP}
+        places = {spec.place, EVERYWHERE}
         return (action for action in ACTIONS if places & set(action.where) and action.id not in _AWAY)
 
     def _come(self, spec: ScreenSpec) -> bool:
@@ -95,7 +95,7 @@ class EveryKey:
             self._fault(spec, "", f"rows jump: {sorted(lines)}", self.terminal.picture)
 
     def _press(self, spec: ScreenSpec, action: Action, key: str) -> None:
-        promise = EVERYWHERE.get(action.id, Promise())
+        promise = PROMISED_EVERYWHERE.get(action.id, Promise())
         shown = before = ""
         for start in _FROM:
             patience = _LATE if start == _FROM[-1] else _SOON

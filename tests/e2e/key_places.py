@@ -6,8 +6,6 @@ import re
 
 from key_promises import ESC, Place, Promise, moves, pages, there_and_back
 
-from turbotui.app.actions import Where
-
 _SAPPHIRE = ("sapphire-2s", "--cpu", "0-7,56-63")
 _MANY = ("sapphire-2s", "--cpu", "0-19,56-75")
 _MENU = {"sort_menu": Promise("Enter choose · Esc close", undo=ESC)}
@@ -43,7 +41,7 @@ _TABLE = {
 }
 
 _ALL_FOLDED = r"▸ package 0.*\n ▸ package 1"
-CPUS = Place("1", Where.TABLE, _SAPPHIRE, (160, 18), (
+CPUS = Place("1", "cpus", _SAPPHIRE, (160, 18), (
     r"(?m)^ Package  CPU │ Avg_MHz  Busy% Bzy_MHz .*\n +all │.*\n +0    0 │[\s\S]*"
     r"^ Busy% · cpu 0 · .* counted it\.$"), {
     **_TABLE,
@@ -56,7 +54,7 @@ CPUS = Place("1", Where.TABLE, _SAPPHIRE, (160, 18), (
     "fold_all": Promise(_ALL_FOLDED, first=("t",), now="▾ package 0", undo=("*", "t", "t", "t", "t")),
 })
 
-TOPOLOGY = Place("2", Where.TABLE, _SAPPHIRE, (160, 18), (
+TOPOLOGY = Place("2", "cpus", _SAPPHIRE, (160, 18), (
     r"(?m)^ machine +│ Avg_MHz  Busy% Bzy_MHz .*\n whole machine .*\n ▾ package 0 .*\n +cpu 0[\s\S]*"
     r"^ Busy% · package 0 · .* counted it\.$"), {
     **_TABLE,
@@ -79,7 +77,7 @@ def _cpu(number: str) -> str:
     return rf"(?m)^ cpu {number} ·"
 
 
-MAP = Place("3", Where.MAP, _MANY, (160, 24), r"(?m)^ cpu 0 · .*· Busy% \d", {
+MAP = Place("3", "map", _MANY, (160, 24), r"(?m)^ cpu 0 · .*· Busy% \d", {
     **_MENU, **_GRAPH,
     **moves(_cpu(r"([2-9]|1\d)"), _cpu("75")),
     **pages(_cpu("75"), _cpu("16"), _cpu("59"), keys=("map_back", "map_on")),
@@ -101,7 +99,7 @@ def _watt(package: str, what: str = "PkgWatt") -> str:
 
 
 _MACHINE = _watt("whole machine", r"\S+")
-POWER = Place("4", Where.POWER, _SAPPHIRE, (160, 45), r"(?m)^ SysWatt  whole machine  \d", {
+POWER = Place("4", "power", _SAPPHIRE, (160, 45), r"(?m)^ SysWatt  whole machine  \d", {
     **_GRAPH,
     **moves(_watt("package 0"), _watt("package 1")),
     **pages(_watt("package 1", r"\S+"), _watt("package 1", r"\S+"), _MACHINE),
@@ -129,7 +127,7 @@ def _total(title: str) -> str:
     return rf"(?m)^ .* · 2 x {title} · machine Σ ·"
 
 
-UNCORE = Place("5", Where.UNCORE, ("grace-2s", "--cpu", "0-3,72-75"), (160, 40), (
+UNCORE = Place("5", "uncore", ("grace-2s", "--cpu", "0-3,72-75"), (160, 40), (
     "(?m)^ cmem wr bandwidth GB/s · 2 x SCF · machine Σ · "), {
     **_MENU, **_GRAPH,
     **moves(_unit("scf"), _unit("cnvlink", 1)),
@@ -157,13 +155,13 @@ UNCORE = Place("5", Where.UNCORE, ("grace-2s", "--cpu", "0-3,72-75"), (160, 40),
 _UNFOLDED = r"▾ pkg 0 Σ .* 65\.0 +2\.400"
 """The sum of memory channels, known by its rows hit and its clock; it is folded at first, and that of links is not."""
 
-FOLDED = Place("5", Where.UNCORE, _SAPPHIRE, (160, 40), r"(?m)^ rd bandwidth GB/s · 16 x IMC · machine Σ · ", {
+FOLDED = Place("5", "uncore", _SAPPHIRE, (160, 40), r"(?m)^ rd bandwidth GB/s · 16 x IMC · machine Σ · ", {
     "fold_all": Promise(r"▸ pkg 0 Σ .* ~2\.000", undo=("*", "*")),
     "uncore_left": Promise(_UNFOLDED, first=("Down",), now="8 x IMC · pkg 0 Σ", undo=("Left", "Home")),
 }, everywhere=False)
 
 _MAP_SHOWN = r"\[ +memory 0 +\]"
-EDGES = Place("5", Where.UNCORE, ("icelake-2s",), (160, 50), FOLDED.home, {
+EDGES = Place("5", "uncore", ("icelake-2s",), (160, 50), FOLDED.home, {
     "explain": Promise(r"package 0 · memory 0 · [\d.]+ GB/s ─", first=("t",), now=_MAP_SHOWN, undo=(*ESC, "t")),
     "fold_all": Promise("The map has no sums to fold", first=("t",), now=_MAP_SHOWN, undo=("t",)),
     "filters": Promise("Filters are set for units", first=("t",), now=_MAP_SHOWN, undo=("t",)),
@@ -248,7 +246,7 @@ _ROW = r"(?m)^ (\S+ · )?package \d core \d+(:| ·)"
 _POINT = r"(?m)^ (\S+ · )?package \d core \d+(: AI| · )"
 _BUSIEST = ("t",) * 5  # around through all levels
 # Wherever the busiest point is: who goes left and back is on a point that has another one at its left.
-ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ Past: of the point under the cursor", {
+ROOFLINE = Place("6", "roofline", ("sapphire-2s",), (160, 36), r"(?m)^ Past: of the point under the cursor", {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
@@ -318,7 +316,7 @@ def _next_streaming(before: str, after: str) -> bool:
 
 
 _BOTTOM = _task("7,9")
-TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* threads ran [\s\S]*" + _task("0"), {
+TASKS = Place("7", "tasks", _MANY, (160, 18), r"watching everything · .* threads ran [\s\S]*" + _task("0"), {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
@@ -356,7 +354,7 @@ def _group(name: str, column: str = "CPU%") -> str:
     return rf"(?m)^ {column} · {name} ·"
 
 
-GROUPS = Place("u", Where.GROUPS, _SAPPHIRE, (160, 24), _group("/") + r" [\d.,]+ % ", {
+GROUPS = Place("u", "groups", _SAPPHIRE, (160, 24), _group("/") + r" [\d.,]+ % ", {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
@@ -397,7 +395,7 @@ def _elsewhere(before: str, after: str) -> bool:
     return all(rows) and rows[0][1] != rows[1][1]  # type: ignore[index]  # none of them is None
 
 
-TOPDOWN = Place("d", Where.TOPDOWN, _SAPPHIRE, (160, 36), _place("machine", "Retire%"), {
+TOPDOWN = Place("d", "topdown", _SAPPHIRE, (160, 36), _place("machine", "Retire%"), {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
@@ -424,7 +422,7 @@ TOPDOWN = Place("d", Where.TOPDOWN, _SAPPHIRE, (160, 36), _place("machine", "Ret
 
 _BUSY_0 = _cell("cpu 0")
 _NO_CURSOR = r"(?m)^ Arrows choose a number"
-OVERVIEW = Place("0", Where.OVERVIEW, _SAPPHIRE, (160, 36), _NO_CURSOR, {
+OVERVIEW = Place("0", "overview", _SAPPHIRE, (160, 36), _NO_CURSOR, {
     **_GRAPH,
     "explain": Promise("Δmperf", undo=ESC),
     "search": Promise(_cell("cpu 62"), typed=("62",), undo=ESC),
@@ -442,7 +440,7 @@ OVERVIEW = Place("0", Where.OVERVIEW, _SAPPHIRE, (160, 36), _NO_CURSOR, {
 
 _LAST = r"(?m)MSR_MISC_FEATURE_CONTROL.*\n from MSR 0x1a4"
 _PROGRAM = r"(?m)^ program +│ turbotui version"
-INFO = Place("8", Where.INFO, _SAPPHIRE, (160, 24), _PROGRAM + r"[\s\S]*^ from turbotui", {
+INFO = Place("8", "info", _SAPPHIRE, (160, 24), _PROGRAM + r"[\s\S]*^ from turbotui", {
     **_MENU,
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
@@ -462,7 +460,7 @@ INFO = Place("8", Where.INFO, _SAPPHIRE, (160, 24), _PROGRAM + r"[\s\S]*^ from t
     "page_down": Promise(gone=_PROGRAM),
 })
 
-DOCTOR = Place("9", Where.DOCTOR, _SAPPHIRE, (160, 18), (
+DOCTOR = Place("9", "doctor", _SAPPHIRE, (160, 18), (
     r"(?m)^ source +│ state[\s\S]*─\n machine +sapphire-2s\n[\s\S]*^ \d+ ready ·"), {
     **_MENU,
     "columns": Promise("type to search", undo=ESC),

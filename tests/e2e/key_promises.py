@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from turbotui.app.actions import Action, Where
 from turbotui.app.screen_table import SCREENS
+from turbotui.feature import EVERYWHERE, Action
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Place:
     """
 
     number: str
-    where: Where
+    where: str
     machine: tuple[str, ...]
     size: tuple[int, int]
     home: str
@@ -77,8 +77,8 @@ class Place:
         """Return the expected effect of a row of the key table here."""
         if self.where in action.where:
             return self.keys.get(action.id)
-        if self.everywhere and Where.APP in action.where:
-            return {**EVERYWHERE, **_neighbours(self.number), **self.keys}.get(action.id)
+        if self.everywhere and EVERYWHERE in action.where:
+            return {**PROMISED_EVERYWHERE, **_neighbours(self.number), **self.keys}.get(action.id)
         return None
 
 
@@ -109,7 +109,7 @@ def _neighbours(number: str) -> dict[str, Promise]:
             "previous_screen": Promise(MARKS[numbers[at - 1]], undo=("Tab",))}
 
 
-EVERYWHERE = {
+PROMISED_EVERYWHERE = {
     "help": Promise(_HELP, undo=ESC),
     "why": Promise("why is it slow", undo=ESC),
     "alerts": Promise("No alert is in your settings", undo=ESC),

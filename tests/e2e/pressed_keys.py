@@ -25,7 +25,8 @@ import pytest
 from key_promises import MARKS, Place, Promise
 from patience import PATIENCE
 
-from turbotui.app.actions import ACTIONS, Action, Where
+from turbotui.app.actions import ACTIONS
+from turbotui.feature import EVERYWHERE, Action
 
 NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the package tmux is not installed")
 
@@ -312,7 +313,7 @@ def press_rows(folder: Path, place: Place) -> None:
         pressing = Pressing(terminal, place)
         pressing.come()
         # what ends intervals comes late, and what changes them last
-        for action in sorted(ACTIONS, key=lambda one: (Where.APP in one.where, one.id in _INTERVALS)):
+        for action in sorted(ACTIONS, key=lambda one: (EVERYWHERE in one.where, one.id in _INTERVALS)):
             promise = place.promise(action)
             if promise is not None:
                 pressing.press(action, promise)

@@ -6,15 +6,15 @@ import importlib
 
 import pytest
 from key_places import PLACES
-from key_promises import EVERYWHERE, LEAVING, Place
+from key_promises import LEAVING, PROMISED_EVERYWHERE, Place
 
-from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.actions import ACTIONS
 from turbotui.app.base import WatchScreen
 from turbotui.app.screen_table import SCREENS
-from turbotui.feature import ScreenSpec
+from turbotui.feature import EVERYWHERE, ScreenSpec
 
 
-def where_of(spec: ScreenSpec) -> Where:
+def where_of(spec: ScreenSpec) -> str:
     screen: type[WatchScreen] = getattr(importlib.import_module(spec.module), spec.name)
     return screen.where
 
@@ -23,13 +23,13 @@ def where_of(spec: ScreenSpec) -> Where:
 def test_each_row_has_a_promise_on_each_screen_it_claims(spec: ScreenSpec) -> None:
     places = [place for place in PLACES if place.number == spec.number]
     assert {place.where for place in places} == {where_of(spec)}
-    claimed = [action for action in ACTIONS if {Where.APP, where_of(spec)} & set(action.where)]
+    claimed = [action for action in ACTIONS if {EVERYWHERE, where_of(spec)} & set(action.where)]
     unpressed = [action.id for action in claimed if all(place.promise(action) is None for place in places)]
     assert set(unpressed) == LEAVING, f"rows of the key table that nobody presses on screen {spec.number}"
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.number}-{place.machine[0]}")
 def test_no_promise_is_of_a_row_that_is_not_there(place: Place) -> None:
-    there = {action.id for action in ACTIONS if {Where.APP, place.where} & set(action.where)}
+    there = {action.id for action in ACTIONS if {EVERYWHERE, place.where} & set(action.where)}
     assert set(place.keys) <= there, "a place may say what a key of every screen does there, as Enter"
-    assert set(EVERYWHERE) <= {action.id for action in ACTIONS if Where.APP in action.where}
+    assert set(PROMISED_EVERYWHERE) <= {action.id for action in ACTIONS if EVERYWHERE in action.where}

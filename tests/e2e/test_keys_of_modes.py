@@ -12,8 +12,9 @@ from key_promises import LEAVING, MARKS
 from pressed_keys import NEEDS_TMUX, Terminal, dashboard, named
 from watched_machines import frames_of_machine
 
-from turbotui.app.actions import ACTIONS, Action, Where
-from turbotui.app.screen_table import SCREENS, where_keys_of
+from turbotui.app.actions import ACTIONS
+from turbotui.app.screen_table import SCREENS
+from turbotui.feature import EVERYWHERE, Action
 from turbotui.recording.recorder import Recorder
 
 pytestmark = NEEDS_TMUX
@@ -41,7 +42,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def rows_of(where: Where) -> list[Action]:
+def rows_of(where: str) -> list[Action]:
     """The rows of the key table that work there."""
     return [action for action in ACTIONS if where in action.where and action.id not in AWAY]
 
@@ -71,7 +72,7 @@ def press_all(terminal: Terminal, before: Callable[[], None], mark: str = "") ->
     """
     for spec in SCREENS:
         back(terminal, spec.number, mark)
-        for action in (*rows_of(where_keys_of(spec)), *(rows_of(Where.APP) if spec is SCREENS[0] else ())):
+        for action in (*rows_of(spec.place), *(rows_of(EVERYWHERE) if spec is SCREENS[0] else ())):
             for key in action.keys:
                 before()
                 terminal.press(named(key))
@@ -86,7 +87,7 @@ def press_everywhere(terminal: Terminal, mark: str) -> None:
     """
     for spec in SCREENS[1:]:
         back(terminal, spec.number, mark)
-        for key in (key for action in rows_of(Where.APP) for key in action.keys):
+        for key in (key for action in rows_of(EVERYWHERE) for key in action.keys):
             terminal.press(named(key), "Escape", "Escape", "Escape", spec.number)
         followed(terminal)
         assert not FAILED.search(terminal.picture), f"a key of everywhere on {spec.id}\n{terminal.picture}"
@@ -122,7 +123,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
 @pytest.mark.parametrize("window", WINDOWS)
 def test_in_a_window(guest: Terminal, window: str) -> None:
     keys = [named(key) for action in ACTIONS for key in action.keys
-            if action.id not in AWAY and {Where.APP, Where.TABLE} & set(action.where)]
+            if action.id not in AWAY and {EVERYWHERE, "cpus"} & set(action.where)]
     back(guest, "1")
     for key in keys:
         guest.press(named(window), key)

@@ -11,8 +11,9 @@ import pytest
 from key_promises import LEAVING, MARKS
 from pressed_keys import NEEDS_TMUX, dashboard, named
 
-from turbotui.app.actions import ACTIONS, Action
+from turbotui.app.actions import ACTIONS
 from turbotui.app.screen_table import SCREENS
+from turbotui.feature import Action
 
 pytestmark = NEEDS_TMUX
 

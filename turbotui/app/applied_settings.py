@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from turbotui.app.actions import ACTIONS, Action
+from turbotui.app.actions import ACTIONS
 from turbotui.app.screen_table import screen_named
 from turbotui.app.sessions import PresentedSession, WatchedSession
 from turbotui.app.settings import PersonalSettings, remember
@@ -15,7 +15,7 @@ from turbotui.widgets.arrangement import USUAL
 
 if TYPE_CHECKING:
     from turbotui.app.watch import Watch
-    from turbotui.feature import ScreenSpec
+    from turbotui.feature import Action, ScreenSpec
 
 _USUAL_SCREEN = "overview"
 

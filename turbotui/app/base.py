@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from turbotui.app import scales
-from turbotui.app.actions import Where, actions_of
+from turbotui.app.actions import actions_of
 from turbotui.app.footer import ScreenTab, footer
 from turbotui.app.gauges import gauges_of
 from turbotui.app.sessions import has_banner
@@ -20,6 +20,7 @@ from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import centred, flush_left
+from turbotui.feature import EVERYWHERE
 from turbotui.machine.host import HostKind
 from turbotui.machine.view import CONTAINER_NUMBERS
 from turbotui.quantities.columns import CounterColumn
@@ -51,7 +52,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         worth: rank up to which keys are worth more in the footer than the names of the other screens.
     """
 
-    where: ClassVar[Where] = Where.APP
+    where: ClassVar[str] = EVERYWHERE
     number: ClassVar[str] = ""
     word: ClassVar[str] = ""
     opens: ClassVar[str] = ""
@@ -253,11 +254,11 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Draw the footer: keys by rank, and the screens at the right."""
         if not self.composed:
             return
-        here = {Where.APP, self.where}
+        here = {EVERYWHERE, self.where}
         usable = [action for action in actions_of(self.app) if action.label and not here.isdisjoint(action.where)]
         kept = self.keys_without_table
         if kept is not None:
-            usable = [action for action in usable if Where.APP in action.where or action.id in kept]
+            usable = [action for action in usable if EVERYWHERE in action.where or action.id in kept]
         elif self.opens:
             usable = [replace(action, label=self.opens, rank=2) if action.id == "open" else action for action in usable]
         screens: Sequence[ScreenTab] = getattr(self.app, "screen_table", ())

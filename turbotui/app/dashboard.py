@@ -18,7 +18,7 @@ from textual.filter import NoColor
 from textual.message import Message
 from textual.screen import Screen
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.applied_settings import first_screen, own_actions, presented, remember_view
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
@@ -36,6 +36,7 @@ from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
 from turbotui.app.tour import TourApp
 from turbotui.app.watch import Watch
 from turbotui.errors import InternalError, TerminalError, UsageError
+from turbotui.feature import EVERYWHERE
 from turbotui.quantities.columns import CounterColumn
 from turbotui.repertoire import Abilities, Repertoire
 from turbotui.sampling.frame import Frame
@@ -87,7 +88,7 @@ class TurbotuiApp(SavingApp, TourApp):
     TITLE = "turbotui"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings_for(Where.APP),
+        *bindings_for(EVERYWHERE),
         *((spec.number, f"show_screen('{spec.id}')", spec.word) for spec in SCREENS),
     ]
     CSS = """

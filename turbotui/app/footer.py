@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
-from turbotui.app.actions import Action, Where
+from turbotui.feature import EVERYWHERE, Action
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import ClickableSegment
@@ -39,7 +39,7 @@ def footer(actions: Sequence[Action], screens: Sequence[ScreenTab], number: str,
         key = action.shown.partition(" ")[0]
         segments += [(key, StyleRole.KEY), (f" {action.label}  ", StyleRole.DIM)]
         size = _key_width(action)
-        target = "app." if Where.APP in action.where else ""
+        target = "app." if EVERYWHERE in action.where else ""
         hot.append(ClickableSegment(0, at, at + size - 1, f"{target}{action.call}"))
         at += size
     segments.append((" " * max(0, width - right - at), StyleRole.PLAIN))

@@ -10,9 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
-from turbotui.app.actions import ACTIONS, Action, Where, actions_of
+from turbotui.app.actions import ACTIONS, PLACES, actions_of
 from turbotui.app.list_window import MenuWindow
 from turbotui.app.watch import Watch
+from turbotui.feature import EVERYWHERE, Action
 from turbotui.quantities.marks import MARKS, OUTSTANDING
 from turbotui.untrusted import one_line
 from turbotui.widgets.cells import (
@@ -59,7 +60,7 @@ STATES: tuple[tuple[str, str], ...] = (
 """Words in capital letters at the edges of the screen, and the texts beside them."""
 
 
-def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Where | None = None,
+def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: str | None = None,
                actions: tuple[Action, ...] = ACTIONS) -> list[Item]:
     """Keys of the current screen, all keys by place, marks, and every column that is available here.
 
@@ -70,17 +71,17 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Wh
         actions: with the keys that hold.
     """
     items = list(_mistakes(*watch.mistakes))
-    places = (here, *(where for where in Where if where is not here)) if here is not None else tuple(Where)
+    places = (here, *(where for where in PLACES if where != here)) if here is not None else tuple(PLACES)
     for where in places:
-        members = [action for action in actions if (where in action.where if where is here else
-                                                    action.where[0] is where and here not in action.where)]
+        members = [action for action in actions if (where in action.where if where == here else
+                                                    action.where[0] == where and here not in action.where)]
         if not members:
             continue
-        items.append(Item(((where.value, StyleRole.SORTED),)))
+        items.append(Item(((PLACES[where], StyleRole.SORTED),)))
         items += [
             Item(((f"  {action.shown:<12}", StyleRole.KEY), (action.help, StyleRole.PLAIN))) for action in members
         ]
-        if where is Where.APP:
+        if where == EVERYWHERE:
             for _, number, word in screens:
                 items.append(Item(((f"  {number:<12}", StyleRole.KEY), (f"Screen: {word}.", StyleRole.PLAIN))))
         items.append(Item(()))
@@ -160,7 +161,7 @@ class Help(MenuWindow[None]):
     hint = "/ search · ↓ PgDn scroll · Esc close"
     page = 20
 
-    def __init__(self, watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Where | None = None) -> None:
+    def __init__(self, watch: Watch, screens: tuple[tuple[str, str, str], ...], here: str | None = None) -> None:
         super().__init__()
         self._watch = watch
         self._screens = screens

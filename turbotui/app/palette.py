@@ -10,10 +10,10 @@ from textual.command import CommandList, CommandPalette
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from turbotui.app.actions import Where, actions_of
+from turbotui.app.actions import actions_of
 from turbotui.app.base import WatchScreen
 from turbotui.app.screen_table import SCREENS
-from turbotui.feature import ScreenSpec
+from turbotui.feature import EVERYWHERE, ScreenSpec
 from turbotui.widgets.profiles import Profiles
 
 _NOT_LISTED = frozenset({"palette", "interrupt", "close"})
@@ -33,7 +33,7 @@ def palette_commands(app: App[int], screen: Screen[object],
     for action in actions_of(app):
         if action.id in _NOT_LISTED:
             continue
-        if Where.APP in action.where:
+        if EVERYWHERE in action.where:
             target: Callable[[], object] = _runner(app, action.call, app)
         elif isinstance(screen, WatchScreen) and screen.where in action.where:
             target = _runner(app, action.call, screen)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.actions import ACTIONS, PLACES
+from turbotui.feature import EVERYWHERE
 from turbotui.features import FEATURES
 from turbotui.opening.picture import DIM, PLAIN, STRONG, Line
 
@@ -18,13 +19,13 @@ def plain_help() -> list[Line]:
     """Help on every key that works once there are screens: keys of all screens, then those of each."""
     lines: list[Line] = [((" The screens come as soon as it is known what this machine offers. Then:", DIM),), ()]
     screens = sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
-    for where in Where:
-        members = [action for action in ACTIONS if action.where[0] is where]
+    for where in PLACES:
+        members = [action for action in ACTIONS if action.where[0] == where]
         if not members:
             continue
-        lines.append(((f" {where.value}", STRONG),))
+        lines.append(((f" {PLACES[where]}", STRONG),))
         lines += [_line(action.shown, action.help) for action in members]
-        if where is Where.APP:
+        if where == EVERYWHERE:
             lines += [_line(screen.number, f"Screen: {screen.word}.") for screen in screens]
         lines.append(())
     return lines

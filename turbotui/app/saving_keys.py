@@ -9,11 +9,10 @@ from typing import Final
 from textual._context import visible_screen_stack
 from textual.screen import Screen
 
-from turbotui.app.actions import Where, actions_of
+from turbotui.app.actions import actions_of
 from turbotui.app.base import WatchScreen
 from turbotui.app.copying import copy_text
 from turbotui.app.modal import Window
-from turbotui.app.screen_table import where_keys_of
 from turbotui.app.screens_app import ScreensApp
 from turbotui.app.user_keys import key_word
 from turbotui.errors import TurbotuiError
@@ -102,11 +101,11 @@ class SavingApp(ScreensApp):
             base.notice(self._where_it_works(key, base.where), quiet=True)
         return found
 
-    def _where_it_works(self, key: str, here: Where) -> str:
+    def _where_it_works(self, key: str, here: str) -> str:
         """A sentence about a key without a binding on a screen."""
         others = [action for action in actions_of(self) if key in action.keys and here not in action.where]
         places = {where for action in others for where in action.where}
-        screens = [f"{spec.word} ({spec.number})" for spec in self.screens if where_keys_of(spec) in places]
+        screens = [f"{spec.word} ({spec.number})" for spec in self.screens if spec.place in places]
         if screens:
             shown = _shown(others[0].keys, others[0].shown, key)
             return f"{shown} works on {_listed(screens)}, and does nothing here"

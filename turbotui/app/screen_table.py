@@ -6,7 +6,6 @@ import importlib
 from collections.abc import Sequence
 from typing import Final
 
-from turbotui.app.actions import Where
 from turbotui.app.base import WatchScreen
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
@@ -17,11 +16,6 @@ SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
     sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
 )
 """Every screen."""
-
-
-def where_keys_of(spec: ScreenSpec) -> Where:
-    """The place of a screen in the table of actions, without importing the screen."""
-    return Where[(spec.keys or spec.id).upper()]
 
 
 def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:

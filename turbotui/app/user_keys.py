@@ -10,7 +10,8 @@ from typing import Final
 
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 
-from turbotui.app.actions import ACTIONS, Action, Where
+from turbotui.app.actions import ACTIONS
+from turbotui.feature import EVERYWHERE, Action
 
 _KEY_WORDS: Final[Mapping[str, str]] = {
     "exclamation_mark": "!", "equals_sign": "=", "left_parenthesis": "(", "right_parenthesis": ")", "underscore": "_",
@@ -119,4 +120,4 @@ def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], 
 
 def _meet(one: Action, other: Action) -> bool:
     """Tell whether two actions are available on a common screen."""
-    return Where.APP in one.where or Where.APP in other.where or not set(one.where).isdisjoint(other.where)
+    return EVERYWHERE in one.where or EVERYWHERE in other.where or not set(one.where).isdisjoint(other.where)

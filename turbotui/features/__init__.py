@@ -39,8 +39,8 @@ from turbotui.features import (
 
 FEATURES: Final[tuple[Feature, ...]] = (
     dashboard.FEATURE,
-    overview.FEATURE,
     cpus.FEATURE,
+    overview.FEATURE,
     stat.FEATURE,
     why.FEATURE,
     record.FEATURE,

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from turbotui.app import scales
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.cell_cursor import CellCursorScreen
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.searching import next_match
@@ -32,11 +32,11 @@ _AROUND = (Scope.CORE, Scope.L3, Scope.NODE, Scope.DIE, Scope.PACKAGE)
 class MapScreen(CellCursorScreen):
     """The screen with a map of all CPUs, and the CPU under the cursor on the status line."""
 
-    where: ClassVar[Where] = Where.MAP
+    where: ClassVar[str] = "map"
     number = "3"
     word = "map"
     opens = "who"
-    BINDINGS = bindings_for(Where.MAP)
+    BINDINGS = bindings_for("map")
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)

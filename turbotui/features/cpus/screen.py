@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.add import AddCounter, CpuAdditions
 from turbotui.app.category import CategoryKeys
 from turbotui.app.picker import Picker
@@ -25,8 +25,8 @@ _FOLLOW = tuple(Follow)
 class TableScreen(TableBase):
     """A screen with a table of CPUs and its keys."""
 
-    where: ClassVar[Where] = Where.TABLE
-    BINDINGS = bindings_for(Where.TABLE)
+    where: ClassVar[str] = "cpus"
+    BINDINGS = bindings_for("cpus")
 
     # Rows
 

@@ -1,6 +1,6 @@
 """The doctor: every source and signal of a machine, usable or not, why, and the remedy."""
 
-from turbotui.feature import Command, Feature, ScreenSpec
+from turbotui.feature import ARROWS, ROWS, Command, Feature, KeyPlace, ScreenSpec
 
 FEATURE = Feature(
     "doctor",
@@ -14,4 +14,5 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("doctor", "9", "doctor", "turbotui.features.doctor.screen", "DoctorScreen"),
     ),
+    places=(KeyPlace("doctor", "Doctor", (*ROWS, *ARROWS)),),
 )

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from textual.widget import Widget
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import flush_left
@@ -91,11 +91,11 @@ class DoctorPainter(RowPainter[DoctorRow]):
 class DoctorScreen(RowTableScreen[DoctorRow]):
     """The screen with a table of sources, and below it a report on the source under the cursor."""
 
-    where: ClassVar[Where] = Where.DOCTOR
+    where: ClassVar[str] = "doctor"
     number = "9"
     word = "doctor"
     painter_kind = DoctorPainter
-    BINDINGS = bindings_for(Where.DOCTOR)
+    BINDINGS = bindings_for("doctor")
 
     DEFAULT_CSS = """
     DoctorScreen #report { height: 45%; border-top: solid $tui-rule; background: $background; }

@@ -1,6 +1,6 @@
 """A fleet of nodes, read from Prometheus: which are slow, hot, throttled or unlike the others, oddest first."""
 
-from turbotui.feature import Command, Feature
+from turbotui.feature import ARROWS, PAST, ROWS, Command, Feature, KeyPlace
 
 FEATURE = Feature(
     "fleet",
@@ -12,4 +12,6 @@ FEATURE = Feature(
             "Thanos)",
         ),
     ),
+    places=(KeyPlace("fleet", "Fleet", (*ROWS, *ARROWS, *PAST, "folded")),),
+    keys="turbotui.features.fleet.keys:KEYS",
 )

@@ -9,13 +9,13 @@ from typing import ClassVar, Final
 
 from textual.binding import BindingType
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.player import Player
 from turbotui.app.running import collect_garbage, freeze_objects, run_app
 from turbotui.app.settings import read_settings
 from turbotui.errors import UsageError
-from turbotui.feature import ScreenSpec
+from turbotui.feature import EVERYWHERE, ScreenSpec
 from turbotui.features.fleet import opening
 from turbotui.features.fleet.recorded import FleetRecord
 from turbotui.features.fleet.replaying import ReplayedFleet
@@ -51,7 +51,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
 
     screens: ClassVar[Sequence[ScreenSpec]] = (_ONE,)
     BINDINGS: ClassVar[list[BindingType]] = [
-        one for one in bindings_for(Where.APP) if getattr(one, "id", "") not in _OF_MACHINES]
+        one for one in bindings_for(EVERYWHERE) if getattr(one, "id", "") not in _OF_MACHINES]
 
     def __init__(self, session: FleetSession | ReplayedFleet, opener: opening.NodeOpener, *,
                  abilities: Abilities | None = None, theme: str | None = None, said: str = "",

@@ -11,7 +11,7 @@ from typing import ClassVar, Final, cast
 from textual.message import Message
 from textual.widget import Widget
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.one_cell import OneCell
 from turbotui.app.row_table import RowCell
 from turbotui.app.tree_screen import TreeScreen
@@ -56,13 +56,13 @@ _NO_GROUPS: Final = frozenset({"instance", "host", "__name__", "version", "kerne
 class FleetScreen(TreeScreen[FleetNode]):
     """The screen with the nodes of a server."""
 
-    where: ClassVar[Where] = Where.FLEET
+    where: ClassVar[str] = "fleet"
     number = "1"
     word = "fleet"
     unsorted = "the oddest first"
     treeless = "Nodes stand in no groups: t changes that"
     painter_kind = FleetPainter
-    BINDINGS = bindings_for(Where.FLEET)
+    BINDINGS = bindings_for("fleet")
 
     DEFAULT_CSS = """
     FleetScreen #notes { height: auto; }

@@ -1,6 +1,6 @@
 """Resource use of containers, jobs and services: reads control groups and resctrl groups periodically."""
 
-from turbotui.feature import Command, Feature, ScreenSpec
+from turbotui.feature import ARROWS, PAST, ROWS, Command, Feature, KeyPlace, ScreenSpec
 
 FEATURE = Feature(
     "groups",
@@ -14,5 +14,7 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("groups", "u", "groups", "turbotui.features.groups.screen", "GroupsScreen"),
     ),
+    places=(KeyPlace("groups", "Groups", (*ROWS, *ARROWS, *PAST, "folded", "adding", "acts")),),
+    keys="turbotui.features.groups.keys:KEYS",
     background=(("groups", "turbotui.features.groups.background"),),
 )

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from textual.message import Message
 from textual.widget import Widget
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.graph import Graph
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
@@ -89,12 +89,12 @@ _MOST_ROWS: Final = 6_000
 class GroupsScreen(TreeScreen[GroupRow]):
     """The screen of the machine's control groups, whose files are open only while the screen is shown."""
 
-    where: ClassVar[Where] = Where.GROUPS
+    where: ClassVar[str] = "groups"
     number = "u"
     word = "groups"
     painter_kind = GroupPainter
     treeless = "Groups stand in no tree: t changes that"
-    BINDINGS = bindings_for(Where.GROUPS)
+    BINDINGS = bindings_for("groups")
 
     DEFAULT_CSS = """
     GroupsScreen #notes { height: auto; }

@@ -1,6 +1,6 @@
 """The configuration of a machine, as turbostat prints it before its first interval."""
 
-from turbotui.feature import Command, Feature, ScreenSpec
+from turbotui.feature import ARROWS, ROWS, Command, Feature, KeyPlace, ScreenSpec
 
 FEATURE = Feature(
     "info",
@@ -14,4 +14,5 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("info", "8", "info", "turbotui.features.info.screen", "InfoScreen"),
     ),
+    places=(KeyPlace("info", "Info", (*ROWS, *ARROWS)),),
 )

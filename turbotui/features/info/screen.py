@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.watch import Watch
 from turbotui.features.info.model import COLUMNS, ConfigurationLine, configuration, configuration_table
@@ -48,11 +48,11 @@ class InfoPainter(RowPainter[ConfigurationLine]):
 class InfoScreen(RowTableScreen[ConfigurationLine]):
     """The screen with the lines of `turbotui info`, and the source of the line under the cursor."""
 
-    where: ClassVar[Where] = Where.INFO
+    where: ClassVar[str] = "info"
     number = "8"
     word = "info"
     painter_kind = InfoPainter
-    BINDINGS = bindings_for(Where.INFO)
+    BINDINGS = bindings_for("info")
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)

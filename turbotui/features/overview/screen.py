@@ -9,7 +9,7 @@ from typing import ClassVar
 from rich.cells import set_cell_size
 from textual.widget import Widget
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.cell_cursor import CellCursorScreen
 from turbotui.app.one_cell import number_in_words
 from turbotui.app.searching import next_match
@@ -42,12 +42,12 @@ _COPIED = 1_000
 class OverviewScreen(CellCursorScreen):
     """The screen with verdict, charts of the whole machine, every CPU, and the busiest tasks."""
 
-    where: ClassVar[Where] = Where.OVERVIEW
+    where: ClassVar[str] = "overview"
     number = "0"
     word = "overview"
     opens = "open"
     worth = 0  # a user who starts here chooses a screen first
-    BINDINGS = bindings_for(Where.OVERVIEW)
+    BINDINGS = bindings_for("overview")
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)

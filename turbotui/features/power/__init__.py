@@ -1,6 +1,6 @@
 """Power: the limits that hold packages back, and the distribution of the machine's watts."""
 
-from turbotui.feature import Command, Feature, ScreenSpec
+from turbotui.feature import Command, Feature, KeyPlace, ScreenSpec
 
 FEATURE = Feature(
     "power",
@@ -11,4 +11,5 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("power", "4", "power", "turbotui.features.power.screen", "PowerScreen"),
     ),
+    places=(KeyPlace("power", "Power", ("graphed", "steps", "sideways", "pages", "ends")),),
 )

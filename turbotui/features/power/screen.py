@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from textual.widget import Widget
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.cell_cursor import CellCursorScreen
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.one_cell import number_in_words
@@ -45,10 +45,10 @@ _ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNKNOWN: StyleRole.TITLE}
 class PowerScreen(CellCursorScreen):
     """The screen that shows what holds each package back, how sure that is, and where the power goes."""
 
-    where: ClassVar[Where] = Where.POWER
+    where: ClassVar[str] = "power"
     number = "4"
     word = "power"
-    BINDINGS = bindings_for(Where.POWER)
+    BINDINGS = bindings_for("power")
 
     DEFAULT_CSS = "PowerScreen #headline { height: 3; }"
 

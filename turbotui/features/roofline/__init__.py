@@ -6,7 +6,7 @@ application is one point (Ilic, Pratas, Sousa: Cache-aware Roofline model, IEEE 
 Monitoring Performance and Power for Application Characterization with the Cache-aware Roofline Model, PPAM 2013).
 """
 
-from turbotui.feature import Command, Feature, ScreenSpec
+from turbotui.feature import PAST, ROWS, Command, Feature, KeyPlace, ScreenSpec
 
 FEATURE = Feature(
     "roofline",
@@ -25,4 +25,6 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("roofline", "6", "roofline", "turbotui.features.roofline.screen", "RooflineScreen"),
     ),
+    places=(KeyPlace("roofline", "Roofline", (*ROWS, *PAST, "pages", "ends")),),
+    keys="turbotui.features.roofline.keys:KEYS",
 )

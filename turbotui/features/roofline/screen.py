@@ -10,7 +10,7 @@ from typing import ClassVar
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.graph import Graph
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
@@ -54,10 +54,10 @@ _PAN = 0.1
 class RooflineScreen(RowTableScreen[JudgedPoint]):
     """The screen with points on a log-log canvas and a table below; the point under the cursor is read out."""
 
-    where: ClassVar[Where] = Where.ROOFLINE
+    where: ClassVar[str] = "roofline"
     number = "6"
     word = "roofline"
-    BINDINGS = bindings_for(Where.ROOFLINE)
+    BINDINGS = bindings_for("roofline")
 
     DEFAULT_CSS = f"""
     RooflineScreen #across {{ height: 1fr; }}

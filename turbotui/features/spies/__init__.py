@@ -11,4 +11,5 @@ FEATURE = Feature(
             "event sets of each CPU's own, changed while they are counted, and joined",
         ),
     ),
+    keys="turbotui.features.spies.keys:KEYS",
 )

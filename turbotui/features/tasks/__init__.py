@@ -1,6 +1,6 @@
 """Tasks: counts of each thread, process and command, sampled at switches (KerMon without a kernel patch)."""
 
-from turbotui.feature import Command, Feature, ScreenSpec
+from turbotui.feature import ARROWS, PAST, ROWS, Command, Feature, KeyPlace, ScreenSpec
 
 FEATURE = Feature(
     "tasks",
@@ -14,5 +14,7 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("tasks", "7", "tasks", "turbotui.features.tasks.screen", "TasksScreen"),
     ),
+    places=(KeyPlace("tasks", "Tasks", (*ROWS, *ARROWS, *PAST, "folded", "pointing", "acts")),),
+    keys="turbotui.features.tasks.keys:KEYS",
     background=(("tasks", "turbotui.features.tasks.background"),),
 )

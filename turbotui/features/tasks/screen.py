@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from textual import events
 from textual.widget import Widget
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.prompt import Prompt
 from turbotui.app.text_window import TextWindow
 from turbotui.errors import UsageError
@@ -59,11 +59,11 @@ _KINDS: Final = ((Grouping.THREAD, False), (Grouping.PROCESS, False), (Grouping.
 class TasksScreen(WatchingScreen):
     """Screen with the machine's tasks, and its keys."""
 
-    where: ClassVar[Where] = Where.TASKS
+    where: ClassVar[str] = "tasks"
     number = "7"
     word = "tasks"
     opens = "where"
-    BINDINGS = bindings_for(Where.TASKS)
+    BINDINGS = bindings_for("tasks")
 
     DEFAULT_CSS = """
     TasksScreen #heads { height: 1; }

@@ -1,6 +1,6 @@
 """Top-down analysis: the use of pipeline slots, level by level, with advice."""
 
-from turbotui.feature import Command, Feature, ScreenSpec
+from turbotui.feature import ARROWS, PAST, ROWS, Command, Feature, KeyPlace, ScreenSpec
 
 FEATURE = Feature(
     "topdown",
@@ -15,4 +15,6 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("topdown", "d", "top-down", "turbotui.features.topdown.screen", "TopdownScreen"),
     ),
+    places=(KeyPlace("topdown", "Top-down", (*ROWS, *ARROWS, *PAST)),),
+    keys="turbotui.features.topdown.keys:KEYS",
 )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from textual.widget import Widget
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
@@ -53,13 +53,13 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     The screen counts only while it is shown.
     """
 
-    where: ClassVar[Where] = Where.TOPDOWN
+    where: ClassVar[str] = "topdown"
     number = "d"
     word = "top-down"
     opens = "open"
     unsorted = "most slots first"
     painter_kind = TopdownPainter
-    BINDINGS = bindings_for(Where.TOPDOWN)
+    BINDINGS = bindings_for("topdown")
 
     DEFAULT_CSS = """
     TopdownScreen #tree { height: auto; }

@@ -1,6 +1,6 @@
 """Uncore PMUs, one table for each kind: counts, derived values, and the origin of every number."""
 
-from turbotui.feature import Command, Feature, ScreenSpec
+from turbotui.feature import PAST, ROWS, Command, Feature, KeyPlace, ScreenSpec
 
 FEATURE = Feature(
     "uncore",
@@ -14,4 +14,6 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("uncore", "5", "uncore", "turbotui.features.uncore.screen", "UncoreScreen"),
     ),
+    places=(KeyPlace("uncore", "Uncore", (*ROWS, *PAST, "steps", "grid", "ends", "folded")),),
+    keys="turbotui.features.uncore.keys:KEYS",
 )

@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.geometry import Region
 from textual.widget import Widget
 
-from turbotui.app.actions import Where, bindings_for
+from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen, RowWidget
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
@@ -47,11 +47,11 @@ KindWidget: TypeAlias = RowWidget[Row]
 class UncoreScreen(RowTableScreen[Row]):
     """The uncore screen: tables below each other; keys act on the table with the cursor. Counts only while shown."""
 
-    where: ClassVar[Where] = Where.UNCORE
+    where: ClassVar[str] = "uncore"
     number = "5"
     word = "uncore"
     unsorted = "topology order"
-    BINDINGS = bindings_for(Where.UNCORE)
+    BINDINGS = bindings_for("uncore")
 
     DEFAULT_CSS = """
     UncoreScreen #stack {

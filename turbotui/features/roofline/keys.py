@@ -1,0 +1,55 @@
+"""Keys of roofline."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbotui.feature import Action
+
+KEYS: Final = (
+    Action("roof_rows", "rows", ("t", "f5"), "t F5",
+           "Show points for CPUs, cores, packages, the whole machine or threads.", "rows",
+           ("roofline",), rank=0, after="last"),
+    Action("roof_trail", "trail", ("v",), "v", "Show the past of the point under the cursor, of all points, or none.",
+           "trail", ("roofline",), rank=2),
+    Action("roof_width", "width", ("w",), "w",
+           "Change how many bytes a load or store is assumed to have.", "width", ("roofline",),
+           rank=3),
+    Action("roof_roofs", "roofs", ("R",), "R", "Show measured roofs, or theoretical ones.", "", ("roofline",)),
+    Action("roof_flats", "flats", ("r",), "r",
+           "Show flat roofs of double, single or half precision, of int8, or those of the point under the cursor.", "",
+           ("roofline",)),
+    Action("roof_nearer", "zoom(1)", ("right_square_bracket",), "]", "Zoom in around the cursor.", "nearer",
+           ("roofline",),
+           rank=3),
+    Action("roof_further", "zoom(-1)", ("left_square_bracket",), "[", "Zoom out.", "", ("roofline",)),
+    Action("roof_whole", "whole", ("A",), "A",
+           "Show all roofs and working points again; pressed again, also idle points.", "whole", ("roofline",), rank=4),
+    Action("roof_left", "to_point(-1, 0)", ("left",), "←", "Go to the nearest point to the left.", "", ("roofline",)),
+    Action("roof_right", "to_point(1, 0)", ("right",), "→", "Go to the nearest point to the right.", "", ("roofline",)),
+    Action("roof_up", "to_point(0, 1)", ("up",), "↑", "Go to the nearest point above.", "", ("roofline",)),
+    Action("roof_down", "to_point(0, -1)", ("down",), "↓", "Go to the nearest point below.", "", ("roofline",)),
+    Action("roof_row_down", "move(1)", ("j",), "j", "Go to the next row of the table, as n does before a search.",
+           "", ("roofline",)),
+    Action("roof_row_up", "move(-1)", ("k", "N"), "k N", "Go to the previous row.", "", ("roofline",)),
+    Action("roof_column_left", "sideways(-1)", ("h",), "h", "Go to the previous column of the table.", "",
+           ("roofline",)),
+    Action("roof_column_right", "sideways(1)", ("l",), "l", "Go to the next column.", "", ("roofline",)),
+    Action("roof_pan_left", "pan(-1, 0)", ("shift+left", "H"), "Shift+← H", "Move the picture.", "", ("roofline",)),
+    Action("roof_pan_right", "pan(1, 0)", ("shift+right", "L"), "Shift+→ L", "Move the picture.", "", ("roofline",)),
+    Action("roof_pan_up", "pan(0, 1)", ("shift+up", "K"), "Shift+↑ K", "Move the picture.", "", ("roofline",)),
+    Action("roof_pan_down", "pan(0, -1)", ("shift+down", "J"), "Shift+↓ J", "Move the picture.", "", ("roofline",)),
+    Action("roof_svg", "save_svg", ("S",), "S", "Save the picture as SVG in the current folder.", "save", ("roofline",),
+           rank=4),
+    Action("roof_csv", "save_csv", ("X",), "X", "Save the points and their past as CSV in the current folder.", "data",
+           ("roofline",), rank=5),
+    Action("roof_levels", "levels", ("E",), "E",
+           "Show the point under the cursor by the bytes of each memory level, with the binding level, or hide this.",
+           "levels", ("roofline",), rank=3),
+    Action("roof_functions", "functions", ("f",), "f",
+           "Show the functions that run on the point's CPUs or in its thread, sampled for ten seconds.",
+           "functions", ("roofline",), rank=2),
+    Action("roof_curve", "curve", ("c",), "c",
+           "Show bandwidth over the size of the working set, with its plateaus; Enter measures for ten seconds.", "",
+           ("roofline",)),
+)
