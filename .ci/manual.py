@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from turbotui import __version__
 from turbotui.commands.parser import Parser
 from turbotui.feature import Command
-from turbotui.features import COMMANDS
+from turbotui.feature_list import COMMANDS
 from turbotui.features.stat.options import OPTIONS as STAT_OPTIONS
 from turbotui.simulated import SHAPES
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from turbotui.errors import InternalError, TurbotuiError, UsageError
 from turbotui.feature import Command
-from turbotui.features import COMMANDS
+from turbotui.feature_list import COMMANDS
 from turbotui.tables.terminal_text import terminal_texts
 from turbotui.untrusted import one_line, visible
 

@@ -19,7 +19,7 @@ from patience import PATIENCE
 from turbotui import __version__
 from turbotui.commands.parser import Parser
 from turbotui.feature import Command
-from turbotui.features import COMMANDS
+from turbotui.feature_list import COMMANDS
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

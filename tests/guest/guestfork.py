@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from turbotui.cli import main as turbotui
-from turbotui.features import COMMANDS
+from turbotui.feature_list import COMMANDS
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from jsontables import tables
 
 from turbotui.cli import main
 from turbotui.commands.formats import print_tables
-from turbotui.features import COMMANDS
+from turbotui.feature_list import COMMANDS
 from turbotui.features.why.verb import FOUND
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column

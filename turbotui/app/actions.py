@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
 from turbotui.feature import EVERYWHERE, Action, part
-from turbotui.features import FEATURES
+from turbotui.feature_list import FEATURES
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from turbotui.diagnosis.rules import MemoryShare
-from turbotui.features import FEATURES
+from turbotui.feature_list import FEATURES
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import SignalId

@@ -7,7 +7,7 @@ from typing import Final
 
 from turbotui.app.actions import ACTIONS, PLACES
 from turbotui.feature import EVERYWHERE
-from turbotui.features import FEATURES
+from turbotui.feature_list import FEATURES
 from turbotui.opening.picture import DIM, PLAIN, STRONG, Line
 
 _WORDS: Final[Mapping[str, str]] = {"\u2191": "Up", "\u2193": "Down", "\u2190": "Left", "\u2192": "Right",

@@ -10,7 +10,7 @@ from turbotui.app.base import WatchScreen
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
 from turbotui.feature import ScreenSpec
-from turbotui.features import FEATURES
+from turbotui.feature_list import FEATURES
 
 SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
     sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
