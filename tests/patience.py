@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 import time
-from typing import Final
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
 
 PATIENCE: Final = float(os.environ.get("TURBOTUI_TEST_PATIENCE", "240"))
 """Seconds; less than pytest's faulthandler_timeout, so that a test says what it waited for.
@@ -30,3 +34,13 @@ def until_gone(pid: int) -> None:
         if state == "Z":
             return
         assert time.monotonic() < end, f"process {pid} does not end: it is {state}"
+
+
+def until_listening(path: Path, process: subprocess.Popen[Any]) -> None:
+    """Wait until a process listens at a socket's path: the file is there a little earlier (bind(2), listen(2))."""
+    while True:
+        assert process.poll() is None, process.stderr.read() if process.stderr else b""
+        with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as trial:
+            if trial.connect_ex(str(path)) == 0:
+                return
+        time.sleep(0.01)

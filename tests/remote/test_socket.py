@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, until_listening
 from watched_machines import frames_of_machine
 
 from turbotui.errors import UsageError
@@ -56,19 +56,10 @@ def collector(path: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,  # noqa: S603 - ours
                           env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
         try:
-            while not listens(path):
-                assert process.poll() is None, process.stderr.read() if process.stderr else b""
+            until_listening(path, process)
             yield process
         finally:
             process.kill()
-
-
-def listens(path: Path) -> bool:
-    try:
-        connected(path).close()
-    except OSError:
-        return False
-    return True
 
 
 def connected(path: Path) -> socket.socket:

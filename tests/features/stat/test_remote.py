@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jsontables
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, until_listening
 
 from turbotui.cli import main
 from turbotui.features.stat.options import StatError, parse_options
@@ -78,8 +78,7 @@ def test_a_collector_behind_a_socket_is_printed(tmp_path: Path, capsys: pytest.C
     words = [sys.executable, "-m", "turbotui", "collect", "--machine", "laptop", "-i", "0.1", "--socket", str(path)]
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as collector:
         try:
-            while not path.exists():
-                assert collector.poll() is None
+            until_listening(path, collector)
             assert main(["stat", "--connect", str(path), "-n", "2", "-q", "-S", "-s", "Busy%", "--format", "json"]) == 0
         finally:
             collector.send_signal(signal.SIGTERM)
