@@ -14,6 +14,7 @@ from turbotui.machine.platform_features import FeatureSet
 from turbotui.machine.platforms import Platform, platform_of
 from turbotui.machine.topology import CpuPlace, topology_of
 
+_GROUP = 1 << 3  # PERF_FORMAT_GROUP
 ROOT = Privileges(0, 1 << CAP_PERFMON | 1 << CAP_SYS_RAWIO, 2, (1024, 1024))
 GUEST = CpuModel(architecture="x86_64", vendor="AuthenticAMD", family=26, model=2, hypervisor=True)
 SAPPHIRE_RAPIDS = CpuModel(
@@ -149,12 +150,15 @@ class FakeHost:
         enabled = now - leader.opened_ns
         share = self.turns.get(leader.cpu, self.running)
         values = []
-        for member in leader.members:
+        for member in leader.members if leader.attr.read_format & _GROUP else [descriptor]:
             counter = self.open[member]
             assert isinstance(counter, _Counter)
             rate = self.counters[counter.attr.type, counter.attr.config]
             values.append(int(rate * enabled * share / 1e9))
-        data = struct.pack(f"={3 + len(values)}Q", len(values), enabled, int(enabled * share), *values)
+        words = (len(values), enabled, int(enabled * share), *values)
+        if not leader.attr.read_format & _GROUP:
+            words = (*values, enabled, int(enabled * share))
+        data = struct.pack(f"={len(words)}Q", *words)
         if len(data) > size:
             raise HostError(errno.ENOSPC, "read")
         return data if self.truncate is None else data[: self.truncate]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from turbotui.counting.totals import CountTotal
 from turbotui.features.groups.event_columns import ENABLED, RUNNING, quantities_of
 from turbotui.features.groups.event_plans import EventPlan
 from turbotui.features.groups.files import Quantity
@@ -17,7 +18,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.open_files import FileReading
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.cgroup_events import GroupCounters, RunningCount, tree_of_events
+from turbotui.sources.cgroup_events import GroupCounters, tree_of_events
 
 MOST_READS: Final = 2_048
 """The most reads of one CPU's counters in an interval, for all groups: 10 to 35 ms (docs/costs.md)."""
@@ -148,7 +149,7 @@ class GroupEvents:
                 self._open.pop(path).close()
 
     def _with_events(self, path: str, sample: GroupSample, changed: bool) -> GroupSample:
-        found: Mapping[str, RunningCount] | Unavailable = {}
+        found: Mapping[str, CountTotal] | Unavailable = {}
         begun_ns = self._host.now_ns()
         if self.counters:
             found = _CPUS_CHANGED if changed else self._read(path)
@@ -170,7 +171,7 @@ class GroupEvents:
             readings[plan.file] = FileReading(values, at_ns)
         return replace(sample, readings=readings, absent=absent, gives=self._given(sample.gives))
 
-    def _read(self, path: str) -> Mapping[str, RunningCount] | Unavailable:
+    def _read(self, path: str) -> Mapping[str, CountTotal] | Unavailable:
         if path not in self._open and path not in self._followed:
             return self._refused.get(path) or self._not_followed()
         if path in self._refused:

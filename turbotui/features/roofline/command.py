@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from turbotui.counting.commands import CommandCounters
+from turbotui.counting.totals import difference, scaled
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.features.roofline.function_points import Functions, SampledEvent, function_points, sampled_events
@@ -21,7 +23,6 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.region_pipes import RegionPipe
-from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference, estimate
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.metric_definitions import MetricEvent, plan_sets
 from turbotui.quantities.roofline import Sizing
@@ -216,7 +217,7 @@ def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str,
             point = point_of(name, speed, now - before, estimated=estimated)
             points.append(replace(point, seconds=now - began))
         older, before = newer, now
-    busy = older[0][0].value / 1e9 / max(1e-9, before - began)
+    busy = older[0][-1] / 1e9 / max(1e-9, before - began)
     return CountedCommand(seen.commands[0].status or 0, tuple(points), busy, counters.user_only,
                           interrupted=bool(seen.signals), regions=regions.found())
 
@@ -247,13 +248,13 @@ class _MultiplexedSets:
         """Take the counts of the active set; with `rotate`, activate the next set."""
         at = self._at
         newer = self._counters.read_set(self._first + at)
-        changes = [difference(new, old) for new, old in zip(newer, self._seen[at], strict=True)]
+        enabled, running, *changes = difference(newer, self._seen[at])
         # Counts between this reading and the change belong to the set's next time slice.
         self._seen[at] = newer
-        values = [estimate(change) if self._scaled else float(change.value) for change in changes]
-        counts = {event.key: value for event, value in zip(self._sets[at], values[1:], strict=True)
-                  if value is not None}
-        self.taken.append((number, SetInterval(seconds, values[0] or 0.0, counts)))
+        values = [float(value) for change in changes
+                  if (value := scaled(change, enabled if self._scaled else running, running)) is not None]
+        counts = {event.key: value for event, value in zip(self._sets[at], values[1:], strict=bool(values))}
+        self.taken.append((number, SetInterval(seconds, values[0] if values else 0.0, counts)))
         if rotate and len(self._sets) > 1:
             self._at = (at + 1) % len(self._sets)
             self._counters.rotate(self._first + at, self._first + self._at)
@@ -284,7 +285,7 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
         if rotate:
             turned, slices = now, slices + 1
         number = int((before - began) / interval + 1e-9)
-    busy = counters.read_set(0)[0].value / 1e9 / max(1e-9, before - began)
+    busy = counters.read_set(0)[-1] / 1e9 / max(1e-9, before - began)
     taken = [kind.taken for kind in kinds]
     points = _joined_points(plan.core_types, taken, name, sizing=sizing)
     shared = [regions.slices(mine) for mine in taken]
@@ -324,8 +325,8 @@ def _joined_points(
 def speed_of(
     core_types: Sequence[CountedCoreType],
     sets: Sequence[Sequence[Sequence[MetricEvent]]],
-    newer: Sequence[Sequence[CommandCount]],
-    older: Sequence[Sequence[CommandCount]],
+    newer: Sequence[Sequence[int]],
+    older: Sequence[Sequence[int]],
     seconds: float,
     *,
     sizing: Sizing,
@@ -350,14 +351,15 @@ def speed_of(
         if len(core_types) > 1:
             # A counter of one core type pauses while the command is on another: it should have run as long as the
             # instructions of that type did.
-            expected = difference(newer[at][0], older[at][0]).running
+            expected = newer[at][1] - older[at][1]
             at += 1
         counts: dict[str, float] = {}
         for number, events in enumerate(mine, start=at):
-            for event, new, old in zip(events, newer[number], older[number], strict=True):
-                change = difference(new, old)
-                value = estimate(change, expected)
-                estimated |= change.running < (change.enabled if expected is None else expected)
+            enabled, running, *changes = difference(newer[number], older[number])
+            due = enabled if expected is None else expected
+            estimated |= running < due
+            for event, change in zip(events, changes, strict=True):
+                value = scaled(change, due, running)
                 if value is not None:
                     counts[event.key] = value / seconds
         at += len(mine)

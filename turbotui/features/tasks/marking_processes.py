@@ -10,8 +10,8 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Sequence
 
+from turbotui.counting.commands import CommandCounters
 from turbotui.machine.host import Host, HostError, PerfAttr
-from turbotui.machine.tasks.counting import CommandCount, CommandCounters
 
 
 class MarkingProcesses:
@@ -56,11 +56,10 @@ class MarkingProcesses:
         self._counted += fresh
         self.user_only |= any(one.user_only for one in fresh)
 
-    def read_set(self, position: int) -> list[CommandCount]:
+    def read_set(self, position: int) -> Sequence[int]:
         """See `CommandCounters.read_set`."""
-        each = [one.read_set(position) for one in self._counted]
-        return [CommandCount(sum(one[at].value for one in each), sum(one[at].enabled for one in each),
-                             sum(one[at].running for one in each)) for at in range(len(self._sets[position]))]
+        nothing = (0,) * (2 + len(self._sets[position]))
+        return list(map(sum, zip(nothing, *(one.read_set(position) for one in self._counted), strict=True)))
 
     def enable(self, position: int) -> None:
         """See `CommandCounters.enable`."""

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final, Protocol, runtime_checkable
 
+from turbotui.counting.commands import CommandCounters
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.features.tasks.marking_processes import MarkingProcesses
@@ -29,7 +30,6 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.region_pipes import MarkPipe, RegionProcesses, running_threads
 from turbotui.machine.regions import RegionExtent, RegionShare, RegionTimes, by_rows
-from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -111,7 +111,7 @@ class RegionCounting:
         self._kinds: list[KindCounters] = []
         self._why: Unavailable | None = None
         self._times: RegionTimes | None = None
-        self._clock: CommandCount | None = None
+        self._clock: int | None = None
         self._regions: dict[str, _Sums] = {}
         self._run_ns = 0.0
         self._began_ns = self._last_ns = self._turned_ns = 0
@@ -318,7 +318,7 @@ class RegionCounting:
     def _begin(self) -> None:
         if self._counters is not None:
             self._counters.enable(0)
-            self._clock = self._counters.read_set(0)[0]
+            self._clock = self._counters.read_set(0)[-1]
             for kind in self._kinds:
                 kind.begin(self._counters)
         self._began_ns = self._last_ns = self._turned_ns = time.monotonic_ns()
@@ -329,8 +329,8 @@ class RegionCounting:
         seconds, self._last_ns = (now - self._last_ns) / 1e9, now
         run, changes = 0.0, []
         if counters is not None and self._clock is not None:  # else times alone are known
-            clock = counters.read_set(0)[0]
-            run, self._clock = float(difference(clock, self._clock).value), clock
+            clock = counters.read_set(0)[-1]
+            run, self._clock = float(clock - self._clock), clock
             changes = [kind.read(counters, seconds, rotate=rotate) for kind in self._kinds]
         if rotate:
             self._turned_ns = now

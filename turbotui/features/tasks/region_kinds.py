@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+from turbotui.counting.commands import CommandCounters
+from turbotui.counting.totals import difference, scaled
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.marking_processes import MarkingProcesses
 from turbotui.machine.core_metrics import CountedCoreType
 from turbotui.machine.host import PerfAttr
-from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference, estimate
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.metric_definitions import MetricEvent, plan_sets
 
@@ -49,7 +50,7 @@ class KindCounters:
         self._pmu = pmu
         self._scaled = scaled
         self.at = 0
-        self._seen: dict[int, list[CommandCount]] = {}
+        self._seen: dict[int, Sequence[int]] = {}
 
     def attrs(self) -> list[list[PerfAttr]]:
         """The event groups to open; each begins with instructions, by which the sets are joined."""
@@ -86,9 +87,8 @@ class KindCounters:
 
     def _changes(self, counters: Counters, position: int) -> tuple[list[float], bool]:
         newer = counters.read_set(position)
-        changes = [difference(new, old) for new, old in zip(newer, self._seen[position], strict=True)]
+        enabled, running, *counts = difference(newer, self._seen[position])
         self._seen[position] = newer
         if not self._scaled:
-            return [float(change.value) for change in changes], False
-        return ([estimate(change) or 0.0 for change in changes],
-                any(change.running < change.enabled for change in changes))
+            return [float(count) for count in counts], False
+        return [float(scaled(count, enabled, running) or 0) for count in counts], running < enabled

@@ -15,15 +15,18 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from turbotui.counting.counters import (
+    DISABLED,
+    ENABLE_ON_EXEC,
+    INHERIT,
+    INHERIT_THREAD,
+    NOT_PERMITTED,
+    CountTarget,
+    as_permitted,
+)
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.features.topdown.counter_parts import (
-    DISABLED,
-    ENABLE_ON_EXEC,
-    EXCLUDE_HV,
-    EXCLUDE_KERNEL,
-    INHERIT,
-    INHERIT_THREAD,
     Counts,
     GroupKey,
     OpenedEvents,
@@ -43,14 +46,12 @@ from turbotui.features.topdown.thread_search import ProcessThreads
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
-from turbotui.machine.perf_abi import ENABLE, control
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.region_pipes import GivenPipe, MarkPipe, RegionProcesses, running_threads
 from turbotui.machine.regions import SHARED_BY_TIME, RegionTimes, by_rows, region_notes
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.region_marks import VARIABLE
 
-_REFUSED: Final = (errno.EACCES, errno.EPERM)
 _NOTHING_MARKED: Final = f"no program marked a region: start them with {VARIABLE} naming the FIFO"
 _PAUSE: Final = 0.5  # seconds between two readings without a mark
 
@@ -76,7 +77,6 @@ class FamilyCounters:
     def __init__(self, machine: Machine, counters: TopdownCounters, pid: int, *, runs: bool = False,
                  children: bool = False) -> None:
         self._machine = machine
-        self._host = machine.host
         self._first = DISABLED if runs else DISABLED | ENABLE_ON_EXEC
         self._heirs = INHERIT | INHERIT_THREAD if runs and not children else INHERIT
         self._open: dict[GroupKey, list[OpenPart] | Unavailable] = {}
@@ -95,36 +95,29 @@ class FamilyCounters:
                     raise
                 why = explain_perf(error, f"perf {group.request.text}, of a {'program' if runs else 'command'}",
                                    circumstances(machine), events.events[0][1].attr.type)
-                if error.errno in (*_REFUSED, errno.EMFILE, errno.ENFILE):
+                if error.errno in (*NOT_PERMITTED, errno.EMFILE, errno.ENFILE):
                     self.close()
                     raise MachineError(("" if runs else "the command was not run: ") + why.sentence()) from error
                 self._open[key] = why
         if runs:  # enabled only now; otherwise the first counters would count alone for a while
             for parts in self._open.values():
                 for part in () if isinstance(parts, Unavailable) else parts:
-                    control(part.descriptors[0], ENABLE, 0, "counters of a program that runs")
+                    part.counters.switch("counters of a program that runs", on=True)
 
     def _opened(self, events: OpenedEvents, pid: int) -> list[OpenPart]:
-        for attempt in (self.user_only, True):
-            try:
-                found, _events = open_accepted(self._machine, events, pid, self._first,
-                                               self._heirs | (EXCLUDE_KERNEL | EXCLUDE_HV if attempt else 0))
-            except HostError as error:
-                if error.errno not in _REFUSED or attempt:
-                    raise
-            else:
-                self.user_only = attempt
-                return found
-        raise HostError(errno.EACCES, "perf_event_open")
+        (parts, _events), self.user_only = as_permitted(
+            lambda flags: open_accepted(self._machine, events, CountTarget(pid, flags=self._heirs | flags,
+                                                                      first=self._first)), user_only=self.user_only)
+        return parts
 
     def read(self) -> Counts:
         """Return the counts since the last reading."""
-        return {key: read_parts(self._host, parts, "the command") for key, parts in self._open.items()}
+        return {key: read_parts(parts, "the command") for key, parts in self._open.items()}
 
     def close(self) -> None:
         """Close every counter."""
         for parts in self._open.values():
-            close_parts(self._host, parts)
+            close_parts(parts)
         self._open = {}
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import Final, Protocol, TypeAlias
+from typing import TypeAlias
 
+from turbotui.counting.counters import DISABLED, NOT_PERMITTED, Counters, CountTarget, open_parts
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.leaders import leader_first
@@ -15,21 +14,11 @@ from turbotui.features.topdown.engine import EventGroup
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import OF_ONE_EVENT, SUDO, circumstances, explain_perf
-from turbotui.machine.perf_groups import close_all, open_in_parts
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.event_bundles import bundles_of, counting
 from turbotui.sources.event_trial import perf_name
 
-DISABLED: Final = 1 << 0
-INHERIT: Final = 1 << 1
-EXCLUDE_KERNEL: Final = 1 << 5
-EXCLUDE_HV: Final = 1 << 6
-ENABLE_ON_EXEC: Final = 1 << 12
-INHERIT_THREAD: Final = 1 << 35  # Linux 5.13: not to children
-_TIMES: Final = 0b0011  # TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING
-_GROUP: Final = 0b1000 | _TIMES
-_NOT_PERMITTED: Final = (errno.EACCES, errno.EPERM)
 GroupKey: TypeAlias = tuple[str, str]
 """PMU and node of a group."""
 
@@ -79,59 +68,29 @@ Counts: TypeAlias = Mapping[GroupKey, "tuple[PartCount, ...] | Unavailable"]
 """The counts of every group in an interval, or why there are none."""
 
 
-class OpenPart(Protocol):
-    """Open counters of a group."""
+class OpenPart:
+    """Open counters of a group.
 
-    @property
-    def descriptors(self) -> Sequence[int]:
-        """The descriptors, the leader first."""
+    Args:
+        names: of the events in formulas; "" for a leader that no formula uses.
+        counters: the counters.
+        refused: see `PartCount`.
+    """
 
-    def read(self, host: Host) -> PartCount:
+    def __init__(self, names: Sequence[str], counters: Counters, refused: Mapping[str, Unavailable]) -> None:
+        self.counters = counters
+        self._names = names
+        self._refused = refused
+
+    def read(self) -> PartCount:
         """Return the counts since the last reading.
 
         Raises:
             HostError: as read(2).
         """
-
-
-class ThreadPart:
-    """Counters of one thread, read by one read(2)."""
-
-    def __init__(self, names: Sequence[str], descriptors: Sequence[int], refused: Mapping[str, Unavailable]) -> None:
-        self.descriptors = descriptors
-        self._names = names
-        self._refused = refused
-        self._layout = struct.Struct(f"={3 + len(names)}Q")  # how many, enabled, running, values
-        self._before: Sequence[int] = (0,) * (3 + len(names))
-
-    def read(self, host: Host) -> PartCount:
-        """See `OpenPart.read`."""
-        now = self._layout.unpack(host.read_counter(self.descriptors[0], self._layout.size))
-        _number, enabled, running, *values = (new - old for new, old in zip(now, self._before, strict=True))
-        self._before = now
-        counted = {name: value for name, value in zip(self._names, values, strict=True) if name}
+        enabled, running, *counts = self.counters.gains()
+        counted = {name: count for name, count in zip(self._names, counts, strict=True) if name}
         return PartCount(counted, enabled, running, self._refused)
-
-
-class FamilyPart:
-    """Counters of a thread and its descendants, which are read one by one."""
-
-    _LAYOUT: Final = struct.Struct("=3Q")
-
-    def __init__(self, names: Sequence[str], descriptors: Sequence[int], refused: Mapping[str, Unavailable]) -> None:
-        self.descriptors = descriptors
-        self._names = names
-        self._refused = refused
-        self._before: list[tuple[int, ...]] = [(0, 0, 0)] * len(names)
-
-    def read(self, host: Host) -> PartCount:
-        """See `OpenPart.read`."""
-        now = [self._LAYOUT.unpack(host.read_counter(one, self._LAYOUT.size)) for one in self.descriptors]
-        changes = [tuple(new - old for new, old in zip(one, before, strict=True))
-                   for one, before in zip(now, self._before, strict=True)]
-        self._before = list(now)
-        counted = {name: change[0] for name, change in zip(self._names, changes, strict=True) if name}
-        return PartCount(counted, changes[0][1], changes[0][2], self._refused)
 
 
 def encoded_events(machine: Machine, group: EventGroup) -> OpenedEvents | Unavailable:
@@ -145,16 +104,13 @@ def encoded_events(machine: Machine, group: EventGroup) -> OpenedEvents | Unavai
     return OpenedEvents([(said.get(id(event), ""), event) for event in leader_first([one for _text, one in members])])
 
 
-def open_accepted(machine: Machine, named: OpenedEvents, tid: int, first: int,
-                  flags: int) -> tuple[list[OpenPart], OpenedEvents]:
+def open_accepted(machine: Machine, named: OpenedEvents, target: CountTarget) -> tuple[list[OpenPart], OpenedEvents]:
     """Open the events of a group on a thread, without those that the kernel refuses.
 
     Args:
         machine: this machine.
         named: the group's events.
-        tid: see `open_parts`.
-        first: likewise.
-        flags: likewise.
+        target: the thread.
 
     Returns:
         The open counters, and the events without the refused ones, with which other threads begin.
@@ -163,15 +119,15 @@ def open_accepted(machine: Machine, named: OpenedEvents, tid: int, first: int,
         HostError: as perf_event_open(2), if it is not due to some events alone; then nothing stays open.
     """
     try:
-        return open_parts(machine.host, named, tid, first, flags), named
+        return _opened(machine.host, named, target), named
     except HostError as error:
-        fewer = _without_refused(machine, named, tid, flags) if error.errno in OF_ONE_EVENT else None
+        fewer = _without_refused(machine, named, target) if error.errno in OF_ONE_EVENT else None
         if fewer is None:
             raise
-        return open_parts(machine.host, fewer, tid, first, flags), fewer
+        return _opened(machine.host, fewer, target), fewer
 
 
-def _without_refused(machine: Machine, named: OpenedEvents, tid: int, flags: int) -> OpenedEvents | None:
+def _without_refused(machine: Machine, named: OpenedEvents, target: CountTarget) -> OpenedEvents | None:
     """Return the events that can be opened alone; None if no event can, or all can.
 
     Raises:
@@ -183,17 +139,16 @@ def _without_refused(machine: Machine, named: OpenedEvents, tid: int, flags: int
     for name, event in named.events:
         if not name:
             continue  # the leader is opened with each event that needs it
-        alone = leader_first([event])
+        alone = OpenedEvents([("", one) for one in leader_first([event])])
         try:
-            for part in open_parts(machine.host, OpenedEvents([("", one) for one in alone]), tid, DISABLED, flags):
-                close_all(machine.host, part.descriptors)
+            close_parts(_opened(machine.host, alone, replace(target, first=DISABLED)))
         except HostError as error:
             if error.errno not in OF_ONE_EVENT:
                 raise
             refused.append((name, event))
             needed = next((one for one, other in refused if leader_first([event, other])[0] is other), name)
             whys[name] = whys.get(needed) or _why_refused(machine, event, error)
-            if len(refused) > 1 and not accepted and error.errno in _NOT_PERMITTED:
+            if len(refused) > 1 and not accepted and error.errno in NOT_PERMITTED:
                 return None  # so it is the thread that may not be counted: others cost no further calls
         else:
             accepted.append((name, event))
@@ -207,43 +162,28 @@ def _without_refused(machine: Machine, named: OpenedEvents, tid: int, flags: int
 def _why_refused(machine: Machine, event: EncodedEvent, error: HostError) -> Unavailable:
     """Return why an event of a thread is refused, although the kernel counts others of the thread."""
     what = f"{perf_name(event)}, of a thread"
-    if error.errno in _NOT_PERMITTED:
+    if error.errno in NOT_PERMITTED:
         return Unavailable(Reason.NOT_PERMITTED, f"{what}: the kernel permits others of the thread, and not this event",
                            SUDO)
     return explain_perf(error, what, circumstances(machine), event.attr.type)
 
 
-def open_parts(host: Host, named: OpenedEvents, tid: int, first: int, flags: int) -> list[OpenPart]:
-    """Open the events of a group on a thread.
-
-    Args:
-        host: this machine.
-        named: the group's events.
-        tid: the thread.
-        first: flags of a leader.
-        flags: flags of every event; with INHERIT, new threads and children are counted, too.
-
-    Raises:
-        HostError: as perf_event_open(2); then nothing stays open.
-    """
-    family = bool(flags & INHERIT)
-    attrs = [counting(event) for _name, event in named.events]
-    asked = [(replace(attr, flags=attr.flags | flags, read_format=_TIMES if family else _GROUP),
-              event.needs_leader is not None) for attr, (_name, event) in zip(attrs, named.events, strict=True)]
+def _opened(host: Host, named: OpenedEvents, target: CountTarget) -> list[OpenPart]:
     names = iter([name for name, _event in named.events])
-    return [(FamilyPart if family else ThreadPart)([next(names) for _ in opened], opened, named.refused)
-            for opened in open_in_parts(host, asked, tid, first)]
+    attrs = [(counting(event), event.needs_leader is not None) for _name, event in named.events]
+    return [OpenPart([next(names) for _ in counters.descriptors], counters, named.refused)
+            for counters in open_parts(host, attrs, target)]
 
 
-def read_parts(host: Host, parts: Sequence[OpenPart] | Unavailable, whose: str) -> tuple[PartCount, ...] | Unavailable:
+def read_parts(parts: Sequence[OpenPart] | Unavailable, whose: str) -> tuple[PartCount, ...] | Unavailable:
     """Return what the parts of a group counted since the last time, or why they have no counts."""
     try:
-        return parts if isinstance(parts, Unavailable) else tuple(part.read(host) for part in parts)
+        return parts if isinstance(parts, Unavailable) else tuple(part.read() for part in parts)
     except HostError as error:
         return Unavailable(Reason.FAILED, f"counters of {whose}: {error}")
 
 
-def close_parts(host: Host, parts: Sequence[OpenPart] | Unavailable) -> None:
+def close_parts(parts: Sequence[OpenPart] | Unavailable) -> None:
     """Close the counters of a group."""
     for part in () if isinstance(parts, Unavailable) else parts:
-        close_all(host, part.descriptors)
+        part.counters.close()

@@ -13,12 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Final, TypeAlias
 
+from turbotui.counting.counters import DISABLED, ENABLE_ON_EXEC, NOT_PERMITTED, CountTarget, as_permitted
 from turbotui.dataclass import dataclass
 from turbotui.features.topdown.counter_parts import (
-    DISABLED,
-    ENABLE_ON_EXEC,
-    EXCLUDE_HV,
-    EXCLUDE_KERNEL,
     Counts,
     OpenedEvents,
     OpenPart,
@@ -34,7 +31,6 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.quantities.unavailable import Reason, Unavailable
 
-_REFUSED: Final = (errno.EACCES, errno.EPERM)
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE)
 _GroupId: TypeAlias = tuple[str, str, tuple[str, ...]]
 """PMU, node and events of a group; with level 2, the slots counter has more events."""
@@ -124,13 +120,13 @@ class ThreadCounters:
             wanted = every if self.only is None or thread.tid == self.only else first
             mine = self._open.pop(thread, {})  # kept under its newest name
             for key in [key for key in mine if key not in wanted]:
-                close_parts(self._host, mine.pop(key))
+                close_parts(mine.pop(key))
             try:
                 for key in [key for key in wanted if key not in mine]:
                     mine[key] = self._opened(thread, wanted[key], on_exec=on_exec)
             except HostError as error:
                 for parts in mine.values():
-                    close_parts(self._host, parts)
+                    close_parts(parts)
                 if error.errno != errno.ESRCH:  # the thread has ended meanwhile
                     why = self._why(error, thread)
                     self.refused[why] = self.refused.get(why, 0) + 1
@@ -152,12 +148,12 @@ class ThreadCounters:
             self._close(thread)
 
     def _read(self, thread: CountedThread) -> ThreadCounts:
-        return ThreadCounts(thread, {(pmu, parent): read_parts(self._host, parts, thread.name)
+        return ThreadCounts(thread, {(pmu, parent): read_parts(parts, thread.name)
                                      for (pmu, parent, _names), parts in self._open[thread].items()})
 
     def _close(self, thread: CountedThread) -> None:
         for parts in self._open.pop(thread).values():
-            close_parts(self._host, parts)
+            close_parts(parts)
 
     def _events(self, group: EventGroup) -> OpenedEvents | Unavailable:
         key = _id(group)
@@ -174,29 +170,23 @@ class ThreadCounters:
         events = self._events(group)
         if isinstance(events, Unavailable):
             return events
+        first = DISABLED | ENABLE_ON_EXEC if on_exec else 0
         try:
-            parts, self._encoded[_id(group)] = open_accepted(
-                self._machine, events, thread.tid, DISABLED | ENABLE_ON_EXEC if on_exec else 0,
-                EXCLUDE_KERNEL | EXCLUDE_HV if self.user_only else 0)
+            (parts, self._encoded[_id(group)]), self.user_only = as_permitted(
+                lambda flags: open_accepted(self._machine, events, CountTarget(thread.tid, flags=flags, first=first)),
+                user_only=self.user_only)  # users may count their own threads without the kernel's part
         except HostError as error:
-            if error.errno in _REFUSED and not self.user_only:
-                self.user_only = True  # users may count their own threads without the kernel's part
-                try:
-                    return self._opened(thread, group, on_exec=on_exec)
-                except HostError:
-                    self.user_only = False
-                    raise
-            if error.errno in (*_REFUSED, *_NO_ROOM, errno.ESRCH):
+            if error.errno in (*NOT_PERMITTED, *_NO_ROOM, errno.ESRCH):
                 raise
             return explain_perf(error, f"perf {group.request.text}, of a thread", circumstances(self._machine),
                                 events.events[0][1].attr.type)
         if not on_exec:
             # a group counts while its members are still being opened: intervals begin once all of them are
-            read_parts(self._host, parts, thread.name)
+            read_parts(parts, thread.name)
         return parts
 
     def _why(self, error: HostError, thread: CountedThread) -> Unavailable:
-        if error.errno in _REFUSED:
+        if error.errno in NOT_PERMITTED:
             level = self._machine.privileges.perf_paranoid
             said = "unknown" if level is None else level
             return Unavailable(Reason.NOT_PERMITTED, f"{thread.name or thread.pid} belongs to another user, or "

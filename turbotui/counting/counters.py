@@ -1,0 +1,193 @@
+"""Opens perf counters of CPUs, threads, heirs and control groups, and reads what they counted.
+
+A group is read by one read(2): how many counters, ns enabled, ns running, and a count for each. Inherited counters are
+read one by one, because read(2) of their group is refused (perf_event_open(2), inherit).
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from turbotui.counting.totals import difference
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.perf_abi import DISABLE, ENABLE, control
+from turbotui.machine.perf_groups import close_all
+
+# bits of the flag word of perf_event_attr (uapi linux/perf_event.h)
+DISABLED: Final = 1 << 0
+INHERIT: Final = 1 << 1
+ENABLE_ON_EXEC: Final = 1 << 12
+INHERIT_THREAD: Final = 1 << 35  # Linux 5.13: not to children
+USER_ONLY: Final = 1 << 5 | 1 << 6  # exclude_kernel, exclude_hv
+_PID_CGROUP: Final = 4  # PERF_FLAG_PID_CGROUP
+_TIMES: Final = 0b0011  # read_format: TOTAL_TIME_ENABLED, TOTAL_TIME_RUNNING
+NOT_PERMITTED: Final = (errno.EACCES, errno.EPERM)
+_TOO_MANY: Final = (errno.EINVAL, errno.ENOSPC)  # of a sibling that finds no counter beside those before it
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class CountTarget:
+    """What is counted.
+
+    Attributes:
+        pid: a thread, or the descriptor of a control group's directory; -1 for whatever runs on the CPU.
+        cpu: the CPU; -1 for any.
+        flags: of every counter. INHERIT counts what the thread starts from then on, USER_ONLY leaves the kernel out.
+        first: further flags of the leader of a group, whose other counters count while it does.
+        is_group: whether `pid` is a control group.
+    """
+
+    pid: int = -1
+    cpu: int = -1
+    flags: int = 0
+    first: int = 0
+    is_group: bool = False
+
+    def asked(self, attr: PerfAttr, *, leads: bool) -> PerfAttr:
+        """Return an event's attribute with this target."""
+        flags = attr.flags | self.flags | (self.first if leads else 0)
+        return replace(attr, flags=flags, read_format=_TIMES if self.flags & INHERIT else attr.read_format,
+                       target_flags=_PID_CGROUP if self.is_group else attr.target_flags)
+
+
+class Counters:
+    """Open counters of one group.
+
+    Attributes:
+        descriptors: in the order of opening, the leader first.
+    """
+
+    __slots__ = ("_before", "_host", "_inherited", "_layout", "descriptors")
+
+    def __init__(self, host: Host, descriptors: Sequence[int], *, inherited: bool) -> None:
+        self._host = host
+        self._inherited = inherited
+        self._layout = _words(3 if inherited else 3 + len(descriptors))
+        self._before: Sequence[int] = (0,) * (2 + len(descriptors))
+        self.descriptors = descriptors
+
+    def totals(self) -> Sequence[int]:
+        """Return ns enabled, ns running, and each counter's count, since the opening.
+
+        Raises:
+            HostError: as read(2); ENODATA if a pinned counter has lost its place.
+        """
+        if not self._inherited:
+            return self._read(self.descriptors[0])[1:]
+        each = [self._read(one) for one in self.descriptors]
+        return each[0][1], each[0][2], *(count for count, _enabled, _running in each)
+
+    def gains(self) -> Sequence[int]:
+        """Return by how much each of `totals` grew since the previous call; raises as `totals` does."""
+        before, self._before = self._before, self.totals()
+        return difference(self._before, before)
+
+    def switch(self, what: str, *, on: bool) -> None:
+        """Let the group count or not, in all present and future heirs: ioctl(2) reaches every inherited copy.
+
+        Raises:
+            HostError: as ioctl(2), of `what`.
+        """
+        control(self.descriptors[0], ENABLE if on else DISABLE, 0, what)
+
+    def close(self) -> None:
+        """Close every counter, the leader last."""
+        close_all(self._host, self.descriptors)
+        self.descriptors = ()
+
+    def _read(self, descriptor: int) -> tuple[int, ...]:
+        content = self._host.read_counter(descriptor, self._layout.size)
+        if len(content) != self._layout.size:
+            raise HostError(errno.ENODATA, "a counter that lost its place")
+        return self._layout.unpack(content)
+
+
+@lru_cache(maxsize=64)
+def _words(number: int) -> struct.Struct:
+    return struct.Struct(f"={number}Q")
+
+
+def open_counters(host: Host, attrs: Iterable[PerfAttr], target: CountTarget) -> Counters:
+    """Open counters as one group, led by the first.
+
+    Raises:
+        HostError: as perf_event_open(2); nothing stays open.
+    """
+    return open_parts(host, ((attr, True) for attr in attrs), target)[0]
+
+
+def open_parts(host: Host, attrs: Iterable[tuple[PerfAttr, bool]], target: CountTarget) -> list[Counters]:
+    """Open counters as one group, or as few groups as the kernel accepts.
+
+    Args:
+        host: the machine.
+        attrs: of each counter, and whether it has to stay below the first one.
+        target: what is counted.
+
+    Raises:
+        HostError: as perf_event_open(2); nothing stays open.
+    """
+    parts: list[list[int]] = [[]]
+
+    def open_last(attr: PerfAttr) -> None:
+        opened = parts[-1]
+        leader = opened[0] if opened else -1
+        asked = target.asked(attr, leads=not opened)
+        opened.append(host.perf_event_open(asked, target.pid, target.cpu, leader))
+
+    try:
+        for attr, bound in attrs:
+            try:
+                open_last(attr)
+            except HostError as error:
+                if not parts[-1] or bound or error.errno not in _TOO_MANY:
+                    raise
+                parts.append([])
+                open_last(attr)
+    except HostError:
+        for opened in parts:
+            close_all(host, opened)
+        raise
+    return [Counters(host, opened, inherited=bool(target.flags & INHERIT)) for opened in parts]
+
+
+def opened_all(groups: Iterable[Counters]) -> list[Counters]:
+    """Return groups that are opened while they are iterated over; where one is refused, none stays open."""
+    opened: list[Counters] = []
+    try:
+        for group in groups:
+            opened.append(group)  # noqa: PERF402 - those before a refusal have to be known
+    except HostError:
+        for group in opened:
+            group.close()
+        raise
+    return opened
+
+
+def as_permitted(opens: Callable[[int], _T], *, user_only: bool = False) -> tuple[_T, bool]:
+    """Open counters, without the kernel's part if only that is permitted (kernel.perf_event_paranoid).
+
+    Args:
+        opens: opens them with further flags.
+        user_only: whether the kernel's part is known not to be permitted.
+
+    Returns:
+        What was opened, and whether the kernel's part is left out.
+
+    Raises:
+        HostError: as perf_event_open(2).
+    """
+    if not user_only:
+        try:
+            return opens(0), False
+        except HostError as error:
+            if error.errno not in NOT_PERMITTED:
+                raise
+    return opens(USER_ONLY), True
