@@ -196,7 +196,7 @@ class Script:
         stamps: dict[SignalId, list[int]] = {}
         now = round(tick * seconds * 1e9) + 1_000_000
         for name, signal in signals.items():
-            if signal.behavior is CONSTANT:
+            if signal.behavior is CONSTANT or signal.made_of:
                 continue
             row: list[Raw] = []
             for position in range(len(self.topology.instances(signal.scope))):
