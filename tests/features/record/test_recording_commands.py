@@ -94,7 +94,7 @@ def test_a_command_is_recorded_and_its_status_returned(tmp_path: Path, capsys: p
     assert main(["record", path, "-i", "0.05", "--", "sh", "-c", "sleep 0.3; exit 3"]) == 3
     assert "readings" in capsys.readouterr().err
     with recording.read(path) as journal:
-        assert len(list(journal.frames())) >= 3
+        assert len(list(journal.frames())) >= 2, "where the command began and where it ended"
 
 
 def test_an_interrupted_recording_ends_whole_and_marks_are_in_it(tmp_path: Path) -> None:
