@@ -71,6 +71,7 @@ READOUT = replace(gauge("temp.core", Scope.CPU, Unit.CELSIUS, -1.0), offset=100.
     (gauge("meter.battery.0.volts", Scope.CPU, Unit.VOLT, 1e-6), 4_294_967_295_000, 12_000_000, 12.0),
     (gauge("meter.battery.0.amperes", Scope.CPU, Unit.AMPERE, 1e-6), 18_446_744_073_709_551_615, -1_500_000, -1.5),
     (gauge("meter.battery.0.capacity", Scope.CPU, Unit.RATIO, 1e-2), 255, 100, 1.0),
+    (gauge("hsmp.c0", Scope.PACKAGE, Unit.RATIO, 1e-2), (1 << 32) - 1, 55, 0.55),
     (gauge("mem.available", Scope.CPU, Unit.BYTE, 1024.0), (1 << 64) - 4, 1 << 20, float(1 << 30)),
 ])  # fmt: skip
 def test_a_gauge_outside_of_what_is_possible_is_unknown(signal: Signal, bad: int, good: int, shown: float) -> None:
@@ -99,6 +100,7 @@ def test_a_gauge_outside_of_what_is_possible_is_unknown(signal: Signal, bad: int
     (rising("cstate.pkg.c2", Scope.PACKAGE, Unit.CYCLE), 1 << 40, 1_999_000_000),
     (rising("psi.cpu.some", Scope.CPU, Unit.SECOND, 1e-6), 1_500_000, 1_000_000),
     (rising("throttle.core.time", Scope.CPU, Unit.SECOND, 1e-3), 4_294_000, 900),
+    (rising("throttle.core.count", Scope.CPU, Unit.COUNT), (1 << 32) - 1, 100),
     (rising("irq.total", Scope.CPU, Unit.COUNT), 1 << 40, 50_000),
     (rising("instructions", Scope.CPU, Unit.COUNT), 1 << 47, 20_000_000_000),
     (rising("vm.swap_in", Scope.CPU, Unit.COUNT), 1 << 62, 10_000),

@@ -66,6 +66,7 @@ _OF_TASKS: Final = Bounds(0.0, _TASKS, "Linux has at most 4,194,304 tasks (PID_M
 _CLOCK: Final = Bounds(0.0, _FASTEST, "what runs has a clock, and none is so fast", zero=False)
 _RUNNING: Final = Bounds(
     1e-3, 200e3, "a machine that runs this program takes more than 0 W, and less than a rack", zero=False)
+_SHARE: Final = Bounds(0.0, 1.1, "it is a share of all there is")
 _PACKAGE: Final = Bounds(0.0, 10e3, "no package takes 10 kW")
 
 _BY_ID: Final[tuple[tuple[str, str, Bounds], ...]] = (
@@ -83,6 +84,10 @@ _BY_ID: Final[tuple[tuple[str, str, Bounds], ...]] = (
     ("faults", "", _OFTEN),
     ("cpuidle.", ".usage", _OFTEN),
     ("smi", "", _OFTEN),
+    ("throttle.", ".count", Bounds(0.0, 1e6, "no driver logs it so often")),
+    ("hsmp.c0", "", _SHARE),
+    ("hsmp.gfx", "", _SHARE),
+    ("hsmp.hbm", "", _SHARE),
     ("instructions", "", Bounds(0.0, 32 * _FASTEST, "no core retires so many")),
     ("uncore.", ".cur", _CLOCK),
     ("epb", "", Bounds(0.0, 15.0, "the field has four bits")),
@@ -99,7 +104,7 @@ _BY_ID: Final[tuple[tuple[str, str, Bounds], ...]] = (
     ("meter.apu.", ".power", _RUNNING),
     ("meter.fan.", ".turns", Bounds(0.0, 60e3, "no fan turns so fast")),
     ("meter.battery.", ".cycles", Bounds(0.0, 60e3, "no battery lives so long")),
-    ("meter.battery.", ".capacity", Bounds(0.0, 1.1, "a battery is at most full")),
+    ("meter.battery.", ".capacity", _SHARE),
 )
 """Narrower ranges, and wider ones, by how an id begins and ends; the first that fits counts."""
 
