@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import struct
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from made_frames import frames, machine, topology_of_cpus
+from made_frames import NOON, frames, machine, topology_of_cpus
 
 from turbotui import recording
+from turbotui.features.groups.recorded_groups import groups_of
 from turbotui.recording.codec import COUNTS, HEAD
 from turbotui.recording.compression import pack, stream_compressor, stream_decompressor, unpack
-from turbotui.recording.framing import Record, RecordKind, RecordParser, framed
+from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser, framed
+from turbotui.recording.json_values import JsonValue
 from turbotui.recording.recorder import Recorder
+from turbotui.recording.rows import GROUPS_STREAM, RecordedRows
 
 TOPOLOGY = topology_of_cpus(range(2))
 MOST = 150 << 20
@@ -112,3 +116,28 @@ def test_layouts_of_many_cells(records: Records, tmp_path: Path) -> None:
         made.append(Record(RecordKind.LAYOUT, 0, 0, pack(json.dumps(
             document | {"columns": columns, "number": document["number"] + 1 + number}).encode())))
     assert missing(tmp_path / "b.ttj", [*records, *made]) == []
+
+
+def rows(seconds: float, document: object) -> Record:
+    """A record of groups that ended these seconds behind the first tick."""
+    return Record(RecordKind.ROWS, GROUPS_STREAM, 0,
+                  struct.pack("<qq", NOON + round(seconds * 1e9), 0) + pack(json.dumps(document).encode()))
+
+
+def test_rows_of_many_intervals_are_not_in_memory_together(records: Records, tmp_path: Path) -> None:
+    """Each is 64 MB once it is read, and there are twelve between two ticks."""
+    path, bomb = tmp_path / "b.ttj", {"more": [[]] * 800_000}
+    missing(path, [*records, *(rows(0.5 + number / 100, bomb) for number in range(12))])
+    with bounded(), recording.read(str(path)) as journal:
+        assert sum(1 for _one in journal.rows(GROUPS_STREAM, 0, 1 << 62)) == 12
+        with pytest.raises(recording.RecordingError, match="has no"):
+            [groups_of(journal.rows, frame) for frame in journal.frames()]
+
+
+@pytest.mark.parametrize("error", [KeyError, IndexError, OverflowError, RecursionError, MemoryError, ZeroDivisionError])
+def test_whatever_rows_do_to_their_reader_is_damage_with_its_place(error: type[Exception]) -> None:
+    def read(said: JsonValue, wall_ns: int) -> None:
+        raise error(said.value, wall_ns)
+
+    with pytest.raises(DamagedError, match=f"record 7 holds what no recording holds \\({error.__name__}"):
+        RecordedRows(NOON, JsonValue({}, "record 7")).restored(read)

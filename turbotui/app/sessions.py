@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from turbotui.events.set_files import EventSet
@@ -109,7 +109,7 @@ class PlayedSession(Protocol):
     def definitions(self) -> Sequence[Definition]:
         """Definitions of everything that was counted on request in the recording."""
 
-    def rows(self, stream: int, start_ns: int, end_ns: int) -> Sequence[RecordedRows]:
+    def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
         """The rows of a table beside the CPUs; see `Journal.rows`."""
 
 

@@ -15,7 +15,7 @@ from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
 from turbotui.machine.host import Host
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
-from turbotui.recording.rows import LOOKS_STREAM, FindRows, IntervalRows
+from turbotui.recording.rows import LOOKS_STREAM, FindRows, IntervalRows, newest_rows
 from turbotui.sampling.frame import Frame
 
 _SHARE: Final = 1 / 200
@@ -119,16 +119,21 @@ class RecordedLooks:
 
     def __init__(self, rows: FindRows) -> None:
         self._find = rows
-        self._span = 1, 0  # wall clocks between which all looks are in memory
+        self._span = 1, 0  # wall clocks between which the times of all looks are known
         self._walls: list[int] = []
-        self._read: list[JsonValue] = []
+        self._read: tuple[int, LookResults] = -1, LookResults()  # the newest, and its place
 
     def at(self, frame: Frame) -> LookResults:
         """The newest results at the end of a frame's interval; without any nobody has looked."""
         wall_ns = frame.newer.wall_ns
         if not self._span[0] <= wall_ns <= self._span[1]:
-            found = self._find(LOOKS_STREAM, wall_ns - round(2 * _LONGEST * 1e9), wall_ns + _AHEAD)
-            self._walls, self._read = [one.wall_ns for one in found], [one.said for one in found]
+            ahead = self._find(LOOKS_STREAM, wall_ns - round(2 * _LONGEST * 1e9), wall_ns + _AHEAD)
+            self._walls, self._read = [one.wall_ns for one in ahead], (-1, LookResults())
             self._span = wall_ns, max(wall_ns, *self._walls, 0)  # a recording that grows has more later
         place = bisect_right(self._walls, wall_ns)
-        return look_results(self._read[place - 1]) if place else LookResults()
+        if place and self._read[0] != place:
+            wall_ns = self._walls[place - 1]
+            found = newest_rows(self._find(LOOKS_STREAM, wall_ns - 1, wall_ns))
+            if found is not None:
+                self._read = place, found.restored(lambda said, _wall_ns: look_results(said))
+        return self._read[1] if place else LookResults()

@@ -49,7 +49,7 @@ def read_machine(path: str) -> Journal:
     from turbotui.recording.rows import FLEET_STREAM  # noqa: PLC0415 - as above
 
     journal = read(path)
-    if not journal.signals and journal.rows(FLEET_STREAM, journal.first_ns - 1, journal.last_ns):
+    if not journal.signals and any(journal.rows(FLEET_STREAM, journal.first_ns - 1, journal.last_ns)):
         journal.close()
         raise RecordingError(f"{path} holds the nodes of a fleet, and no counters of a machine: turbotui fleet "
                              f"--replay {path} tells of it")

@@ -271,7 +271,7 @@ class Journal:
             found.update(clock for clock in one.part.clocks() if one.first_ns <= clock <= one.last_ns)
         return sorted(found)
 
-    def rows(self, stream: int, start_ns: int, end_ns: int) -> tuple[RecordedRows, ...]:
+    def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
         """Yield the rows of another table than the CPUs', for the intervals that ended after start and not after end.
 
         Args:
@@ -279,11 +279,9 @@ class Journal:
             start_ns: wall clock, in ns since 1970.
             end_ns: likewise.
         """
-        found: list[RecordedRows] = []
         for one in self.covered():
             if one.first_ns <= end_ns and one.last_ns > start_ns:
-                found += one.part.rows(stream, max(start_ns, one.first_ns - 1), min(end_ns, one.last_ns))
-        return tuple(found)
+                yield from one.part.rows(stream, max(start_ns, one.first_ns - 1), min(end_ns, one.last_ns))
 
     @property
     def size(self) -> int:

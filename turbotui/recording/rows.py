@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, Final, Self, TypeVar
 
 from turbotui.dataclass import dataclass
-from turbotui.recording.framing import DamagedError, Record, RecordKind
+from turbotui.recording.framing import DamagedError, Record, RecordKind, damage_of
 from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.sampling.frame import Frame
 
@@ -28,7 +27,8 @@ REGION_SLOTS_STREAM: Final = 6
 LOOKS_STREAM: Final = 7
 """The stream of what a diagnosis saw of tasks, groups and settings."""
 
-T = TypeVar("T", bound="IntervalRows")
+T = TypeVar("T")
+R = TypeVar("R", bound="IntervalRows")
 _HEAD: Final = struct.Struct("<qq")  # wall clock and monotonic clock of the tick that ended the interval
 
 
@@ -67,6 +67,15 @@ class RecordedRows:
     wall_ns: int
     said: JsonValue
 
+    def restored(self, read: Callable[[JsonValue, int], T]) -> T:
+        """Return what a feature's reader makes of the document and the wall clock.
+
+        Raises:
+            DamagedError: the document holds no such rows, whatever the reader raised.
+        """
+        with damage_of(self.said.where):
+            return read(self.said, self.wall_ns)
+
 
 def rows_payload(rows: IntervalRows) -> bytes:
     """Return the payload of a record of rows."""
@@ -93,16 +102,27 @@ def rows_from(record: Record) -> RecordedRows:
     return RecordedRows(wall, unpacked(record.payload[_HEAD.size:], f"record {record.sequence}"))
 
 
-FindRows = Callable[[int, int, int], Sequence[RecordedRows]]
-"""A function that finds the rows of a stream between two wall clocks, such as `Journal.rows`."""
+FindRows = Callable[[int, int, int], Iterable[RecordedRows]]
+"""A function that finds the rows of a stream between two wall clocks, such as `Journal.rows`.
+
+Each document is read when it is reached, and nobody keeps two: a day's are gigabytes.
+"""
 
 
-def rows_of_interval(rows: FindRows, stream: int, frame: Frame) -> Sequence[RecordedRows]:
+def newest_rows(rows: Iterable[RecordedRows]) -> RecordedRows | None:
+    """Return the last rows; None if there are none."""
+    newest = None
+    for newest in rows:  # noqa: B007 - the last one is wanted
+        pass
+    return newest
+
+
+def rows_of_interval(rows: FindRows, stream: int, frame: Frame) -> Iterable[RecordedRows]:
     """Return the recorded rows of a stream in a frame's interval; none for the first frame, without an interval."""
     return () if frame.older is None else rows(stream, frame.older.wall_ns, frame.newer.wall_ns)
 
 
-def joined_rows(rows: FindRows, frame: Frame, kind: type[T], read: Callable[[JsonValue, int], T]) -> T | None:
+def joined_rows(rows: FindRows, frame: Frame, kind: type[R], read: Callable[[JsonValue, int], R]) -> R | None:
     """Return the rows of a frame's interval, which may be several recorded ones; None if none were recorded.
 
     Args:
@@ -114,5 +134,8 @@ def joined_rows(rows: FindRows, frame: Frame, kind: type[T], read: Callable[[Jso
     Raises:
         DamagedError: the records hold other rows.
     """
-    found = [read(one.said, one.wall_ns) for one in rows_of_interval(rows, kind.stream, frame)]
-    return functools.reduce(kind.plus, found) if found else None
+    found: R | None = None
+    for one in rows_of_interval(rows, kind.stream, frame):
+        later = one.restored(read)
+        found = later if found is None else found.plus(later)
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turbotui.recording.framing import RecordingError
@@ -85,7 +85,7 @@ class StreamedJournal(Journal):
         self._wait_for_the_end()
         return super().clocks()
 
-    def rows(self, stream: int, start_ns: int, end_ns: int) -> tuple[RecordedRows, ...]:
+    def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
         """See `Journal.rows`; waits for the tick behind the interval, because rows come after their tick."""
         part = self._parts[0]
         while (part.clocks() or (0,))[-1] <= end_ns and self._arrived.grow():

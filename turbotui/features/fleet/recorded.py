@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -11,7 +11,7 @@ from turbotui.features.fleet.columns import AGE
 from turbotui.features.fleet.engine import FleetQuestion, judged_by
 from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
 from turbotui.recording.json_values import JsonValue
-from turbotui.recording.rows import FLEET_STREAM, IntervalRows, RecordedRows
+from turbotui.recording.rows import FLEET_STREAM, FindRows, IntervalRows, RecordedRows, newest_rows
 from turbotui.sampling.frame import Frame
 
 T = TypeVar("T")
@@ -58,34 +58,33 @@ def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReadin
     Raises:
         DamagedError: it is none.
     """
-    said = rows.said
+    return rows.restored(lambda said, wall_ns: _reading(said, wall_ns, question))
+
+
+def _reading(said: JsonValue, wall_ns: int, question: FleetQuestion) -> FleetReading:
     names, many = said["name"].texts(), len(said["name"].items())
     gone = [one.flag() for one in said["gone"].items()]
     labels, values = said["labels"].rows(many, JsonValue.text), said["values"].rows(many, JsonValue.number)
     said.expect_columns(many, gone)
     nodes = [FleetNode(name, labels[at], values[at], values[at].get(AGE), gone[at]) for at, name in enumerate(names)]
     queries = {name: one.text() for name, one in said["queries"].entries().items()}
-    reading = FleetReading(said["server"].text(), nodes, rows.wall_ns, said["window"].number(), said["notes"].texts(),
+    reading = FleetReading(said["server"].text(), nodes, wall_ns, said["window"].number(), said["notes"].texts(),
                            _NO_COST, queries, recorded=True)
     return replace(reading, nodes=judged_by(question, nodes))
 
 
-RowsOf = Callable[[int, int, int], Sequence[RecordedRows]]
-"""`Journal.rows`."""
-
-
-def reading_of(rows: RowsOf, frame: Frame, question: FleetQuestion) -> FleetReading | None:
+def reading_of(rows: FindRows, frame: Frame, question: FleetQuestion) -> FleetReading | None:
     """Return the reading that ended a frame's interval; None if none was recorded.
 
     Raises:
         DamagedError: the record holds no reading.
     """
     start = frame.newer.wall_ns - 1 if frame.older is None else frame.older.wall_ns
-    found = rows(FLEET_STREAM, start, frame.newer.wall_ns)
-    return recorded_reading(found[-1], question) if found else None
+    found = newest_rows(rows(FLEET_STREAM, start, frame.newer.wall_ns))
+    return None if found is None else recorded_reading(found, question)
 
 
-def recorded_readings(rows: RowsOf, frames: Iterator[Frame], question: FleetQuestion) -> Iterator[FleetReading]:
+def recorded_readings(rows: FindRows, frames: Iterator[Frame], question: FleetQuestion) -> Iterator[FleetReading]:
     """Yield the readings of a recording."""
     for frame in frames:
         found = reading_of(rows, frame, question)

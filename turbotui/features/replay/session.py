@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from turbotui.errors import UsageError
 from turbotui.events.set_files import EventSet
@@ -60,7 +60,7 @@ class RecordedSession(FixedColumns):
         """See `WatchedSession.read_also`."""
         del sources, signals
 
-    def rows(self, stream: int, start_ns: int, end_ns: int) -> Sequence[RecordedRows]:
+    def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
         """See `PlayedSession.rows`."""
         return self._journal.rows(stream, start_ns, end_ns)
 

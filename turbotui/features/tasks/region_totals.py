@@ -14,7 +14,7 @@ from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
-from turbotui.recording.rows import REGIONS_STREAM, FindRows, IntervalRows, rows_of_interval
+from turbotui.recording.rows import REGIONS_STREAM, FindRows, IntervalRows, newest_rows, rows_of_interval
 from turbotui.sampling.frame import Frame
 
 
@@ -190,5 +190,5 @@ def regions_of(rows: FindRows, frame: Frame) -> RegionTotals | None:
     Raises:
         DamagedError: what is there are no regions.
     """
-    found = rows_of_interval(rows, REGIONS_STREAM, frame)
-    return region_totals(found[-1].said) if found else None
+    found = newest_rows(rows_of_interval(rows, REGIONS_STREAM, frame))
+    return None if found is None else found.restored(lambda said, _wall_ns: region_totals(said))

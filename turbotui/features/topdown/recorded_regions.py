@@ -9,7 +9,7 @@ from turbotui.features.topdown.recorded_counts import group_facts, groups_from
 from turbotui.features.topdown.region_slots import RegionCount, RegionInterval, RegionSpan
 from turbotui.machine.regions import RegionExtent
 from turbotui.recording.json_values import JsonValue
-from turbotui.recording.rows import REGION_SLOTS_STREAM, FindRows, IntervalRows, rows_of_interval
+from turbotui.recording.rows import REGION_SLOTS_STREAM, FindRows, IntervalRows, newest_rows, rows_of_interval
 from turbotui.sampling.frame import Frame
 
 
@@ -80,5 +80,5 @@ def region_slots_of(rows: FindRows, frame: Frame) -> RegionInterval | None:
     Raises:
         DamagedError: the record is invalid.
     """
-    found = rows_of_interval(rows, REGION_SLOTS_STREAM, frame)
-    return region_slots(found[-1].said) if found else None
+    found = newest_rows(rows_of_interval(rows, REGION_SLOTS_STREAM, frame))
+    return None if found is None else found.restored(lambda said, _wall_ns: region_slots(said))
