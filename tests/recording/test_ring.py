@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from made_frames import CAPABILITIES, NOON, SECOND, decoded, frames, frames_of, said, snapshot, topology_of_cpus
 
+from turbotui.recording.cpu_layout import layout_of
 from turbotui.recording.ring import PastRing
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.sampling.late_values import FrameMaker
@@ -133,6 +134,18 @@ def test_no_step_back_or_on_decodes_a_whole_group() -> None:
     assert max(steps[20:]) <= 2  # the newest group may be short
     assert sum(steps) > 150
     assert max(ticks(time) for time in times[1:]) <= 3
+
+
+def test_a_layout_counts_what_it_takes_on_a_machine_of_few_cpus() -> None:
+    known = snapshot(0, topology_of_cpus(range(2)))
+    layout_of(known, CAPABILITIES)  # what every layout shares
+    tracemalloc.start()
+    try:
+        layouts = [layout_of(known, CAPABILITIES) for _ in range(20)]
+        taken, _most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 0.5 * taken < sum(layout.size for layout in layouts) < 2 * taken
 
 
 def test_going_to_and_fro_between_columns_keeps_two_layouts() -> None:

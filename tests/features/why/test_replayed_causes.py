@@ -165,7 +165,7 @@ def looks_in(folder: Path) -> int:
     """The number of looks in the recording in a folder."""
     try:
         with Journal((str(next(folder.iterdir())),)) as journal:
-            return len(journal.rows(LOOKS_STREAM, 0, journal.last_ns))
+            return len(list(journal.rows(LOOKS_STREAM, 0, journal.last_ns)))
     except RecordingError:
         return 0  # it holds no reading yet
 

@@ -301,3 +301,18 @@ def test_what_is_no_password_is_none(field: str) -> None:
         asyncio.run(Passwords({"one": hashed("right")}).check(field))
     assert refused.value.status == 401
     assert "Basic" in refused.value.headers["WWW-Authenticate"]
+
+
+def test_an_unknown_user_costs_a_hash_as_a_known_one_does() -> None:
+    passwords = Passwords({"one": hashed("right")})
+
+    async def ask() -> list[tuple[int, float]]:
+        async with passwords._one:  # every hash waits
+            guesses = [asyncio.create_task(refusal(passwords, user, "wrong")) for user in ("one", "nobody")]
+            for _ in range(9):
+                await asyncio.sleep(0)
+            assert not any(guess.done() for guess in guesses)
+        return list(await asyncio.gather(*guesses))
+
+    assert asyncio.run(ask()) == [(401, 1.0)] * 2
+    assert len(passwords._nobody) == len(hashed(""))
