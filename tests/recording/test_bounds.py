@@ -126,7 +126,8 @@ def rows(seconds: float, document: object) -> Record:
 
 def test_rows_of_many_intervals_are_not_in_memory_together(records: Records, tmp_path: Path) -> None:
     """Each is 64 MB once it is read, and there are twelve between two ticks."""
-    path, bomb = tmp_path / "b.ttj", {"more": [[]] * 800_000}
+    path = tmp_path / "b.ttj"
+    bomb: dict[str, list[list[int]]] = {"more": [[]] * 800_000}
     missing(path, [*records, *(rows(0.5 + number / 100, bomb) for number in range(12))])
     with bounded(), recording.read(str(path)) as journal:
         assert sum(1 for _one in journal.rows(GROUPS_STREAM, 0, 1 << 62)) == 12
