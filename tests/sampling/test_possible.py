@@ -153,6 +153,17 @@ def test_a_number_that_no_machine_has_is_outside_for_every_unit() -> None:
             assert not bounds.least <= signal.offset + signal.scale * (2**64 - 1) <= bounds.most, signal.id
 
 
+def test_a_missing_core_is_named_with_its_package() -> None:
+    two = topology_of([place(0, core=0), place(1, package=1, core=0)])
+    signal = gauge("temp.core", Scope.CORE, Unit.CELSIUS)
+    begin, end = ({signal.id: [at] * 2} for at in (SECOND, 2 * SECOND))
+    frame = Frame(snapshot(two, {signal.id: [40, 40]}, begin),
+                  snapshot(two, {signal.id: [40, 65_262]}, end, seq=1), capabilities_of(signal))
+    hottest = replace(column("hot", (signal.id,), Scope.CORE), compute=value_of(signal.id))
+    assert frame.cell(hottest, SYSTEM_ROW) == 40
+    assert "core 0 of package 1: " in str(frame.lacking(hottest, SYSTEM_ROW))
+
+
 def test_numbers_have_their_unit() -> None:
     assert in_words(65_262.0, gauge("temp.pkg", Scope.CPU, Unit.CELSIUS)) == "65,262 °C"
     assert in_words(3.0, gauge("stat.blocked", Scope.CPU, Unit.COUNT)) == "3"

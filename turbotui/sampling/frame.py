@@ -268,6 +268,8 @@ class Frame(Interval):
         part = self.topology.instances(signal.scope)[position]
         found = problem(self, signal, part.cpus)
         place = f"{part.row.scope.value} {part.label if part.label >= 0 else '.'.join(map(str, part.row.key))}"
+        if part.row.scope in (Scope.CORE, Scope.DIE) and self.topology.varies(Scope.PACKAGE):
+            place += f" of package {part.row.key[0]}"  # packages number their cores alike
         if found is None:
             return Unavailable(Reason.FAILED, f"a part is unknown, {place}: {signal.id}")
         said = found.detail if found.detail.startswith(place) else f"{place}: {found.detail}"

@@ -29,7 +29,7 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals, pattern_of
 from turbotui.sources.sysfs_files import CPU_DIR, ValueFile, read_line, read_number, signed_number
 
 CLASS = "/sys/class/hwmon"
@@ -367,10 +367,12 @@ def _located(machine: Machine, signal: SignalId, sensors: Sequence[Sensor]) -> L
     sensor = next((sensor for sensor in sensors if sensor.signal == signal), None)
     if sensor is None:
         return _absent(machine, signal)
-    named = f"{sensor.chip}: {sensor.label}" if sensor.label else sensor.chip
+    alike = [one for one in sensors if one.signal == signal]
+    label = sensor.label if len(alike) == 1 else ""
+    named = f"{sensor.chip}: {label}" if label else sensor.chip
     facts = Signal(
         signal, _SCOPES[signal], Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX,
-        origin=f"{sensor.path} ({named})", document=_DOCUMENT, scale=_CELSIUS,
+        origin=f"{pattern_of(one.path for one in alike)} ({named})", document=_DOCUMENT, scale=_CELSIUS,
     )  # fmt: skip
     return LocatedSignal(facts, partial(_file, machine.topology, signal, sensors), _most_sensors(sensors, signal))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
@@ -13,6 +14,17 @@ from turbotui.sources.bases import CachedSearch, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import Decode, FileReader, ValueFile, number
 from turbotui.sources.unreadable import may_pass, refusal_of, unreadable
+
+
+def pattern_of(paths: Iterable[str]) -> str:
+    """Make one path of those of a signal's instances, with `*` where they differ.
+
+    A signal has one `origin`: the path of one instance would blame the wrong file for another's reading.
+    """
+    first, *others = [re.findall(r"\d+|\D+", path) for path in dict.fromkeys(paths)]
+    if any(len(other) != len(first) for other in others):
+        return ", ".join(map("".join, (first, *others)))
+    return "".join(words[0] if len(set(words)) == 1 else "*" for words in zip(first, *others, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

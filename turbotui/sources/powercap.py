@@ -26,7 +26,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals, pattern_of
 from turbotui.sources.sysfs_files import ValueFile, number, read_line, read_number
 
 CLASS = "/sys/class/powercap"
@@ -289,7 +289,8 @@ def _described(signal: SignalId, all_zones: Sequence[_Zone]) -> Signal | Unavail
     return Signal(
         signal, zone.row.scope, Unit.JOULE if is_energy else Unit.WATT,
         Behavior.COUNTER if is_energy else Behavior.GAUGE, Reduce.SUM,
-        origin=zone.path, document=_DOCUMENT, scale=_MICRO * _correction(zone), wrap_seconds=wrap,
+        origin=pattern_of(one.path for one in zones), document=_DOCUMENT, scale=_MICRO * _correction(zone),
+        wrap_seconds=wrap,
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals
+from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals, pattern_of
 from turbotui.sources.source import Probe
 from turbotui.sources.sysfs_files import number, read_number
 
@@ -117,7 +117,7 @@ def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> LocatedSign
         else:
             of_package[cluster.package] = f"{DIRECTORY}/{cluster.name}/{_CURRENT}"
     for name, by_package in sorted(paths.items(), key=lambda item: _ids(item[0])):
-        origin = ", ".join(by_package[package] for package in sorted(by_package))
+        origin = pattern_of(by_package.values())
         found[name] = LocatedSignal.at(_signal(name, Scope.PACKAGE, origin), _in_package(topology, by_package), _clock)
     note = f"{', '.join(doubles)}: the same ids as another directory, not read" if doubles else ""
     return LocatedSignals(found, note)
@@ -148,7 +148,7 @@ def _by_die(machine: Machine, names: Sequence[str]) -> LocatedSignal | Unavailab
         # A machine that does not number its dies has one, which the driver calls 0.
         return paths.get((place.package, max(place.die, 0)))
 
-    origin = f"{DIRECTORY}/package_*_die_*/{_CURRENT}" if len(paths) > 1 else next(iter(paths.values()))
+    origin = pattern_of(paths.values())
     return LocatedSignal.at(_signal(_WHOLE, Scope.DIE if several else Scope.PACKAGE, origin), path, _clock)
 
 
