@@ -120,6 +120,8 @@ class Feature:
         screens: the feature's screens.
         places: what the feature adds to the places in which keys work, in the order of the help.
         keys: "module:name" of the feature's `Action`s.
+        sources, columns, exported: "module:name" of what a package beside turbotui adds: sources of signals, columns
+            of the CPU table, and families of metrics (`features/export/live/families.py`).
         background: tables that can be read in the background, and the module whose `make_background(machine)` returns
             the reader.
         memory: module of the class `MemoryWatch`, which compares memory traffic with its peak; "" for none.
@@ -130,6 +132,9 @@ class Feature:
     screens: tuple[ScreenSpec, ...] = ()
     places: tuple[KeyPlace, ...] = ()
     keys: str = ""
+    sources: str = ""
+    columns: str = ""
+    exported: str = ""
     background: tuple[tuple[str, str], ...] = ()
     memory: str = ""
 

@@ -6,9 +6,14 @@ It stands below all that asks for parts of features, and knows them by name: no 
 from __future__ import annotations
 
 import importlib
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, TypeVar, cast
 
-from turbotui.feature import Command, Feature
+from turbotui.feature import Command, Feature, part
+from turbotui.installed_features import installed_features
+from turbotui.untrusted import one_line
+
+P = TypeVar("P")
 
 _NAMES: Final = (
     "dashboard", "cpus", "overview", "stat", "why", "record", "doctor", "info", "power", "uncore", "roofline",
@@ -22,8 +27,48 @@ def _own_features() -> tuple[Feature, ...]:
     return tuple(importlib.import_module(f"turbotui.features.{name}").FEATURE for name in _NAMES)
 
 
-FEATURES: Final[tuple[Feature, ...]] = _own_features()
+_OWN: Final = _own_features()
+INSTALLED, REFUSED = installed_features(_OWN)
+"""The features of other packages, and a sentence for each that cannot be used."""
+
+FEATURES: Final[tuple[Feature, ...]] = (*_OWN, *INSTALLED)
 """Every feature."""
 
 COMMANDS: Final[tuple[Command, ...]] = tuple(command for feature in FEATURES for command in feature.commands)
 """Every verb."""
+
+
+def parts_of(feature: Feature, name: str, kind: type[P]) -> tuple[P, ...]:
+    """What a feature adds to a table; nothing, and a sentence in `REFUSED`, if another package's cannot be used.
+
+    Args:
+        feature: the feature.
+        name: the attribute of `Feature` that refers to a tuple.
+        kind: the class of the tuple's members.
+    """
+    reference = getattr(feature, name)
+    try:
+        members = cast("tuple[object, ...]", part(reference)) if reference else ()
+        found = tuple(one for one in members if isinstance(one, kind))
+        if len(found) < len(members):
+            raise TypeError(f"{reference} has members that are no {kind.__name__}")  # noqa: TRY301 - told below
+    except (Exception, SystemExit) as error:
+        if feature not in INSTALLED:
+            raise
+        told = one_line(f"the {name} of the feature {feature.name} are left out: {type(error).__name__}: {error}")
+        if told not in REFUSED:
+            REFUSED.append(told)
+        return ()
+    return found
+
+
+def installed_parts(name: str, kind: type[P]) -> Iterator[P]:
+    """What the features of other packages add to a table; see `parts_of`."""
+    return (one for feature in INSTALLED for one in parts_of(feature, name, kind))
+
+
+def refusals() -> tuple[str, ...]:
+    """A sentence for each feature of another package, and each part of one, that cannot be used."""
+    for name in ("keys", "sources", "columns", "exported"):
+        tuple(installed_parts(name, object))
+    return tuple(REFUSED)

@@ -103,7 +103,7 @@ import turbotui.opening.waiting, turbotui.opening.readings, turbotui.opening.ter
 VERSION = "from turbotui.cli import main\nmain(['stat', '--version'])"
 ONE_LINE = "from turbotui.cli import main\nmain(['stat', '-q', '-S', '-n', '1', '-i', '0.01', '--machine', 'guest'])"
 BELOW = {"turbotui", "turbotui.cli", "turbotui.dataclass", "turbotui.errors", "turbotui.feature",
-         "turbotui.feature_list", "turbotui.untrusted",
+         "turbotui.feature_list", "turbotui.installed_features", "turbotui.untrusted",
          "turbotui.repertoire", "turbotui.tables", "turbotui.tables.terminal_text"}
 """What every command line imports, beside the lists of verbs and screens of `turbotui.features`."""
 

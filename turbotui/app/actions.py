@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from turbotui.feature import EVERYWHERE, Action, part
-from turbotui.feature_list import FEATURES
+from turbotui.feature import EVERYWHERE, Action
+from turbotui.feature_list import FEATURES, INSTALLED, REFUSED, parts_of
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -139,17 +139,33 @@ _COMMON: Final = (
 
 def _with_features() -> Iterator[Action]:
     """Every action, those of features behind the common ones that they name, with the places where it works."""
-    followers: dict[str, list[Action]] = {}
-    for feature in FEATURES:
-        after = ""
-        for action in cast("tuple[Action, ...]", part(feature.keys)) if feature.keys else ():
-            after = action.after or after
-            followers.setdefault(after, []).append(action)
     takes = {EVERYWHERE: {EVERYWHERE}} | {
         place.id: {"screen", place.id, *place.takes} for feature in FEATURES for place in feature.places}
-    for action in chain(*((action, *followers.pop(action.id, ())) for action in _COMMON), *followers.values()):
-        where = tuple(place for place, sets in takes.items() if not sets.isdisjoint(action.where))
-        yield replace(action, where=where)
+    followers: dict[str, list[Action]] = {}
+
+    def placed(action: Action) -> Action:
+        return replace(action, where=tuple(place for place, sets in takes.items() if not sets.isdisjoint(action.where)))
+
+    common = tuple(map(placed, _COMMON))
+    known = list(common)
+    for feature in FEATURES:
+        after = ""
+        for action in map(placed, parts_of(feature, "keys", Action)):
+            taken = next((one.id for one in known if one.id == action.id or (
+                meet(one, action) and not set(one.keys).isdisjoint(action.keys))), "") if feature in INSTALLED else ""
+            if taken:
+                REFUSED.append(f"the action {action.id} of the feature {feature.name} is left out: {taken} has its key "
+                               "or name")
+                continue
+            after = action.after or after
+            known.append(action)
+            followers.setdefault(after, []).append(action)
+    return chain(*((action, *followers.pop(action.id, ())) for action in common), *followers.values())
+
+
+def meet(one: Action, other: Action) -> bool:
+    """Tell whether two actions are available on a common screen."""
+    return EVERYWHERE in one.where or EVERYWHERE in other.where or not set(one.where).isdisjoint(other.where)
 
 
 ACTIONS: Final = tuple(_with_features())

@@ -10,8 +10,8 @@ from typing import Final
 
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 
-from turbotui.app.actions import ACTIONS
-from turbotui.feature import EVERYWHERE, Action
+from turbotui.app.actions import ACTIONS, meet
+from turbotui.feature import Action
 
 _KEY_WORDS: Final[Mapping[str, str]] = {
     "exclamation_mark": "!", "equals_sign": "=", "left_parenthesis": "(", "right_parenthesis": ")", "underscore": "_",
@@ -106,7 +106,7 @@ def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], 
     for action in ACTIONS:
         wanted = keys.get(action.id, ())
         taken = [f'"{key}" is the key of {other.id}: give that another one too' for other in ACTIONS
-                 for key in wanted if other.id != action.id and _meet(action, other)
+                 for key in wanted if other.id != action.id and meet(action, other)
                  and key in keys.get(other.id, other.keys)]
         if taken:
             problems[action.id] = taken[0]
@@ -116,8 +116,3 @@ def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], 
         else:
             found.append(action)
     return tuple(found), problems
-
-
-def _meet(one: Action, other: Action) -> bool:
-    """Tell whether two actions are available on a common screen."""
-    return EVERYWHERE in one.where or EVERYWHERE in other.where or not set(one.where).isdisjoint(other.where)

@@ -6,6 +6,7 @@ perf comes before registers, and registers before files: one system call reads a
 
 from __future__ import annotations
 
+from turbotui.feature_list import installed_parts
 from turbotui.sources.amd_energy import AmdEnergy
 from turbotui.sources.apic import Apic
 from turbotui.sources.batteries import Batteries
@@ -89,6 +90,7 @@ SOURCES: tuple[Source, ...] = (
     Batteries(),
     Npus(),
     Fans(),
+    *installed_parts("sources", Source),  # type: ignore[type-abstract]  # whatever has its attributes
     ClockEnd(),
 )
 

@@ -162,6 +162,7 @@ class Probe:
     doubtful: frozenset[SignalId] = frozenset()
 
 
+@runtime_checkable
 class Source(Protocol):
     """One way to get signals."""
 

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.feature_list import refusals
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, NAMESPACES, PERF_PARANOID, HostKind
 from turbotui.machine.machine import Machine
@@ -93,6 +94,7 @@ def diagnose(machine: Machine, capabilities: Capabilities) -> Diagnosis:
     if machine.platform.note:
         notes.append(machine.platform.note)
     notes += [f"{name} is not believed: {why.detail}" for name, why in capabilities.disbelieved.items()]
+    notes += refusals()
     notes += [f"{name} is {text}" for name, text in capabilities.remarks.items() if name in capabilities.signals]
     return Diagnosis(
         simulated="" if machine.host.kind is HostKind.REAL else machine.host.kind.value,

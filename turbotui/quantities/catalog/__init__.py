@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
+from turbotui.feature_list import installed_parts
 from turbotui.quantities.catalog import (
     clock,
     frequency,
@@ -118,6 +119,7 @@ def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
         *_AFTER_UNCORE,
         *meters.meter_columns(signals),
         *roofline.roofline_columns(signals),
+        *installed_parts("columns", CounterColumn),
     )
     for column in order:
         previous = chosen.get(column.id)

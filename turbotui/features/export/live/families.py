@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.feature_list import installed_parts
 from turbotui.features.export.live.levels import CORE, CORE_TYPE, CPU, DIE, L3, MACHINE, PACKAGE, MetricLevel
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
@@ -85,6 +86,9 @@ class SpreadFamily:
     busy: bool = False
 
 
+_ADDED: Final = tuple(installed_parts("exported", object))
+"""Families of the features of other packages."""
+
 COUNTERS: Final = (
     CounterFamily("tsc_cycles", ("tsc",), _EVERY, "TSC cycles, at the rate that MPERF counts at", "tsc_tweak", _APERF),
     CounterFamily("mperf_cycles", ("mperf",), _EVERY, "Cycles at the base clock while not idle", "", _APERF),
@@ -126,6 +130,7 @@ COUNTERS: Final = (
     CounterFamily("c6_cycles", ("cstate.core.c6",), (MACHINE, CORE), "TSC cycles of cores in C6, added over cores"),
     CounterFamily("c2_cycles", ("cstate.pkg.c2",), (PACKAGE,), "TSC cycles of the package in C2"),
     CounterFamily("c6_cycles", ("cstate.pkg.c6",), (PACKAGE,), "TSC cycles of the package in C6"),
+    *(one for one in _ADDED if isinstance(one, CounterFamily)),
 )
 
 GAUGES: Final = (
@@ -138,6 +143,7 @@ GAUGES: Final = (
     GaugeFamily("pl2_watts", "limit.pkg.pl2", PACKAGE, "Short-term power limit"),
     GaugeFamily("tdp_watts", "limit.pkg.tdp", PACKAGE, "Thermal design power"),
     GaugeFamily("uncore_hertz", "uncore.cur", PACKAGE, "Clock of the uncore"),
+    *(one for one in _ADDED if isinstance(one, GaugeFamily)),
 )
 
 SPREADS: Final = (

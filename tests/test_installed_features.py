@@ -1,0 +1,115 @@
+"""Features of other packages: the example of docs/plugins.md as it is installed, and packages that are wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from barepty import BarePty
+from patience import PATIENCE
+
+from turbotui.installed_features import EntryPoint, entry_points, trusted_folders
+
+PLUGIN = Path(__file__).parent / "plugin"
+
+
+def run(*words: str, path: Path = PLUGIN) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "turbotui", *words], capture_output=True, text=True, check=False,  # noqa: S603 - ours
+                          timeout=PATIENCE, stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(path)})
+
+
+def package(folder: Path, name: str, line: str, module: str = "") -> None:
+    (folder / f"{name}-1.0.dist-info").mkdir(parents=True)
+    (folder / f"{name}-1.0.dist-info" / "entry_points.txt").write_text(
+        f"[console_scripts]\nx = y:z\n\n[turbotui.features]\n{line}\n\n[other]\na = b:C\n")
+    if module:
+        (folder / f"{name}.py").write_text(module)
+
+
+class TestExample:
+    def test_its_verb_is_in_the_help_and_has_every_format(self) -> None:
+        assert "how long the machine is up" in run("--help").stdout
+        text, csv = (run("uptime", "--format", name).stdout.splitlines() for name in ("json", "csv"))
+        table = json.loads(text[0])
+        assert [row["clock"] for row in table["rows"]] == ["up", "idle"]
+        assert table["rows"][0]["values"]["time"] > 0
+        assert csv[0].endswith(",clock,time")
+        assert len(csv) == 3
+
+    def test_its_column_is_recorded_and_replayed(self, tmp_path: Path) -> None:
+        file = str(tmp_path / "recording")
+        done = run("record", "--show", "Uptime", "-n", "2", "-i", "0.2", file)
+        assert done.returncode == 0, done.stderr
+        words = ("stat", "--replay", file, "--show", "Uptime", "--quiet", "--Summary", "--format", "csv")
+        replayed = run(*words).stdout.splitlines()
+        times = [float(line.split(",")[-1]) for line in replayed[1:]]
+        assert len(times) == 2
+        assert 0 < times[0] <= times[1] < times[0] + PATIENCE
+        without = run(*words, path=tmp_path)
+        assert "'Uptime' can not be added: there is no such column here" in without.stderr
+
+    def test_its_family_is_exported(self) -> None:
+        lines = run("export", "--once", "-i", "0.1").stdout.splitlines()
+        [value] = [line for line in lines if line.startswith("turbotui_machine_uptime_seconds")]
+        assert float(value.split()[-1]) > 0
+
+    def test_its_source_is_a_line_of_doctor(self) -> None:
+        assert "proc-uptime" in run("doctor", "--format", "json").stdout
+
+    def test_its_screen_its_key_and_an_alert_on_its_column(self, tmp_path: Path) -> None:
+        settings = tmp_path / "turbotui" / "settings.toml"
+        settings.parent.mkdir()
+        settings.write_text('[[alert]]\nwhen = "Uptime>0"\n')
+        with_plugin = {"PYTHONPATH": str(PLUGIN), "XDG_CONFIG_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+        terminal = BarePty((sys.executable, "-m", "turbotui", "-i", "0.2", "--screen", "uptime"),
+                           environment=with_plugin)
+        terminal.until(b"ALERT Uptime>0")
+        terminal.until(b"a.{1,40} days")
+        terminal.press(b"a")
+        terminal.until(rb"0\.[0-9]+ d\b")
+        terminal.press(b"q")
+        assert terminal.ended() == 0
+        assert "begins Uptime>0: " in (tmp_path / "turbotui" / "alerts.log").read_text()
+
+
+@pytest.mark.parametrize(("line", "module", "why"), [
+    ("bad = bad:FEATURE", "raise OSError('no disk')", "OSError: no disk"),
+    ("bad = bad:FEATURE", "raise SystemExit(3)", "SystemExit: 3"),
+    ("bad = bad:FEATURE", "FEATURE = 1", "bad:FEATURE is no Feature of that name"),
+    ("bad = missing_module:FEATURE", "", "ModuleNotFoundError"),
+    ("bad = bad:FEATURE", "from turbotui.feature import *\nFEATURE = Feature('bad', (Command('stat', 'bad', ''),))",
+     "another feature has the verb stat"),
+    ("bad = bad:FEATURE", "from turbotui.feature import *\nKEYS = (1,)\nFEATURE = Feature('bad', sources='bad:KEYS')",
+     "the sources of the feature bad are left out: TypeError: bad:KEYS has members that are no Source"),
+])
+def test_one_that_fails_is_a_line_of_doctor(tmp_path: Path, line: str, module: str, why: str) -> None:
+    package(tmp_path, "bad", line, module)
+    assert run("stat", "-q", "-n", "1", "-i", "0.05", "-s", "Busy%", path=tmp_path).returncode == 0
+    assert why in run("doctor", "--machine", "guest", path=tmp_path).stdout
+
+
+def test_an_action_whose_key_is_taken_is_left_out(tmp_path: Path) -> None:
+    package(tmp_path, "bad", "bad = bad:FEATURE", "from turbotui.feature import *\n"
+            "KEYS = (Action('x', 'x', ('q',), 'q', 'X.'),)\nFEATURE = Feature('bad', keys='bad:KEYS')")
+    program = "import turbotui.app.actions, turbotui.feature_list; print(*turbotui.feature_list.refusals())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True,  # noqa: S603 - ours
+                          timeout=PATIENCE, stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.stdout == "the action x of the feature bad is left out: quit has its key or name\n"
+
+
+def test_the_first_of_two_packages_of_a_name_counts(tmp_path: Path) -> None:
+    package(tmp_path / "one", "p", "p = p.q:F")
+    package(tmp_path / "two", "p", "p = other:F")
+    package(tmp_path / "two", "q", "no line of an entry point")
+    (tmp_path / "two" / "r-1.dist-info").mkdir()
+    folders = [str(tmp_path / name) for name in ("gone", "one", "two")]
+    assert list(entry_points(folders)) == [EntryPoint("p", "p.q:F", "p-1.0")]
+
+
+def test_packages_of_the_working_folder_are_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert list(trusted_folders(["", ".", str(tmp_path), str(PLUGIN)])) == [str(PLUGIN)]
