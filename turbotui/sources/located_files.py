@@ -17,14 +17,15 @@ from turbotui.sources.unreadable import may_pass, refusal_of, unreadable
 
 
 def pattern_of(paths: Iterable[str]) -> str:
-    """Make one path of those of a signal's instances, with `*` where they differ.
+    """Make one path of those of a signal's instances, with `*` where their numbers differ.
 
     A signal has one `origin`: the path of one instance would blame the wrong file for another's reading.
     """
-    first, *others = [re.findall(r"\d+|\D+", path) for path in dict.fromkeys(paths)]
-    if any(len(other) != len(first) for other in others):
-        return ", ".join(map("".join, (first, *others)))
-    return "".join(words[0] if len(set(words)) == 1 else "*" for words in zip(first, *others, strict=True))
+    each = tuple(dict.fromkeys(paths))
+    if len({re.sub(r"\d+", "0", path) for path in each}) > 1:
+        return ", ".join(each)
+    words = zip(*(re.findall(r"\d+|\D+", path) for path in each), strict=True)
+    return "".join(alike[0] if len(set(alike)) == 1 else "*" for alike in words)
 
 
 @dataclass(frozen=True, slots=True)
