@@ -12,8 +12,8 @@ import re
 from typing import Final
 
 _ELLIPSIS: Final = "…"
-_SINGLE: Final = "[^\x20-\x7e\xa0-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u25fc\u2800-\u28ff]"
-"""Matches what may not take one cell: lines of a screen have blocks, rules and arrows beside ASCII."""
+_SINGLE: Final = "[^\x20-\x7e\xa0-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u25fc\u2713-\u2718\u2800-\u28ff]"
+"""Matches what may not take one cell: lines of a screen have blocks, rules, arrows and ticks beside ASCII."""
 
 
 def cell_count(text: str) -> int:

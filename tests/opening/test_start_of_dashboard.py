@@ -118,7 +118,8 @@ def test_the_first_paint_imports_this_and_nothing_else() -> None:
     assert _own(modules) - BELOW == {
         "turbotui.commands", "turbotui.commands.arguments", "turbotui.commands.regions", "turbotui.commands.screens",
         "turbotui.features.dashboard.verb", "turbotui.machine",
-        "turbotui.machine.signal_guard", "turbotui.opening", "turbotui.opening.keys", "turbotui.opening.picture",
+        "turbotui.machine.signal_guard", "turbotui.machine.uname",
+        "turbotui.opening", "turbotui.opening.keys", "turbotui.opening.picture",
         "turbotui.opening.readings", "turbotui.opening.terminal", "turbotui.opening.waiting", "turbotui.region_marks",
         "turbotui.sampling",
         "turbotui.sampling.limits", "turbotui.terminal", "turbotui.terminal.handover",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from knownmachines import known_machine
 from model_truth import truth_of
+from patience import PATIENCE
 from test_simulated_tasks import passes, total, watching
 from watchedtasks import switches_allowed
 
@@ -183,9 +184,9 @@ def test_where_descriptors_do_not_suffice_for_every_set_there_is_the_first() -> 
 
 
 SLICES = 12
-CHILD = """
+CHILD = f"""
 import os, sys, time
-forks, end = 0, time.monotonic() + 40  # nobody watches any more
+forks, end = 0, time.monotonic() + {PATIENCE}  # nobody watches any more
 while (forks < 50 or not os.path.exists(sys.argv[1])) and time.monotonic() < end:
     forks += 1
     for _ in range(2000):
