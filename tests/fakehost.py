@@ -164,7 +164,10 @@ class FakeHost:
         return data if self.truncate is None else data[: self.truncate]
 
     def close(self, descriptor: int) -> None:
-        del self.open[descriptor]
+        closed = self.open.pop(descriptor)
+        leader = self.open.get(closed.leader) if isinstance(closed, _Counter) else None
+        if isinstance(leader, _Counter):
+            leader.members.remove(descriptor)
 
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
         raise HostError(errno.EINVAL, "pin")

@@ -23,6 +23,7 @@ from turbotui.counting.counters import (
     USER_ONLY,
     Counters,
     CountTarget,
+    LostCounterError,
     as_permitted,
     open_counters,
     open_parts,
@@ -32,6 +33,9 @@ from turbotui.counting.totals import CountTotal, difference, scaled
 from turbotui.events.encoded import FLAGS
 from turbotui.features.tasks.marking_processes import MarkingProcesses
 from turbotui.machine.host import HostError, PerfAttr
+from turbotui.sources.perf_group import Times
+from turbotui.sources.source import CpuGone
+from turbotui.sources.uncore_reader import ConcurrentEvents, UncoreReader
 
 RATE = 1_000_000
 EVENTS = (PerfAttr(9, 0), PerfAttr(9, 1), PerfAttr(9, 2))
@@ -122,9 +126,25 @@ def test_a_counter_that_lost_its_place_is_an_error_and_no_count(kind: str) -> No
     host = made()
     group = open_counters(host, EVENTS, KINDS[kind])
     host.truncate = 0
-    with pytest.raises(HostError) as raised:
+    with pytest.raises(LostCounterError):
         group.gains()
-    assert raised.value.errno == errno.ENODATA
+
+
+def test_counters_of_units_that_need_each_other_are_opened_together_or_not_at_all() -> None:
+    host = made(lonely={(9, 2)})
+    first = ConcurrentEvents({"a": EVENTS[0]}, Times.of("first"))
+    pair = ConcurrentEvents({"b": EVENTS[1], "c": EVENTS[2]}, Times.of("pair"))
+    reader = UncoreReader(host, 0, [[first, pair]])
+    assert len(host.open) == 1, "of the pair nothing stays"
+    host.advance(2.0)
+    assert dict(zip(reader.signals, reader.read(), strict=True)) == {
+        "first.enabled": 2 * 10**9, "first.running": 2 * 10**9, "a": 2 * RATE, "b": None, "c": None,
+        "pair.enabled": None, "pair.running": None}
+    host.truncate = 8
+    with pytest.raises(CpuGone):
+        reader.read()
+    reader.close()
+    assert host.open == {}
 
 
 def test_groups_are_opened_all_or_none() -> None:
@@ -199,7 +219,7 @@ _OTHERS = {
     "machine/ip_sampling.py", "machine/tasks/tracer.py",  # beside their rings
     "machine/host.py", "machine/linux.py", "machine/delegating_host.py", "machine/gathered/host.py",  # hosts themselves
     "recording/recorded_host.py", "simulated/host.py",
-    "sources/perf_group.py", "sources/uncore_reader.py",  # of whole CPUs
+    "sources/perf_group.py",  # of whole CPUs
 }
 
 

@@ -28,7 +28,7 @@ USER_ONLY: Final = 1 << 5 | 1 << 6  # exclude_kernel, exclude_hv
 _PID_CGROUP: Final = 4  # PERF_FLAG_PID_CGROUP
 _TIMES: Final = 0b0011  # read_format: TOTAL_TIME_ENABLED, TOTAL_TIME_RUNNING
 NOT_PERMITTED: Final = (errno.EACCES, errno.EPERM)
-_TOO_MANY: Final = (errno.EINVAL, errno.ENOSPC)  # of a sibling that finds no counter beside those before it
+TOO_MANY: Final = (errno.EINVAL, errno.ENOSPC)  # of a sibling that finds no counter beside those before it
 _T = TypeVar("_T")
 
 
@@ -52,32 +52,65 @@ class CountTarget:
 
     def asked(self, attr: PerfAttr, *, leads: bool) -> PerfAttr:
         """Return an event's attribute with this target."""
+        if not (self.flags or self.first or self.is_group):
+            return attr
         flags = attr.flags | self.flags | (self.first if leads else 0)
         return replace(attr, flags=flags, read_format=_TIMES if self.flags & INHERIT else attr.read_format,
                        target_flags=_PID_CGROUP if self.is_group else attr.target_flags)
 
 
+class LostCounterError(HostError):
+    """A pinned counter lost its place, or the kernel took the group apart."""
+
+
 class Counters:
-    """Open counters of one group.
+    """Counters of one group.
+
+    Args:
+        host: the machine.
+        target: what they count.
 
     Attributes:
         descriptors: in the order of opening, the leader first.
     """
 
-    __slots__ = ("_before", "_host", "_inherited", "_layout", "descriptors")
+    __slots__ = ("_before", "_host", "_inherited", "_layout", "_target", "descriptors")
 
-    def __init__(self, host: Host, descriptors: Sequence[int], *, inherited: bool) -> None:
+    def __init__(self, host: Host, target: CountTarget) -> None:
         self._host = host
-        self._inherited = inherited
-        self._layout = _words(3 if inherited else 3 + len(descriptors))
-        self._before: Sequence[int] = (0,) * (2 + len(descriptors))
-        self.descriptors = descriptors
+        self._target = target
+        self._inherited = bool(target.flags & INHERIT)
+        self._layout = _words(3)
+        self._before: Sequence[int] = (0, 0)
+        self.descriptors: list[int] = []
+
+    def add(self, attr: PerfAttr) -> None:
+        """Open one more counter; the first leads the others.
+
+        Raises:
+            HostError: as perf_event_open(2).
+        """
+        target, leader = self._target, self.descriptors[0] if self.descriptors else -1
+        asked = target.asked(attr, leads=leader == -1)
+        self.descriptors.append(self._host.perf_event_open(asked, target.pid, target.cpu, leader))
+        self._before = (*self._before, 0)
+        if not self._inherited:
+            self._layout = _words(3 + len(self.descriptors))
+
+    def keep(self, number: int) -> None:
+        """Close the counters after the first few, the newest first."""
+        close_all(self._host, self.descriptors[number:])
+        del self.descriptors[number:]
+        self._before = self._before[: 2 + number]
+        if not self._inherited:
+            self._layout = _words(3 + number)
 
     def totals(self) -> Sequence[int]:
         """Return ns enabled, ns running, and each counter's count, since the opening.
 
         Raises:
-            HostError: as read(2); ENODATA if a pinned counter has lost its place.
+            LostCounterError: a counter lost its place.
+            HostError: as read(2).
         """
         if not self._inherited:
             return self._read(self.descriptors[0])[1:]
@@ -99,13 +132,12 @@ class Counters:
 
     def close(self) -> None:
         """Close every counter, the leader last."""
-        close_all(self._host, self.descriptors)
-        self.descriptors = ()
+        self.keep(0)
 
     def _read(self, descriptor: int) -> tuple[int, ...]:
         content = self._host.read_counter(descriptor, self._layout.size)
         if len(content) != self._layout.size:
-            raise HostError(errno.ENODATA, "a counter that lost its place")
+            raise LostCounterError(errno.ENODATA, "a counter that lost its place")
         return self._layout.unpack(content)
 
 
@@ -134,28 +166,21 @@ def open_parts(host: Host, attrs: Iterable[tuple[PerfAttr, bool]], target: Count
     Raises:
         HostError: as perf_event_open(2); nothing stays open.
     """
-    parts: list[list[int]] = [[]]
-
-    def open_last(attr: PerfAttr) -> None:
-        opened = parts[-1]
-        leader = opened[0] if opened else -1
-        asked = target.asked(attr, leads=not opened)
-        opened.append(host.perf_event_open(asked, target.pid, target.cpu, leader))
-
+    parts = [Counters(host, target)]
     try:
         for attr, bound in attrs:
             try:
-                open_last(attr)
+                parts[-1].add(attr)
             except HostError as error:
-                if not parts[-1] or bound or error.errno not in _TOO_MANY:
+                if not parts[-1].descriptors or bound or error.errno not in TOO_MANY:
                     raise
-                parts.append([])
-                open_last(attr)
+                parts.append(Counters(host, target))
+                parts[-1].add(attr)
     except HostError:
         for opened in parts:
-            close_all(host, opened)
+            opened.close()
         raise
-    return [Counters(host, opened, inherited=bool(target.flags & INHERIT)) for opened in parts]
+    return parts
 
 
 def opened_all(groups: Iterable[Counters]) -> list[Counters]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from turbotui.counting.totals import scaled
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_groups import open_group
@@ -61,14 +62,11 @@ class _Sum:
         self._last = list(words)
         enabled, running = sum(gain[1] for gain in gains), sum(gain[2] for gain in gains)
         self.enabled += enabled
-        if all(e == r for _v, e, r in gains):
+        whole = [scaled(*gain) for gain in gains]
+        if None not in whole:  # where one never ran the sum is unknown: it has no running time
             self.running += running
-            self.value += sum(v for v, _e, _r in gains)
-        elif all(r > 0 or e <= 0 for _v, e, r in gains):
-            self.running += running
-            estimate = math.fsum(v * e / r for v, e, r in gains if r > 0)
+            estimate = math.fsum(filter(None, whole))
             self.value += round(estimate * running / enabled) if enabled else 0
-        # otherwise one of them never ran: without running time the sum is unknown
 
 
 class RowReader:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from turbotui.counting.totals import scaled
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
 from turbotui.machine.host import Host, HostError
@@ -352,6 +353,4 @@ def _names(one: SpySet | None) -> frozenset[str]:
 
 def _scaled(count: int, enabled: int, running: int) -> int:
     """Scale a count that ran for part of the time to all of it; 0 if it never ran."""
-    if running <= 0:
-        return 0
-    return count if running >= enabled else round(count * enabled / running)
+    return round(scaled(count, enabled, running) or 0)

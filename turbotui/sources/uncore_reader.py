@@ -7,19 +7,16 @@ Uncore counters are few and other programs may hold some: whether a group fits s
 from __future__ import annotations
 
 import errno
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
+from turbotui.counting.counters import TOO_MANY, Counters, CountTarget, LostCounterError
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.perf_group import Times
 from turbotui.sources.source import GONE, CpuGone, raise_if_gone
 
-_EVERY_TASK = -1  # pid argument of perf_event_open(2) for a whole CPU
-_HEADER_WORDS = 3  # nr, enabled, running (uapi linux/perf_event.h)
-_FULL = (errno.EINVAL, errno.ENOSPC)  # of a sibling: there is no room for it in this group
 _WHAT = "(its counters may be held, or filtered otherwise, by another program)"
 
 
@@ -40,35 +37,29 @@ class ConcurrentEvents:
 
 @dataclass(slots=True)
 class _Group:
-    """A group that is being opened: descriptors by attribute, in the order of a read."""
+    """A group that is being opened: its counters, and what they count in the order of a read."""
 
-    descriptors: dict[PerfAttr, int] = field(default_factory=dict)
+    counters: Counters
+    attrs: list[PerfAttr] = field(default_factory=list)
     held: list[ConcurrentEvents] = field(default_factory=list)
-
-    @property
-    def leader(self) -> int:
-        return next(iter(self.descriptors.values()), -1)
 
     def has_room(self, bundle: ConcurrentEvents, limit: int | None) -> bool:
         """Tell whether a bundle may be tried in this group: the filters must be equal, and the events few enough."""
         if any(one.filter != bundle.filter for one in self.held):
             return False
-        together = self.descriptors.keys() | set(bundle.signals.values())
-        return limit is None or not self.descriptors or len(together) <= limit
+        together = {*self.attrs, *bundle.signals.values()}
+        return limit is None or not self.attrs or len(together) <= limit
 
-    def take(self, host: Host, cpu: int, bundle: ConcurrentEvents) -> HostError | None:
+    def take(self, bundle: ConcurrentEvents) -> HostError | None:
         """Open the events of a bundle that the group does not have yet; if one is refused, close all of them."""
-        added: list[PerfAttr] = []
-        for attr in bundle.signals.values():
-            if attr in self.descriptors:
-                continue
-            try:
-                self.descriptors[attr] = host.perf_event_open(attr, _EVERY_TASK, cpu, self.leader)
-            except HostError as error:
-                for one in reversed(added):
-                    host.close(self.descriptors.pop(one))
-                return error
-            added.append(attr)
+        fresh = [attr for attr in dict.fromkeys(bundle.signals.values()) if attr not in self.attrs]
+        try:
+            for attr in fresh:
+                self.counters.add(attr)
+        except HostError as error:
+            self.counters.keep(len(self.attrs))
+            return error
+        self.attrs += fresh
         self.held.append(bundle)
         return None
 
@@ -107,27 +98,27 @@ class UncoreReader:
         self._places: list[tuple[int, int] | None] = []
         names: list[SignalId] = []
         for number, group in enumerate(self._groups):
-            word = {attr: _HEADER_WORDS + at for at, attr in enumerate(group.descriptors)}
+            word = {attr: at for at, attr in enumerate(group.attrs, 2)}
             for bundle in group.held:
-                at = {bundle.times.enabled: 1, bundle.times.running: 2}
+                at = {bundle.times.enabled: 0, bundle.times.running: 1}
                 at |= {signal: word[attr] for signal, attr in bundle.signals.items()}
                 names += at
                 self._places += [(number, place) for place in at.values()]
         self.signals: tuple[SignalId, ...] = (*names, *absent)
         self._places += [None] * len(absent)
-        self._layouts = [struct.Struct(f"={_HEADER_WORDS + len(group.descriptors)}Q") for group in self._groups]
 
     def _open(self, bundles: Sequence[ConcurrentEvents], refused: list[HostError]) -> list[SignalId]:
         """Open the bundles of one unit, and return the signals of those that cannot be opened."""
         mine: list[_Group] = []
         absent: list[SignalId] = []
         for bundle in bundles:
-            for group in (*(one for one in mine if one.has_room(bundle, self._limit)), _Group()):
-                error = group.take(self._host, self._cpu, bundle)
+            empty = _Group(Counters(self._host, CountTarget(cpu=self._cpu)))
+            for group in (*(one for one in mine if one.has_room(bundle, self._limit)), empty):
+                error = group.take(bundle)
                 if error is not None and error.errno in GONE:
                     self._groups += mine
                     raise CpuGone(str(error)) from error
-                if error is None or error.errno not in _FULL:
+                if error is None or error.errno not in TOO_MANY:
                     break
             if error is not None:
                 refused.append(error)
@@ -143,21 +134,17 @@ class UncoreReader:
         Raises:
             CpuGone: a group is not what it was: its CPU or its PMU is away.
         """
-        words: list[tuple[int, ...]] = []
-        for group, layout in zip(self._groups, self._layouts, strict=True):
-            try:
-                data = self._host.read_counter(group.leader, layout.size)
-            except HostError as error:
-                raise_if_gone(error)
-                raise
-            if len(data) != layout.size or (found := layout.unpack(data))[0] != len(group.descriptors):
-                raise CpuGone("the counter group was taken apart")
-            words.append(found)
+        try:
+            words = [group.counters.totals() for group in self._groups]
+        except LostCounterError as error:
+            raise CpuGone("the counter group was taken apart") from error
+        except HostError as error:
+            raise_if_gone(error)
+            raise
         return [None if place is None else words[place[0]][place[1]] for place in self._places]
 
     def close(self) -> None:
         """Close every descriptor, leaders last."""
         for group in self._groups:
-            for descriptor in reversed(group.descriptors.values()):
-                self._host.close(descriptor)
+            group.counters.close()
         self._groups = []
