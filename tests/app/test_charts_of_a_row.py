@@ -8,9 +8,6 @@ from patience import PATIENCE
 from replayed_machine import Recording, ReplayedSession, recording
 from scripted_machine import FakeSession, build_topology
 
-from turbotui.app.earlier_cells import read_earlier
-from turbotui.quantities.scope import cpu_row
-
 COUNT = 12
 
 
@@ -40,24 +37,6 @@ async def test_a_table_that_fills_the_screen_has_none() -> None:
     async with dashboard(FakeSession(build_topology(2, 16, 2)), (120, 36)) as (app, _pilot):
         assert not table(app).has_charts
         assert not _heading(lines(app))
-
-
-async def test_what_was_before_a_cell_was_kept_comes_from_the_frames(recorded: Recording) -> None:
-    column, row = recorded.catalog.get("CPU%c1"), cpu_row(0)
-    assert column is not None
-    async with dashboard(ReplayedSession(recorded), ticks=COUNT) as (app, _pilot):
-        watch = app.watched
-        frame = watch.frame
-        assert frame is not None
-        home = frame.home(column, row) or row
-        wanted = [one.cell(column, home) for one in recorded.frames[1:frame.seq + 1]]
-        watch.live_history._rings.pop(column.id, None)
-        watch.live_history.push(frame, (column,), (home,))
-        for _ in read_earlier(watch, [(column, home)]):
-            pass
-        ring = watch.live_history.ring(column.id, home)
-        assert ring is not None
-        assert list(ring.values(len(wanted))) == pytest.approx(wanted, rel=1e-6)
 
 
 async def test_charts_of_the_past_have_what_led_to_it(recorded: Recording) -> None:

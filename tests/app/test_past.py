@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from dashboard_driver import dashboard, lines, text_of
 from made_frames import calls_of
+from patience import PATIENCE
 from replayed_machine import Recording, ReplayedSession, recording
 from textual.pilot import Pilot
 from timelines import FramesTimeline
@@ -250,13 +251,20 @@ async def test_without_a_past_keys_say_so(recorded: Recording) -> None:
         assert "No past yet" in text_of(app, "status")
 
 
+async def until_read(app: TurbotuiApp, pilot: Pilot[int]) -> None:
+    """Wait until the past of all that is drawn has been read."""
+    for _ in range(int(PATIENCE / 0.02)):
+        if not app.watched.history.wanted:
+            return
+        await pilot.pause(0.02)
+
+
 async def test_sparks_of_a_moment_are_of_what_led_to_it(recorded: Recording) -> None:
     session = ReplayedSession(recorded)
     async with dashboard(session, ticks=0) as (app, pilot):
         await at_the_end(app, pilot, session, recorded)
         await pilot.press("left_curly_bracket", "full_stop", "full_stop")
-        if app._work is not None:  # else it was drawn before the last keys
-            await app._work
+        await until_read(app, pilot)
         ring = app.watched.history.ring("PkgWatt", SYSTEM_ROW)
         assert ring is not None
         assert ring.count == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from types import SimpleNamespace
@@ -278,3 +279,16 @@ def test_an_alert_of_a_greatest_value_that_lacks_a_part_holds_only_if_it_must(co
     watch = AlertWatch([rule], lambda _topology, _row: "")
     watch.take(hottest)
     assert bool(watch.active) is holds
+
+
+@pytest.mark.parametrize("mark", [None, *MARKS])
+def test_a_value_that_must_not_stand_bare_is_no_point_of_a_curve(mark: CellMark | None) -> None:
+    frame, column = frame_of(mark)
+    kept, shown, read = History(), History(), History.until(frame, lambda: None)
+    kept.push(frame, (column,), (SYSTEM_ROW,))
+    shown.push_shown(frame, (column,), (SYSTEM_ROW,))
+    read.series(column.id, SYSTEM_ROW, 1)
+    read.fill(frame, column, (SYSTEM_ROW,))
+    for history in (kept, shown, read):
+        [point] = history.series(column.id, SYSTEM_ROW, 1)
+        assert math.isnan(point) == (mark is not None and not mark.bare)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turbotui.app import scales
-from turbotui.app.earlier_cells import EarlierCells
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId
@@ -16,7 +15,7 @@ from turbotui.widgets.table_view import TableView
 
 
 class FrameCharts:
-    """Draws the past of a row's cells, and reads the time before their histories were kept.
+    """Draws the past of a row's cells.
 
     Args:
         watch: has the frame that is shown, and histories.
@@ -25,8 +24,8 @@ class FrameCharts:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._charts: RowCharts[FrameContent, CounterColumn, RowId] = RowCharts(watch.recent)
-        self._earlier = EarlierCells(watch)
         self._content: FrameContent | None = None
+        self._pushed = -1
         self._view: TableView[CounterColumn, RowId] = TableView()
 
     def lines(self, chosen: tuple[CounterColumn, RowId], columns: tuple[CounterColumn, ...], width: int,
@@ -42,17 +41,10 @@ class FrameCharts:
         frame = self._watch.frame
         if height < LEAST or frame is None:
             return ()
-        if self._content is None or self._content.frame is not frame:
-            self._content = FrameContent(frame)
+        history = self._watch.history
+        if self._content is None or self._content.frame is not frame or self._pushed != history.pushed:
+            self._content, self._pushed = FrameContent(frame), history.pushed
         if self._view.columns != columns:
             self._view = TableView(columns, tops=scales.tops(self._watch))
         return self._charts.lines(ChartedRow(self._content, self._view, columns, *chosen, self._watch.interval, width,
                                              height))
-
-    def read_earlier(self, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> None:
-        """Read the past of these cells, unless it was read."""
-        self._earlier.want(columns, rows)
-
-    def stop(self) -> None:
-        """Stop reading for a screen that was left."""
-        self._earlier.stop()

@@ -14,6 +14,7 @@ from textual.driver import Driver
 from turbotui.app.base import WatchScreen
 from turbotui.app.column_requests import RecentScreens
 from turbotui.app.containment import Containment
+from turbotui.app.history_reader import HistoryReader
 from turbotui.app.modal import Window
 from turbotui.app.past import FoundMoment, PastEvent, TimeCursor
 from turbotui.app.past_prompt import past_prompt
@@ -33,8 +34,6 @@ if TYPE_CHECKING:  # most users record nothing and have no alerts
     from turbotui.machine.machine import Machine
     from turbotui.recording.recorder import FrameRecorder
 
-_FILL_AFTER = 0.1
-"""Seconds without a key after which a moment's sparklines are drawn; nobody looks at those on the way."""
 _MOST_MARKS = 500
 """Maximum number of marks on the time bar, because alerts may begin and end for days."""
 _PART = 0.02
@@ -66,7 +65,8 @@ class FramesApp(App[int]):
         self._playing: asyncio.Task[None] | None = None
         self.open_recorder: Callable[[str, Machine], FrameRecorder] | None = None
         self.kept_columns: KeptColumns | None = None
-        self._is_filled = False  # the history of the past that is shown: the values that led to its moment
+        self._histories = HistoryReader(watched, self._history_read)
+        watched.live_history.wanting = self._histories.begin
         self._laid_out: tuple[object, ...] = ()  # the columns and rows for which the screen was last laid out
 
     # Frames as they come
@@ -88,9 +88,16 @@ class FramesApp(App[int]):
     def _frame_left(self) -> None:
         if not self.is_running or self._exit:
             return
+        self._contained(self.show_newest)
+
+    def _history_read(self) -> None:
+        if self.is_running and not self._exit and (self.watched.in_past or not self.watched.paused):
+            self._contained(self._draw)
+
+    def _contained(self, work: Callable[[], None]) -> None:
         with self._context():
             try:
-                self.show_newest()
+                work()
             except Exception as error:  # noqa: BLE001 - whatever it is: here is no message loop that contains it
                 self._handle_exception(error)
 
@@ -334,7 +341,7 @@ class FramesApp(App[int]):
         watch = self.watched
         if self.watched.player is not None and not played:
             self.watched.player.moved()
-        frame = cursor.frame()
+        frame, before = cursor.frame(), watch.frame
         if cursor.at is None:
             latest = self._pending or watch.session.latest
             watch.frame = None if latest is None else latest.held or latest
@@ -344,27 +351,26 @@ class FramesApp(App[int]):
             self._say("This moment cannot be shown: its record is damaged, or no longer there")
             return
         else:
-            before, watch.frame = watch.frame, frame
+            watch.frame = frame
             player = watch.player
             if player is not None and watch.alerts is not None and watch.alerts.replay(frame, played=played) and (
                     player.playing and player.speed <= 1):
                 self.bell()
-            if watch.history is watch.live_history:
-                watch.history, self._is_filled = History(), False
-            if not _follows(frame, before):
-                self._is_filled = False
+            if watch.history is not watch.live_history and (_follows(frame, before) or _follows(before, frame)):
+                watch.history.turn(frame)
+            else:
+                watch.history = History.until(frame, self._histories.begin)
         base = self._base
         self.set_class(watch.in_past or self._banded, "-banded")
         self.set_class(watch.in_past and self._banded, "-banded-twice")
         if base is not None and base.composed:
             self._lay_out(base)
             base.show_time()
-        if self._is_filled and cursor.at is not None and frame is not None and base is not None:
-            watch.record_past(watch.history, frame, base.sparks, base.groups)
-            if watch.player is not None:
-                base.take(frame)
+        if base is not None and frame is not None and watch.player is not None and _follows(frame, before):
+            base.take(frame)
+        self._do(None)
         self._draw()
-        self._do(None if self._is_filled or cursor.at is None else self._fill(cursor))
+        self._histories.again()
 
     def _lay_out(self, base: WatchScreen) -> None:
         """Lay the screen out, which draws it once more, if the moment has other columns or rows."""
@@ -379,18 +385,6 @@ class FramesApp(App[int]):
         """Whether a banner says that the machine is not real."""
         raise NotImplementedError
 
-    async def _fill(self, cursor: TimeCursor) -> None:
-        """Draw the sparklines that lead to a moment once no key has come for a while."""
-        await asyncio.sleep(_FILL_AFTER)
-        watch, base, history = self.watched, self._base, History()
-        for time_ns in cursor.before(history.length):
-            frame = cursor.timeline.frame(time_ns)
-            if frame is not None and base is not None:
-                watch.record_past(history, frame, base.sparks, base.groups)
-            await asyncio.sleep(0)
-        watch.history, self._is_filled = history, True
-        self._draw()
-
     def _do(self, work: Coroutine[Any, Any, None] | None) -> None:
         """Start a background task, cancelling the previous one."""
         if self._work is not None:
@@ -398,7 +392,7 @@ class FramesApp(App[int]):
         self._work = None if work is None else asyncio.get_running_loop().create_task(work)
 
 
-def _follows(frame: Frame, before: Frame | None) -> bool:
+def _follows(frame: Frame | None, before: Frame | None) -> bool:
     """Whether an interval starts where another one ended."""
-    return (before is not None and frame.older is not None and frame.older.seq == before.newer.seq
+    return (before is not None and frame is not None and frame.older is not None and frame.older.seq == before.newer.seq
             and frame.older.wall_ns == before.newer.wall_ns)

@@ -280,20 +280,6 @@ class Explain(TextWindow):
         super().__init__(lambda width: (cell.title, cell.lines(width)))
         self._cell = cell
 
-    def on_mount(self) -> None:
-        """Show the text, and read the cell's values from before anybody looked at it."""
-        super().on_mount()
-        # the method, not a coroutine: a worker that is cancelled before it starts would never await that
-        self.run_worker(self._read_earlier, group="past", exclusive=True)  # type: ignore[arg-type] # inferred as Never
-
-    async def _read_earlier(self) -> None:
-        began = time.monotonic()
-        for _ in self._cell.read_earlier():
-            if time.monotonic() - began > _PART:
-                await asyncio.sleep(_PART)
-                began = time.monotonic()
-        self.show_frame()
-
     def action_graph(self) -> None:
         """Show the graph of the explained cell."""
         self.app.switch_screen(Graph(self._cell))

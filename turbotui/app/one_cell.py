@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from turbotui.app import scales
@@ -19,6 +19,7 @@ from turbotui.widgets.comparison import difference_in_words
 from turbotui.widgets.content import Content
 from turbotui.widgets.explanation import explanation, past_lines
 from turbotui.widgets.frame_rows import FrameContent
+from turbotui.widgets.slots import HISTORY
 
 
 class OneCell(ABC):
@@ -76,10 +77,6 @@ class OneCell(ABC):
     @abstractmethod
     def ring(self) -> HistoryRing | None:
         """History of the cell's values; None if none was kept."""
-
-    def read_earlier(self) -> Iterator[None]:
-        """Read the cell's values from before it was kept, if possible, one part at each step."""
-        yield from ()
 
     # For a graph
 
@@ -189,22 +186,8 @@ class FrameCell(OneCell):
     @property
     def ring(self) -> HistoryRing | None:
         """See `OneCell.ring`."""
+        self._watch.history.series(self.column.id, self._home, HISTORY)
         return self._watch.history.ring(self.column.id, self._home)
-
-    def read_earlier(self) -> Iterator[None]:
-        """See `OneCell.read_earlier`: from the frames of the last intervals."""
-        watch, history = self._watch, self._watch.live_history
-        if watch.in_past or watch.cursor is None:  # a moment of the past has everything that led to it
-            return
-        timeline, began = watch.cursor.timeline, history.began(self.column.id, self._home)
-        ends = {time.end for time in watch.times if time.seq < began}
-        found: dict[int, float | None] = {}
-        for time_ns in timeline.times[-history.length:]:
-            frame = timeline.frame(time_ns) if time_ns in ends else None
-            if frame is not None and frame.older is not None:
-                found[frame.seq] = self.read(frame)
-            yield
-        history.precede(self.column.id, self._home, found)
 
     @property
     def top(self) -> float:  # type: ignore[override]  # a limit may become known meanwhile
@@ -235,7 +218,7 @@ class FrameCell(OneCell):
 
     def read(self, frame: Frame) -> float | None:
         """See `OneCell.read`."""
-        value = frame.cell(self.column, self._home)
+        (value,) = frame.bare_cells(self.column, (self._home,))
         return None if isinstance(value, str) else value
 
     @property

@@ -44,9 +44,6 @@ if TYPE_CHECKING:  # most users record nothing and run no command
 LONG = 600
 """Number of intervals kept of the whole machine, and of cells that a user explained or graphed."""
 
-_RECENT = 64
-"""Cells of charts whose past is filled in with a moment of the past."""
-
 _BUSY = ("Busy%", "Load%")
 _CLOCK = ("Bzy_MHz", "CurMHz", "MHz")
 _WATTS = ("PkgWatt", "SysWatt", "CorWatt")
@@ -112,7 +109,6 @@ class Watch:
         self.interrupts = self._first(_INTERRUPTS)
         self.kernel = kernel_release(session.machine.host)
         self.kept: tuple[tuple[CounterColumn, RowId], ...] = ()
-        self._recent: dict[tuple[ColumnId, RowId], CounterColumn] = {}  # what charts were drawn of
         self.pointing = Pointing()
         self.charted: tuple[tuple[CounterColumn, RowId], ...] = ()
 
@@ -332,20 +328,9 @@ class Watch:
             self._topology = frame.topology
             self.live_history.keep_only(row for scope in Scope for row in frame.rows(scope))
         self.times.append(frame_time(frame))
-        self.record_past(self.live_history, frame, sparks, lines)
-
-    def record_past(self, history: History, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId]) -> None:
-        """Record a frame's summary, sparklines, charts and kept cells in a history.
-
-        Args:
-            history: of now, or of the values before a moment of the past, which has all visible columns of the machine
-                too.
-            frame: its newest frame.
-            sparks: see `record`.
-            lines: see `record`.
-        """
         if frame.older is None:
             return
+        history = self.live_history
         history.push(frame, self.headline, (SYSTEM_ROW,), length=LONG)
         for name in sparks:
             column = self.session.catalog.get(name)
@@ -353,11 +338,6 @@ class Watch:
                 coarser = (row for row in lines if row.scope.rank > column.scope.rank)
                 history.push(frame, (column,), frame.rows(column.scope))
                 history.push(frame, (column,), (SYSTEM_ROW, *coarser))
-        if history is not self.live_history:  # these are kept from when they are drawn: see `OneCell.read_earlier`
-            numbers = [column for column in self.columns if not column.identity and column.decimals >= 0]
-            history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
-            for (_name, row), column in self._recent.items():
-                history.push(frame, (column,), (row,), length=LONG)
         for column, row in (*self.charted, *self.kept):
             history.push(frame, (column,), (row,), length=LONG)
 
@@ -372,11 +352,9 @@ class Watch:
         if frame is None:
             return ()
         home = frame.home(column, row) or row
-        if len(self._recent) >= _RECENT:
-            self._recent.clear()
-        self._recent[column.id, home] = column
-        ring = self.history.ring(column.id, home)
-        return past_of(ring, frame.seq, frame.cell(column, row), count)
+        self.history.series(column.id, home, count)
+        (newest,) = frame.bare_cells(column, (home,))
+        return past_of(self.history.ring(column.id, home), frame.seq, newest, count)
 
     def keep(self, column: CounterColumn, row: RowId) -> None:
         """Keep the history of a cell that the user looked at, from now on."""

@@ -126,10 +126,14 @@ class Frame(Interval):
     def bare_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
         """`cells`, with what must not be read without its mark as unknown; see `quantities.marks`."""
         values = self.cells(column, rows)
-        if not self.newer.late and not self.gaps_behind(column):
+        if self.is_bare(column):
             return values
         return [None if value is None or any(getattr(self, name)(column, row) for name in _NOT_BARE) else value
                 for row, value in zip(rows, values, strict=True)]
+
+    def is_bare(self, column: CounterColumn) -> bool:
+        """Whether all cells of a column may be read without their marks."""
+        return not self.newer.late and not self.gaps_behind(column)
 
     def home_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> tuple[Sequence[RowId], Sequence[Value]]:
         """The rows whose values `cells` returns, each once, with these values; rows that do not exist are left out."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
@@ -39,14 +39,20 @@ def frame_time(frame: Frame) -> FrameTime:
 
 
 class HistoryRing:
-    """The last `length` values of one cell, oldest first, and its extremes since the last reset."""
+    """The last `length` values of one cell, oldest first, and its extremes since the last reset.
 
-    __slots__ = ("_at", "_values", "count", "first", "high", "last", "low", "total")
+    Attributes:
+        last: number of the newest interval; -1 for none.
+        unread: intervals of the picture among which are some in which the cell was not kept.
+    """
+
+    __slots__ = ("_at", "_values", "count", "high", "last", "low", "total", "unread")
 
     def __init__(self, length: int) -> None:
         self._values = array("f", [_GAP]) * length
         self._at = 0
-        self.first = self.last = -1
+        self.last = -1
+        self.unread = range(0)
         self.reset()
 
     def reset(self) -> None:
@@ -74,31 +80,57 @@ class HistoryRing:
         self._at = 0 if at == len(values) else at
 
     def push_at(self, seq: int, value: float | None) -> None:
-        """Append the value of an interval once; skipped intervals since the last value become gaps."""
-        if self.last >= seq:
-            return
-        if self.last >= 0:
-            for _ in range(min(seq - self.last - 1, self.length)):
-                self.push(None)
-        else:
-            self.first = seq
-        self.last = seq
-        self.push(value)
+        """Append the value of an interval once; intervals since the last value are left unread."""
+        if self.last < seq:
+            self.leave(seq)
+            self.last = seq
+            self.push(value)
 
-    def precede(self, earlier: Mapping[int, float | None]) -> None:
-        """Insert values of intervals before the first kept one, by interval number, into picture and extremes."""
-        before = {seq: value for seq, value in earlier.items() if seq < self.first}
-        if not before:
+    def leave(self, seq: int) -> None:
+        """Leave the intervals since the newest one and before a number unread: gaps until `put`."""
+        first = max(self.last + 1, seq - len(self._values), 1)  # reading 0 ends no interval
+        if self.last >= 0:
+            for _ in range(first, seq):
+                self.push(None)
+        self.unread = _spanning(self.unread, range(first, seq))
+        self.last = seq - 1
+
+    def turn(self, seq: int) -> None:
+        """Let the picture end at another interval; what both pictures have stays."""
+        if seq >= self.last:
+            self.leave(seq + 1)
             return
-        values = self.values()
-        for seq, value in before.items():
-            at = seq - self.last - 1
-            if value is not None and -at <= len(values):
-                values[at] = value
-                self.count += 1
-                self.total += value
-                self.low, self.high = min(self.low, value), max(self.high, value)
-        self._values, self._at, self.first = values, 0, min(before)
+        values = self._values
+        back = min(self.last - seq, len(values))
+        for _ in range(back):
+            self._at = (self._at or len(values)) - 1
+            values[self._at] = _GAP
+        self.last, first = seq, seq - len(values) + 1
+        still = range(self.unread.start, min(self.unread.stop, seq + 1))
+        self.unread = _spanning(still, range(max(1, first), max(1, first + back)))
+
+    def put(self, seq: int, value: float, *, counts: bool) -> None:
+        """Insert the value of an interval in which the cell was not kept, also into the extremes if it counts there."""
+        values, ago = self._values, self.last - seq
+        if not 0 <= ago < len(values):
+            return
+        at = (self._at - 1 - ago) % len(values)
+        if math.isnan(values[at]):
+            values[at] = value
+            if counts:
+                self._count(value)
+
+    def recount(self) -> None:
+        """Compute the extremes anew, of the picture."""
+        self.reset()
+        for value in self._values:
+            if value == value:  # noqa: PLR0124 - no NaN
+                self._count(value)
+
+    def _count(self, value: float) -> None:
+        self.count += 1
+        self.total += value
+        self.low, self.high = min(self.low, value), max(self.high, value)
 
     def values(self, count: int | None = None) -> array[float]:
         """The last `count` values, all by default, oldest first; NaN is a gap."""
@@ -113,6 +145,8 @@ class HistoryRing:
     def lengthen(self, length: int) -> None:
         """Keep more values from now on."""
         if length > len(self._values):
+            begin = self.last - len(self._values) + 1
+            self.unread = _spanning(self.unread, range(max(1, self.last - length + 1), max(1, begin)))
             self._values = array("f", [_GAP]) * (length - len(self._values)) + array("f", self.values())
             self._at = 0
 
@@ -122,22 +156,44 @@ class HistoryRing:
         return self.total / self.count if self.count else None
 
 
+def _spanning(some: range, others: range) -> range:
+    """The numbers from the first to the last of both."""
+    if not some or not others:
+        return some or others
+    return range(min(some.start, others.start), max(some.stop, others.stop))
+
+
 class History:
-    """Rings by row and column; a cell has a ring from the first time it was kept.
+    """A cache of what frames say of cells: rings by row and column, filled as frames come or from those that are kept.
+
+    A cell has a ring from the first time it was kept or asked for. Drawing asks by `series`; what a ring lacks is then
+    `wanted`, and whoever has the frames brings it by `fill`.
 
     Attributes:
         length: number of intervals kept for a cell unless more are asked for.
-        pushed: number of pushes so far.
-        newest: number of the newest interval with a kept value.
+        pushed: number of changes so far.
+        newest: number of the newest interval.
+        wanted: rings that were asked for and have unread intervals, by column and row.
+        wanting: called when a cell becomes wanted.
     """
 
-    def __init__(self, length: int = 60) -> None:
+    def __init__(self, length: int = 60, wanting: Callable[[], None] = lambda: None) -> None:
         self.length = length
         self.pushed = 0
         self.newest = -1
+        self.wanted: dict[tuple[ColumnId, RowId], HistoryRing] = {}
+        self.wanting = wanting
+        self._is_past = False
         self._begun = 0
         self._rings: dict[ColumnId, dict[RowId, HistoryRing]] = {}
         self._peaks: dict[tuple[ColumnId, Scope], float] = {}
+
+    @classmethod
+    def until(cls, frame: Frame, wanting: Callable[[], None]) -> History:
+        """What led to a moment of the past; `turn` goes on to its neighbours."""
+        history = cls(wanting=wanting)
+        history._is_past, history.newest = True, frame.seq
+        return history
 
     def push(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId], *, length: int = 0) -> None:
         """Keep the values of these columns in these rows; a cell named twice is kept once.
@@ -149,13 +205,16 @@ class History:
             length: number of intervals to keep for these cells; 0 for the history's own length.
         """
         for column in columns:
-            self._push(frame.seq, column, rows, frame.cells(column, rows), length or self.length)
+            self._push(frame.seq, column, rows, frame.bare_cells(column, rows), length or self.length)
         self.pushed += 1
 
     def push_shown(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId]) -> None:
         """Keep what these columns show in these rows; a core's value shown beside each of its CPUs is kept once."""
         for column in columns:
-            self._push(frame.seq, column, *frame.home_cells(column, rows), self.length)
+            owners, values = frame.home_cells(column, rows)
+            if not frame.is_bare(column):
+                values = frame.bare_cells(column, owners)
+            self._push(frame.seq, column, owners, values, self.length)
 
     def _push(self, seq: int, column: CounterColumn, rows: Sequence[RowId], values: Sequence[Value],
               length: int) -> None:
@@ -171,12 +230,8 @@ class History:
             last = ring.last
             if last >= seq:
                 continue
-            if last < 0:
-                ring.first = seq
-            elif last < seq - 1:
-                # intervals in which the cell was not kept become gaps, or the curve would join distant values
-                for _ in range(min(seq - last - 1, ring.length)):
-                    ring.push(None)
+            if last < seq - 1:
+                ring.leave(seq)
             ring.last = seq
             if value is None or isinstance(value, str):
                 ring.push(None)
@@ -187,25 +242,68 @@ class History:
                 self._peaks[key] = value
 
     def ring(self, column: ColumnId, row: RowId) -> HistoryRing | None:
-        """The history of one cell; None if it was never kept."""
+        """The history of one cell as far as it was kept or read; None if it never was."""
         rings = self._rings.get(column)
         return None if rings is None else rings.get(row)
 
-    def began(self, column: ColumnId, row: RowId) -> int:
-        """The number of the first interval in which a cell was kept; beyond the newest if it was not."""
-        ring = self.ring(column, row)
-        return self.newest + 1 if ring is None or ring.first < 0 else ring.first
+    def series(self, column: ColumnId, row: RowId, count: int) -> Sequence[float]:
+        """The last values of a cell, oldest first; NaN is a gap, or not read yet and wanted from now on.
 
-    def precede(self, column: ColumnId, row: RowId, earlier: Mapping[int, float | None]) -> None:
-        """Insert values of a cell from before it was kept, by interval number; nothing from before a reset."""
-        earlier = {seq: value for seq, value in sorted(earlier.items()) if self._begun <= seq <= self.newest}
-        ring = self.ring(column, row)
-        if ring is not None:
-            ring.precede(earlier)
-        elif earlier:
-            ring = self._rings.setdefault(column, {})[row] = HistoryRing(self.length)
-            for seq, value in earlier.items():
-                ring.push_at(seq, value)
+        A watched machine's newest value may be missing at the end: what is drawn is kept after drawing.
+        """
+        if self.newest < 0:
+            return ()
+        rings = self._rings.setdefault(column, {})
+        ring = rings.get(row)
+        if ring is None:
+            ring = rings[row] = HistoryRing(max(count, self.length))
+        elif ring.length < count:
+            ring.lengthen(count)
+        if ring.last < (self.newest if self._is_past or ring.last < 0 else self.newest - 1):
+            ring.leave(self.newest + 1)
+        if ring.unread and (column, row) not in self.wanted:
+            is_first = not self.wanted
+            self.wanted[column, row] = ring
+            if is_first:
+                self.wanting()
+        return ring.values(count)
+
+    def fill(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> None:
+        """Put a kept frame's values of a column into the unread intervals of wanted cells.
+
+        An interval that is longer than the history's, as the older ones of an hour are, has one value for all of them.
+        """
+        if frame.older is None:
+            return
+        numbers = range(max(frame.older.seq + 1, frame.seq - self.length + 1), frame.seq + 1)
+        for row, value in zip(rows, frame.bare_cells(column, rows), strict=True):
+            ring = self.wanted.get((column.id, row))
+            if ring is None or value is None or isinstance(value, str):
+                continue
+            for number in numbers:
+                if number in ring.unread:
+                    ring.put(number, value, counts=number >= self._begun)
+            if value > self._peaks.get((column.id, row.scope), 0.0):
+                self._peaks[column.id, row.scope] = value
+
+    def filled(self, cells: Mapping[tuple[ColumnId, RowId], range]) -> None:
+        """Note that the unread intervals of wanted cells were looked for; what is still unknown is a gap."""
+        for cell, intervals in cells.items():
+            ring = self.wanted.pop(cell, None)
+            if ring is not None and ring.unread == intervals:
+                ring.unread = range(0)
+                if self._is_past:
+                    ring.recount()
+        self.pushed += 1
+
+    def turn(self, frame: Frame) -> None:
+        """Go on to the moment before or after the shown moment of the past."""
+        self.newest = frame.seq
+        for rings in self._rings.values():
+            for ring in rings.values():
+                ring.turn(frame.seq)
+                ring.recount()
+        self.pushed += 1
 
     def peak(self, column: ColumnId, scope: Scope) -> float | None:
         """The greatest value of a column in any kept row of a scope since the start or the last reset."""

@@ -305,13 +305,13 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         if row == TAGS_ROW or (finer and (self.tree or not frame.first_of_home(column, row))):
             return " " * slot.width
         home = frame.home(column, row) if finer else row
-        ring = None if home is None else self.history.ring(column.id, home)
-        if ring is None or home is None:
+        if home is None:
             return " " * slot.width
+        past = self.history.series(column.id, home, HISTORY)
         top = self.view.tops.get(column.id)
         if top is None or (home.scope is Scope.SYSTEM and column.unit == "W"):
             top = nice_top(self.history.peak(column.id, home.scope) or 0.0)
-        return spark(ring.values(HISTORY), top, slot.width, frame.seq)
+        return spark(past, top, slot.width, frame.seq)
 
 
 def _kind(topology: Topology, row: RowId) -> str:

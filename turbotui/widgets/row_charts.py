@@ -95,14 +95,14 @@ def grid_of(count: int, width: int, height: int) -> Grid | None:
 
 
 def past_of(ring: HistoryRing | None, seq: int, value: Value, count: int) -> Sequence[float]:
-    """Return the last values of a ring, which keeps that many from now on, followed by the newest value."""
+    """Return the last values of a ring, which keeps that many from now on, up to an interval with its value."""
     newest = float(value) if isinstance(value, int | float) else math.nan
     if ring is None:
         return [newest]
     ring.lengthen(count)
     missing = seq - ring.last
-    if missing <= 0:
-        return ring.values(count)
+    if missing <= 0:  # below: the picture is paused
+        return ring.values(count - missing)[:missing or None]
     return [*ring.values(count), *(math.nan for _ in range(min(missing, count) - 1)), newest][-count:]
 
 

@@ -62,19 +62,10 @@ class MapScreen(CellCursorScreen):
 
     def _below(self, width: int, height: int) -> Sequence[list[TextSegment]]:
         """Charts of the CPU under the cursor."""
-        cpu, column, (columns, rows) = self.heat_map.cpu, self._column, self.shown
+        cpu, column, (_, rows) = self.heat_map.cpu, self._column, self.shown
         if height < LEAST or cpu is None or column is None or not rows:
             return ()
-        self._charts.read_earlier(columns, rows)
         return self._charts.lines((column, cpu_row(cpu)), self._charted, width, height)
-
-    def on_screen_suspend(self) -> None:
-        """Read no past for a screen that was left."""
-        self._charts.stop()
-
-    def on_unmount(self) -> None:
-        """Stop reading the past of charts."""
-        self._charts.stop()
 
     def _choices(self) -> list[CounterColumn]:
         return [

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import ClassVar, TypeAlias
 
 from turbotui.app import scales
-from turbotui.app.earlier_cells import EarlierCells
 from turbotui.app.one_cell import FrameCell
 from turbotui.app.saved_views import CounterView, view_of
 from turbotui.app.table_keys import TableKeys
@@ -40,7 +39,6 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         self._profile: Profile | None = None
         self._pointed: tuple[RowId, ...] = ()
         self._awaited: RowId | None = None
-        self._earlier = EarlierCells(watch)
 
     def new_table(self) -> CounterTable:
         """See `TableKeys.new_table`."""
@@ -112,8 +110,6 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
             if not self._table.view.tops or before is None or before.frame.older is None:
                 self.show_view(self._table.view)
             self._table.show_content(FrameContent(frame), quietly=True)
-            if self._table.has_charts:
-                self._earlier.want(*self._table.drawn)
             if self._awaited is not None:
                 self._table.select(self._awaited)
                 self._awaited = None
@@ -155,14 +151,6 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
     def point_at(self, row: RowId) -> None:
         """See `WatchScreen.point_at`."""
         self._awaited = row
-
-    def on_screen_suspend(self) -> None:
-        """Read no past for a screen that was left."""
-        self._earlier.stop()
-
-    def on_unmount(self) -> None:
-        """Stop reading the past of charts."""
-        self._earlier.stop()
 
     def show_columns(self) -> None:
         """Apply the visible columns, and the sparks that fit."""

@@ -8,7 +8,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
-from turbotui.quantities.scope import SYSTEM_ROW, RowId
+from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.painter import nice_top, scale_top
@@ -151,7 +151,7 @@ def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[Chart
 def chart_of(source: ChartSource, frame: Frame, history: History, count: int) -> Chart:
     """Make a chart of at most `count` newest intervals."""
     value = _known(frame.cell(source.column, SYSTEM_ROW))
-    past = past_of(history, source.column.id, SYSTEM_ROW, count)
+    past = history.series(source.column.id, SYSTEM_ROW, count)
     peak = max([one for one in past if one == one], default=value or 0.0)  # noqa: PLR0124 - NaN: a gap
     limits = [ChartLimit(word, most) for word, column in source.limits
               if (most := _known(frame.cell(column, SYSTEM_ROW))) is not None and most > 0]
@@ -169,12 +169,6 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
     ceiling = next((one.value for one in limits if one.word in {"PL1", "tj_max", "CPUs"}), None)
     signs = "" if value is None else frame.signs(column, SYSTEM_ROW)
     return Chart(source.spec.word, source.target, value, past, top, tuple(limits), ceiling, signs)
-
-
-def past_of(history: History, name: ColumnId, row: RowId, count: int) -> Sequence[float]:
-    """Return at most `count` last values of a cell, oldest first; empty if none were kept."""
-    ring = history.ring(name, row)
-    return () if ring is None else ring.values(count)
 
 
 def chosen(charts: Sequence[Chart], usual: Sequence[bool], room: int, before: Sequence[str]) -> list[int]:

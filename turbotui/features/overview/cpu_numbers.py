@@ -27,6 +27,9 @@ _STATE: Final = 8
 IDLE: Final = _STATE + 5
 """Characters of an idle state and its share: "C6      100 %"."""
 
+MOST_CHARTED: Final = 32
+"""The number of CPUs up to which each has a chart of its load over time."""
+
 
 @dataclass(frozen=True, slots=True)
 class CpuNumbers:
@@ -68,6 +71,13 @@ class CpuSource:
     runs: Mapping[int, str]
     cursor: Target | None
     levels: FrameLevels
+
+    def past(self, row: RowId, count: int) -> Sequence[float]:
+        """The last loads of a CPU, oldest first; none on a machine with more CPUs than are charted."""
+        busy = self.numbers.busy
+        if busy is None or len(self.frame.topology.cpus) > MOST_CHARTED:
+            return ()
+        return self.history.series(busy.id, row, count)
 
 
 def cpu_numbers(has: Iterable[CounterColumn], busy: CounterColumn | None,

@@ -9,7 +9,6 @@ from typing import Final
 
 from turbotui.cell_widths import fitted, flush_left
 from turbotui.dataclass import dataclass
-from turbotui.features.overview.charts import past_of
 from turbotui.features.overview.cpu_numbers import (
     IDLE,
     NUMBER,
@@ -135,7 +134,7 @@ def _meter(source: CpuSource, cpu: int, width: int, label: int) -> Line:
     value = frame.cell(numbers.busy, row)
     before: list[Span] = []
     if room >= 2 * _SPARK:
-        past = past_of(source.history, numbers.busy.id, row, 60)
+        past = source.past(row, 60)
         size = min(60, room // 2)
         before.append(Span(spark(past, 100.0, size, frame.seq) + " ", StyleRole.SPARK, (numbers.busy, row)))
         room -= size + 1
@@ -152,7 +151,7 @@ def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
     if numbers.busy is not None:
         value = frame.cell(numbers.busy, row)
         title += [*bar_spans(numbers.busy, row, value, max(0, min(40, inner - 60)), cursor), Span(" % ")]
-        past = past_of(source.history, numbers.busy.id, row, inner)
+        past = source.past(row, inner)
     if numbers.clock is not None:
         title += [number_span(source, numbers.clock, row, _MHZ, frame.cell(numbers.clock, row)), Span(" MHz ")]
     if numbers.heat is not None:

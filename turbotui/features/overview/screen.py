@@ -16,7 +16,7 @@ from turbotui.app.searching import next_match
 from turbotui.app.watch import Watch
 from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
-from turbotui.features.overview.cpu_numbers import cpu_numbers
+from turbotui.features.overview.cpu_numbers import MOST_CHARTED, cpu_numbers
 from turbotui.features.overview.lines import CellPlace, OverviewLines, TextPlace, nearest, places_of, texts_of
 from turbotui.features.overview.note_line import note_line
 from turbotui.features.overview.painter import OverviewInputs, OverviewPainter
@@ -30,10 +30,6 @@ from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Target
-
-_CHARTED = 32
-"""The number of CPUs up to which each has a chart of its load over time."""
-
 
 _COPIED = 1_000
 """Characters of a copied verdict, which is not cut."""
@@ -67,7 +63,7 @@ class OverviewScreen(CellCursorScreen):
         self._mute = (0, 0)
         cpus = session.machine.topology.cpus
         busy = self._numbers.busy
-        each = [(busy, cpu_row(cpu)) for cpu in cpus] if busy is not None and len(cpus) <= _CHARTED else []
+        each = [(busy, cpu_row(cpu)) for cpu in cpus] if busy is not None and len(cpus) <= MOST_CHARTED else []
         watch.charted = (*((source.column, SYSTEM_ROW) for source in self._sources), *each)
 
     def body(self) -> Iterable[Widget]:

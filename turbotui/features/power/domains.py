@@ -61,9 +61,8 @@ class PowerSource:
         return None if column is None else (column, row)
 
     def past(self, name: ColumnId, row: RowId) -> Sequence[float]:
-        """Return the last values of a cell, oldest first; empty if none were kept."""
-        ring = self.history.ring(name, row)
-        return () if ring is None else ring.values(HISTORY)
+        """Return the last values of a cell, oldest first."""
+        return self.history.series(name, row, HISTORY)
 
 
 def amount(value: float | None, unit: str, decimals: int) -> str:

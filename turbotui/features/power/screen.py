@@ -127,16 +127,7 @@ class PowerScreen(CellCursorScreen):
         columns = {column.id: column for column, row in self.grid.panels[self.grid.at].targets
                    if row == target[1] and column.decimals >= 0}
         self._charted = tuple(columns.values()), (target[1],)
-        self._charts.read_earlier(*self._charted)
         return self._charts.lines(target, self._charted[0], width, height)
-
-    def on_screen_suspend(self) -> None:
-        """Read no past for a screen that was left."""
-        self._charts.stop()
-
-    def on_unmount(self) -> None:
-        """Stop reading the past of charts."""
-        self._charts.stop()
 
     def _width(self, panels: int) -> int:
         return inner_width(panels, self.grid.room, _LEAST)

@@ -170,7 +170,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def _remember(self) -> None:
         frame, watts = self.watch_state.frame, self.watch_state.watts
-        value = None if frame is None or watts is None else frame.cell(watts, SYSTEM_ROW)
+        value = None if frame is None or watts is None else frame.bare_cells(watts, (SYSTEM_ROW,))[0]
         machine = self.view.machine
         self._curves.add(float(value) if isinstance(value, int | float) else math.nan,
                          math.nan if machine is None else machine.gflops)

@@ -1,0 +1,159 @@
+"""What charts and sparklines show of the past is what the kept frames say, whatever was on the screen meanwhile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+
+import pytest
+from dashboard_driver import dashboard, lines
+from patience import PATIENCE
+from replayed_machine import Recording, ReplayedSession, recording
+from textual.pilot import Pilot
+
+from turbotui.app.column_requests import KEEP_READING
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, cpu_row
+
+COUNT = 24
+SIZE = (200, 60)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Recording:
+    return recording("sapphire-2s", 20.0, COUNT, small=True)
+
+
+class Steps:
+    """A dashboard whose machine goes on when a test says so."""
+
+    def __init__(self, app: TurbotuiApp, pilot: Pilot[int], session: ReplayedSession, recorded: Recording) -> None:
+        self.app, self.pilot, self.session, self.recorded = app, pilot, session, recorded
+
+    async def tick(self, count: int) -> None:
+        for _ in range(count):
+            self.session.tick()
+            await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def size(self, *size: int) -> None:
+        await self.pilot.resize_terminal(*size)
+        await self.pilot.pause()
+
+
+async def look_back(steps: Steps) -> None:
+    await steps.press("comma", "comma", "comma")
+    await steps.tick(6)
+    await steps.press("backspace")
+
+
+async def a_small_window(steps: Steps) -> None:
+    await steps.size(60, 10)
+    await steps.tick(6)
+    await steps.size(*SIZE)
+
+
+async def another_screen(steps: Steps) -> None:
+    await steps.press("4")
+    steps.app._recent._clock = lambda: 1e9 + KEEP_READING  # nothing is kept for a screen that was left so long ago
+    await steps.tick(6)
+    await steps.press("1")
+
+
+async def a_pause(steps: Steps) -> None:
+    await steps.press("p")
+    await steps.tick(6)
+    await steps.press("p")
+
+
+async def nothing(steps: Steps) -> None:
+    await steps.tick(6)
+
+
+MEANWHILE: list[Callable[[Steps], Awaitable[None]]] = [look_back, a_small_window, another_screen, a_pause]
+
+
+async def picture(recorded: Recording, meanwhile: Callable[[Steps], Awaitable[None]]) -> list[str]:
+    """What the table's screen shows after something."""
+    session = ReplayedSession(recorded)
+    async with dashboard(session, SIZE, ticks=8) as (app, pilot):
+        steps = Steps(app, pilot, session, recorded)
+        await steps.press("1")
+        await steps.tick(2)
+        await meanwhile(steps)
+        await steps.tick(2)
+        await until_read(app, pilot)
+        return lines(app)
+
+
+def wanted(recorded: Recording, column: CounterColumn, row: RowId, until: int, count: int) -> list[float]:
+    """What the frames say of a cell, a gap where it is unknown."""
+    frames = recorded.frames[max(1, until - count + 1):until + 1]
+    found = [frame.bare_cells(column, (row,))[0] for frame in frames]
+    return [value if isinstance(value, float | int) else math.nan for value in found]
+
+
+async def until_read(app: TurbotuiApp, pilot: Pilot[int]) -> None:
+    """Wait until the past of all that is drawn has been read, and drawn."""
+    for _ in range(int(PATIENCE / 0.02)):
+        await pilot.pause(0.02)
+        if not app.watched.history.wanted and app._histories.is_done:
+            return
+
+
+async def test_a_column_and_a_row_that_were_never_drawn_have_their_past(recorded: Recording) -> None:
+    session = ReplayedSession(recorded)
+    async with dashboard(session, SIZE, ticks=COUNT) as (app, pilot):
+        await pilot.press("1")
+        column, row = recorded.catalog.get("CPU%c1"), cpu_row(5)
+        assert column is not None
+        app.watched.live_history.keep_only(())
+        app.watched.recent(column, row, 20)
+        await until_read(app, pilot)
+        frame = app.watched.frame
+        assert frame is not None
+        assert list(app.watched.recent(column, row, 20)) == pytest.approx(
+            wanted(recorded, column, frame.home(column, row) or row, frame.seq, 20), rel=1e-6)
+
+
+async def test_a_later_screen_of_the_past_is_read_too(recorded: Recording) -> None:
+    session = ReplayedSession(recorded)
+    async with dashboard(session, SIZE, ticks=COUNT) as (app, pilot):
+        await pilot.press("comma", "comma", "1")
+        await until_read(app, pilot)
+        frame, busy = app.watched.frame, app.watched.busy
+        assert frame is not None
+        assert busy is not None
+        await pilot.press("comma")
+        await until_read(app, pilot)
+        assert list(app.watched.recent(busy, SYSTEM_ROW, 20)) == pytest.approx(
+            wanted(recorded, busy, SYSTEM_ROW, frame.seq - 1, 20), rel=1e-6)
+
+
+@pytest.mark.parametrize("meanwhile", MEANWHILE)
+async def test_charts_and_sparklines_have_no_holes(recorded: Recording,
+                                                   meanwhile: Callable[[Steps], Awaitable[None]]) -> None:
+    undisturbed = await picture(recorded, nothing)
+    disturbed = await picture(recorded, meanwhile)
+    assert disturbed == undisturbed
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), SIZE])
+@pytest.mark.parametrize("screen", ["1", "2", "3", "4", "5", "6", "7", "8"])
+async def test_a_screen_that_stays_reads_no_frame_again(recorded: Recording, screen: str,
+                                                        size: tuple[int, int]) -> None:
+    session = ReplayedSession(recorded)
+    async with dashboard(session, size, ticks=3) as (app, pilot):
+        await pilot.press(screen)
+        for _ in range(3):
+            session.tick()
+            await pilot.pause()
+        await until_read(app, pilot)
+        for _ in range(5):
+            session.tick()
+            await pilot.pause()
+            assert not app.watched.history.wanted

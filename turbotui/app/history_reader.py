@@ -1,0 +1,100 @@
+"""Reads what histories lack of the drawn cells from the frames that are kept, a few ms at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final
+
+from turbotui.app.watch import Watch
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.moments import NS
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.sampling.history import History
+
+_AFTER: Final = 0.1
+"""Seconds without a key, or on a screen, after which reading begins: nobody looks at pictures on the way."""
+_PART: Final = 0.004
+"""Seconds of work, and of rest after it."""
+_MOST: Final = 120
+"""Intervals that are read: a chart of the widest terminals is not much wider."""
+
+
+class HistoryReader:
+    """Brings the shown history what drawing asked for.
+
+    Args:
+        watch: has the frames and the history.
+        read: called when everything that was asked for has been read.
+    """
+
+    def __init__(self, watch: Watch, read: Callable[[], None]) -> None:
+        self._watch = watch
+        self._read = read
+        self._work: asyncio.Task[None] | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is being read."""
+        return self._work is None
+
+    def begin(self) -> None:
+        """Read what is wanted, unless that is being done."""
+        if self._work is None:
+            self._work = asyncio.get_running_loop().create_task(self._read_wanted())
+
+    def again(self) -> None:
+        """Begin anew, for another moment."""
+        self.stop()
+        if self._watch.history.wanted:
+            self.begin()
+
+    def stop(self) -> None:
+        """Stop reading; what was read stays, and the rest is read when it is asked for again."""
+        if self._work is not None:
+            self._work.cancel()
+            self._work = None
+
+    async def _read_wanted(self) -> None:
+        await asyncio.sleep(_AFTER)
+        history, began = self._watch.history, time.monotonic()
+        while history.wanted:
+            cells = {cell: ring.unread for cell, ring in history.wanted.items()}
+            columns = self._columns(cells)
+            for time_ns in self._moments(history, cells.values()):
+                frame = None if self._watch.cursor is None else self._watch.cursor.timeline.frame(time_ns)
+                if frame is not None:
+                    for column, rows in columns:
+                        history.fill(frame, column, rows)
+                if time.monotonic() - began > _PART:
+                    await asyncio.sleep(_PART)
+                    began = time.monotonic()
+            history.filled(cells)
+        self._work = None
+        self._read()
+
+    def _columns(self, cells: Iterable[tuple[ColumnId, RowId]]) -> Sequence[tuple[CounterColumn, Sequence[RowId]]]:
+        """The cells by column and level, as frames compute them."""
+        levels: dict[tuple[ColumnId, Scope], list[RowId]] = {}
+        for name, row in cells:
+            levels.setdefault((name, row.scope), []).append(row)
+        found = ((self._watch.session.catalog.get(name), tuple(rows)) for (name, _), rows in levels.items())
+        return [(column, rows) for column, rows in found if column is not None]
+
+    def _moments(self, history: History, unread: Collection[range]) -> Sequence[int]:
+        """The ends of the intervals that have what is unread, oldest first."""
+        watch, cursor = self._watch, self._watch.cursor
+        if cursor is None:
+            return ()
+        first = max(min(one.start for one in unread), history.newest - _MOST)
+        if not watch.in_past:
+            asked = {number for one in unread for number in one if number >= first}
+            ends = {one.end for one in watch.times if one.seq in asked}
+            return [time_ns for time_ns in cursor.timeline.times if time_ns in ends]
+        frame, count = watch.frame, history.newest - first + 1
+        if frame is None or frame.older is None or frame.seconds is None:
+            return ()
+        each = frame.seconds / max(1, frame.seq - frame.older.seq)  # older moments lie further apart
+        since = frame.newer.wall_ns - round((count + 1) * each * NS)
+        return [time_ns for time_ns in cursor.before(count) if time_ns > since]
