@@ -102,8 +102,10 @@ def _summed(interval: Interval, names: Sequence[SignalId]) -> Numbers:
 
 def _were_read(interval: Interval) -> bool:
     """Whether all states that the machine has were read; an old recording may have some of them."""
-    known = interval.capabilities.signals.get(BOOKED)
-    return known is not None and all(map(interval.was_read, known.made_of))
+    signals, older = interval.capabilities.signals, interval.older
+    known = signals.get(BOOKED)
+    return known is not None and older is not None and all(
+        all(map(there.__contains__, known.made_of)) for there in (signals, older.values, interval.newer.values))
 
 
 def is_conserved(interval: Interval, name: SignalId) -> bool:
@@ -174,7 +176,7 @@ def unbooked(interval: Interval) -> dict[SignalId, dict[int, str]]:
 
 def times_of_idle_states(interval: Interval) -> Mapping[SignalId, Mapping[int, Unavailable]]:
     """The times of idle states of CPUs on which they add up to more than the interval."""
-    names = [name for name in interval.capabilities.signals
+    names = [name for name in interval.newer.values  # fewer than there are signals
              if name.startswith("cpuidle.") and name.endswith(".time") and interval.was_read(name)
              and interval.capabilities.signals[name].scope is Scope.CPU]
     if not names:

@@ -107,9 +107,9 @@ class Interval(Differences):
 
     def spans(self, name: SignalId) -> Numbers:
         """Seconds between the two readings per instance of the signal's scope."""
-        name = read_as(name)
-        found = self._spans.get(name)
+        found = self._spans.get(name) or self._spans.get(read_as(name))
         if found is None:
+            name = read_as(name)
             older, newer = self.stamps(name)
             if newer is None or older is None:
                 found = [None] * len(self.topology.instances(self.capabilities.signals[name].scope))

@@ -39,7 +39,7 @@ Unbelieved: TypeAlias = Mapping[SignalId, Mapping[int, Unavailable]]
 """Signal -> position -> why its increase is not believed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # its hash is asked for by every counter of every interval
 class Rule:
     """A contradiction that shows which counter is wrong.
 

@@ -61,7 +61,8 @@ def increases_beyond(interval: Interval, signal: Signal) -> dict[int, Unavailabl
     factor = 1.0 if rose is None else factor_of(signal) or 1.0
     # asked for every counter: where all of them together are possible, so is each
     most = bounds.most * interval.shortest(signal.id) / factor
-    if rose is not None and (sum(rose) <= most or fastest(rose, spans) * factor <= bounds.most):
+    if rose is not None and (
+            sum(rose) <= most or max(rose, default=0) <= most or fastest(rose, spans) * factor <= bounds.most):
         return {}
     if rose is None and max(filter(None, grown), default=0.0) <= most:
         return {}
