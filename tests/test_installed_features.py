@@ -42,7 +42,7 @@ class TestExample:
 
     def test_its_column_is_recorded_and_replayed(self, tmp_path: Path) -> None:
         file = str(tmp_path / "recording")
-        done = run("record", "--show", "Uptime", "-n", "2", "-i", "0.2", file)
+        done = run("record", "--show", "Busy%", "-n", "2", "-i", "0.2", file)
         assert done.returncode == 0, done.stderr
         words = ("stat", "--replay", file, "--show", "Uptime", "--quiet", "--Summary", "--format", "csv")
         replayed = run(*words).stdout.splitlines()

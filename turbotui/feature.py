@@ -122,6 +122,9 @@ class Feature:
         keys: "module:name" of the feature's `Action`s.
         sources, columns, exported: "module:name" of what a package beside turbotui adds: sources of signals, columns
             of the CPU table, and families of metrics (`features/export/live/families.py`).
+        kept: "module:name" of a function of the catalog and the columns that a machine has, which returns the columns
+            that every recording holds.
+        gathers: "module:name" of a function of the machine, which reads the files that a recording has to keep.
         background: tables that can be read in the background, and the module whose `make_background(machine)` returns
             the reader.
         memory: module of the class `MemoryWatch`, which compares memory traffic with its peak; "" for none.
@@ -135,6 +138,8 @@ class Feature:
     sources: str = ""
     columns: str = ""
     exported: str = ""
+    kept: str = ""
+    gathers: str = ""
     background: tuple[tuple[str, str], ...] = ()
     memory: str = ""
 

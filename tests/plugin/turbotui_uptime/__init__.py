@@ -11,5 +11,6 @@ FEATURE = Feature(
     keys="turbotui_uptime:KEYS",
     sources="turbotui_uptime.measured:SOURCES",
     columns="turbotui_uptime.measured:COLUMNS",
+    kept="turbotui_uptime.measured:kept",
     exported="turbotui_uptime.families:FAMILIES",
 )

@@ -1,7 +1,8 @@
 """A source, its signal, and the column that people see."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.scope import Scope
@@ -30,3 +31,8 @@ SOURCES = (ProcUptime(),)
 COLUMNS = (CounterColumn(
     id="Uptime", category=Category.OTHER, scope=Scope.SYSTEM, unit="s", decimals=0, needs=("uptime",),
     compute=lambda row: row.value("uptime"), help="time since the boot", document=DOCUMENT, default=False, extra=True),)
+
+
+def kept(catalog: Catalog, has: Collection[CounterColumn]) -> list[CounterColumn]:
+    """What every recording holds."""
+    return [column for column in has if column.id == "Uptime"]

@@ -14,5 +14,6 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("info", "8", "info", "turbotui.features.info.screen", "InfoScreen"),
     ),
+    gathers="turbotui.features.info.model:whole_configuration",
     places=(KeyPlace("info", "Info", (*ROWS, *ARROWS)),),
 )

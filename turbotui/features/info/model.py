@@ -139,6 +139,11 @@ COLUMNS: Final[tuple[Column[ConfigurationLine], ...]] = (
 )
 
 
+def whole_configuration(machine: Machine) -> tuple[Section, ...]:
+    """Return the configuration with every line, for which everything is read."""
+    return configuration(machine, detailed=True)
+
+
 def configuration_table(sections: Sequence[Section]) -> RowTable[ConfigurationLine]:
     """Make a table with a row for each line."""
     lines = tuple(ConfigurationLine(section.title, number, line.text, line.origin)

@@ -6,5 +6,6 @@ FEATURE = Feature(
     "overview",
     screens=(ScreenSpec("overview", "0", "overview", "turbotui.features.overview.screen", "OverviewScreen"),),
     places=(KeyPlace("overview", "Overview", ("graphed",)),),
+    kept="turbotui.features.overview.charts:recorded_columns",
     keys="turbotui.features.overview.keys:KEYS",
 )

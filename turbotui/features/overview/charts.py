@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.features.overview.cpu_numbers import cpu_numbers
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW
@@ -209,3 +210,10 @@ def _known(value: object) -> float | None:
 
 def _value(limit: ChartLimit) -> float:
     return limit.value
+
+
+def recorded_columns(catalog: Catalog, has: Collection[CounterColumn]) -> Iterator[CounterColumn]:
+    """The columns that every recording holds for this screen."""
+    yield from cpu_numbers(has, None, None, None).columns
+    for chart in chart_sources(catalog, has):
+        yield from (chart.column, *(limit for _, limit in chart.limits))

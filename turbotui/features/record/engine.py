@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Final
+from typing import Final, TypeAlias, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
-from turbotui.features.info.model import configuration
-from turbotui.features.overview.charts import chart_sources
-from turbotui.features.overview.cpu_numbers import cpu_numbers
+from turbotui.feature import part
+from turbotui.feature_list import FEATURES
 from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS, region_recorders, row_recorders
 from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
 from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill, TopdownCounters
 from turbotui.features.uncore.absence import why_none
 from turbotui.features.uncore.counters import UncoreCounters
-from turbotui.features.uncore.ports import PortMap
 from turbotui.machine.gathered.noting_host import NotingHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
@@ -41,6 +39,9 @@ from turbotui.sampling.session import Session
 from turbotui.sources.source import Source
 
 _QUEUE = 256  # frames that wait for a slow disk; further ones are lost, and counted in the recording
+
+KeptColumns: TypeAlias = Callable[[Catalog, Collection[CounterColumn]], Iterable[CounterColumn]]
+"""See `Feature.kept`."""
 
 
 @dataclass(slots=True)
@@ -66,24 +67,22 @@ class RecordingResult:
 
 
 def kept_answers(machine: Machine) -> KeptAnswers:
-    """Read the files and registers that `info` and the uncore tables need, to keep them in a recording."""
+    """Read the files and registers that features need of a recorded machine, to keep them."""
     host = NotingHost(machine.host)
     noted = replace(machine, host=host)
-    configuration(noted, detailed=True)
-    counters = UncoreCounters(noted)
-    if counters.kinds:  # the events of each PMU: at most 26 ms
-        PortMap(host)
-        counters.look_up()
-    TopdownCounters(noted)  # the core PMUs, by which the cores' top-down trees are found
+    for feature in FEATURES:
+        if feature.gathers:
+            cast("Callable[[Machine], object]", part(feature.gathers))(noted)
     return kept_of(host.gathered(""))
 
 
 def kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topology) -> tuple[CounterColumn, ...]:
     """The columns that a recording holds whatever is shown: what the rules of the diagnosis and the overview need."""
     has = available_columns(catalog, capabilities, topology)
-    charts = chart_sources(catalog, has)
-    columns = (*MachineDiagnosis(catalog).wanted(has.__contains__), *cpu_numbers(has, None, None, None).columns,
-               *(column for chart in charts for column in (chart.column, *(limit for _, limit in chart.limits))))
+    columns = [*MachineDiagnosis(catalog).wanted(has.__contains__)]
+    for feature in FEATURES:
+        if feature.kept:
+            columns += cast("KeptColumns", part(feature.kept))(catalog, has)
     return tuple(dict.fromkeys(columns))
 
 

@@ -15,6 +15,7 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("topdown", "d", "top-down", "turbotui.features.topdown.screen", "TopdownScreen"),
     ),
+    gathers="turbotui.features.topdown.engine:TopdownCounters",
     places=(KeyPlace("topdown", "Top-down", (*ROWS, *ARROWS, *PAST)),),
     keys="turbotui.features.topdown.keys:KEYS",
 )

@@ -14,6 +14,7 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("uncore", "5", "uncore", "turbotui.features.uncore.screen", "UncoreScreen"),
     ),
+    gathers="turbotui.features.uncore.recorded:look_up_events",
     places=(KeyPlace("uncore", "Uncore", (*ROWS, *PAST, "steps", "grid", "ends", "folded")),),
     keys="turbotui.features.uncore.keys:KEYS",
 )

