@@ -58,7 +58,7 @@ def frames() -> tuple[CounterColumn, Sequence[Frame]]:
 
 
 def _values(history: History, column: CounterColumn, count: int) -> list[float | None]:
-    return [None if math.isnan(value) else value for value in history.series(column.id, SYSTEM_ROW, count)]
+    return [None if math.isnan(value) else value for value in history.series(column, SYSTEM_ROW, count)]
 
 
 def _read(history: History, column: CounterColumn, frames: Sequence[Frame]) -> None:
@@ -76,7 +76,7 @@ def test_asking_makes_what_is_missing_wanted_once_and_reading_fills_it(
     for seq in (2, 3, 7, 8):
         history.push(all_frames[seq], (column,), (SYSTEM_ROW,))
     assert _values(history, column, 8)[3:6] == [None] * 3
-    history.series(column.id, SYSTEM_ROW, 8)
+    history.series(column, SYSTEM_ROW, 8)
     assert len(asked) == len(history.wanted) == 1
     _read(history, column, all_frames[:9])
     assert _values(history, column, 8) == pytest.approx([one.cell(column, SYSTEM_ROW) for one in all_frames[1:9]])

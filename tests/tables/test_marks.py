@@ -287,8 +287,8 @@ def test_a_value_that_must_not_stand_bare_is_no_point_of_a_curve(mark: CellMark 
     kept, shown, read = History(), History(), History.until(frame, lambda: None)
     kept.push(frame, (column,), (SYSTEM_ROW,))
     shown.push_shown(frame, (column,), (SYSTEM_ROW,))
-    read.series(column.id, SYSTEM_ROW, 1)
+    read.series(column, SYSTEM_ROW, 1)
     read.fill(frame, column, (SYSTEM_ROW,))
     for history in (kept, shown, read):
-        [point] = history.series(column.id, SYSTEM_ROW, 1)
+        [point] = history.series(column, SYSTEM_ROW, 1)
         assert math.isnan(point) == (mark is not None and not mark.bare)

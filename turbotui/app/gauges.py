@@ -33,7 +33,7 @@ def gauges_of(watch: Watch) -> list[Gauge]:
         return "" if frame is None else frame.signs(column, SYSTEM_ROW)
 
     def past(column: CounterColumn) -> Sequence[float]:
-        return watch.history.series(column.id, SYSTEM_ROW, HISTORY)
+        return watch.history.series(column, SYSTEM_ROW, HISTORY)
 
     if watch.busy is not None:
         label = "Busy" if watch.busy.id == "Busy%" else "Load"

@@ -61,7 +61,7 @@ class HistoryReader:
         history, began = self._watch.history, time.monotonic()
         while history.wanted:
             cells = {cell: ring.unread for cell, ring in history.wanted.items()}
-            columns = self._columns(cells)
+            columns = _columns(history, cells)
             for time_ns in self._moments(history, cells.values()):
                 frame = None if self._watch.cursor is None else self._watch.cursor.timeline.frame(time_ns)
                 if frame is not None:
@@ -73,14 +73,6 @@ class HistoryReader:
             history.filled(cells)
         self._work = None
         self._read()
-
-    def _columns(self, cells: Iterable[tuple[ColumnId, RowId]]) -> Sequence[tuple[CounterColumn, Sequence[RowId]]]:
-        """The cells by column and level, as frames compute them."""
-        levels: dict[tuple[ColumnId, Scope], list[RowId]] = {}
-        for name, row in cells:
-            levels.setdefault((name, row.scope), []).append(row)
-        found = ((self._watch.session.catalog.get(name), tuple(rows)) for (name, _), rows in levels.items())
-        return [(column, rows) for column, rows in found if column is not None]
 
     def _moments(self, history: History, unread: Collection[range]) -> Sequence[int]:
         """The ends of the intervals that have what is unread, oldest first."""
@@ -98,3 +90,12 @@ class HistoryReader:
         each = frame.seconds / max(1, frame.seq - frame.older.seq)  # older moments lie further apart
         since = frame.newer.wall_ns - round((count + 1) * each * NS)
         return [time_ns for time_ns in cursor.before(count) if time_ns > since]
+
+
+def _columns(history: History, cells: Iterable[tuple[ColumnId, RowId]]) -> Sequence[
+        tuple[CounterColumn, Sequence[RowId]]]:
+    """The cells by column and level, as frames compute them."""
+    levels: dict[tuple[ColumnId, Scope], list[RowId]] = {}
+    for name, row in cells:
+        levels.setdefault((name, row.scope), []).append(row)
+    return [(history.columns[name], tuple(rows)) for (name, _), rows in levels.items()]

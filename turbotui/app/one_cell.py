@@ -186,7 +186,7 @@ class FrameCell(OneCell):
     @property
     def ring(self) -> HistoryRing | None:
         """See `OneCell.ring`."""
-        self._watch.history.series(self.column.id, self._home, HISTORY)
+        self._watch.history.series(self.column, self._home, HISTORY)
         return self._watch.history.ring(self.column.id, self._home)
 
     @property

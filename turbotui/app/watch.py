@@ -352,7 +352,7 @@ class Watch:
         if frame is None:
             return ()
         home = frame.home(column, row) or row
-        self.history.series(column.id, home, count)
+        self.history.series(column, home, count)
         (newest,) = frame.bare_cells(column, (home,))
         return past_of(self.history.ring(column.id, home), frame.seq, newest, count)
 

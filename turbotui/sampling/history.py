@@ -174,6 +174,7 @@ class History:
         pushed: number of changes so far.
         newest: number of the newest interval.
         wanted: rings that were asked for and have unread intervals, by column and row.
+        columns: of wanted cells, by name.
         wanting: called when a cell becomes wanted.
     """
 
@@ -182,6 +183,7 @@ class History:
         self.pushed = 0
         self.newest = -1
         self.wanted: dict[tuple[ColumnId, RowId], HistoryRing] = {}
+        self.columns: dict[ColumnId, CounterColumn] = {}
         self.wanting = wanting
         self._is_past = False
         self._begun = 0
@@ -246,14 +248,14 @@ class History:
         rings = self._rings.get(column)
         return None if rings is None else rings.get(row)
 
-    def series(self, column: ColumnId, row: RowId, count: int) -> Sequence[float]:
+    def series(self, column: CounterColumn, row: RowId, count: int) -> Sequence[float]:
         """The last values of a cell, oldest first; NaN is a gap, or not read yet and wanted from now on.
 
         A watched machine's newest value may be missing at the end: what is drawn is kept after drawing.
         """
         if self.newest < 0:
             return ()
-        rings = self._rings.setdefault(column, {})
+        rings = self._rings.setdefault(column.id, {})
         ring = rings.get(row)
         if ring is None:
             ring = rings[row] = HistoryRing(max(count, self.length))
@@ -261,9 +263,10 @@ class History:
             ring.lengthen(count)
         if ring.last < (self.newest if self._is_past or ring.last < 0 else self.newest - 1):
             ring.leave(self.newest + 1)
-        if ring.unread and (column, row) not in self.wanted:
+        if ring.unread and (column.id, row) not in self.wanted:
             is_first = not self.wanted
-            self.wanted[column, row] = ring
+            self.wanted[column.id, row] = ring
+            self.columns[column.id] = column
             if is_first:
                 self.wanting()
         return ring.values(count)

@@ -307,7 +307,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         home = frame.home(column, row) if finer else row
         if home is None:
             return " " * slot.width
-        past = self.history.series(column.id, home, HISTORY)
+        past = self.history.series(column, home, HISTORY)
         top = self.view.tops.get(column.id)
         if top is None or (home.scope is Scope.SYSTEM and column.unit == "W"):
             top = nice_top(self.history.peak(column.id, home.scope) or 0.0)

@@ -152,7 +152,7 @@ def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[Chart
 def chart_of(source: ChartSource, frame: Frame, history: History, count: int) -> Chart:
     """Make a chart of at most `count` newest intervals."""
     value = _known(frame.cell(source.column, SYSTEM_ROW))
-    past = history.series(source.column.id, SYSTEM_ROW, count)
+    past = history.series(source.column, SYSTEM_ROW, count)
     peak = max([one for one in past if one == one], default=value or 0.0)  # noqa: PLR0124 - NaN: a gap
     limits = [ChartLimit(word, most) for word, column in source.limits
               if (most := _known(frame.cell(column, SYSTEM_ROW))) is not None and most > 0]

@@ -77,7 +77,7 @@ class CpuSource:
         busy = self.numbers.busy
         if busy is None or len(self.frame.topology.cpus) > MOST_CHARTED:
             return ()
-        return self.history.series(busy.id, row, count)
+        return self.history.series(busy, row, count)
 
 
 def cpu_numbers(has: Iterable[CounterColumn], busy: CounterColumn | None,

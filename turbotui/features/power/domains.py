@@ -62,7 +62,8 @@ class PowerSource:
 
     def past(self, name: ColumnId, row: RowId) -> Sequence[float]:
         """Return the last values of a cell, oldest first."""
-        return self.history.series(name, row, HISTORY)
+        column = self.catalog.get(name)
+        return () if column is None else self.history.series(column, row, HISTORY)
 
 
 def amount(value: float | None, unit: str, decimals: int) -> str:
