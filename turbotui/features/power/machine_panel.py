@@ -117,7 +117,7 @@ def _part(source: PowerSource, one: Consumer) -> _Part:
 
 
 def _past(source: PowerSource, one: Consumer) -> Sequence[float]:
-    return () if one.target is None else source.past(one.target[0].id, one.target[1])
+    return () if one.target is None else source.history.series(*one.target, HISTORY)
 
 
 def _watts_or_asleep(source: PowerSource, one: Consumer) -> Sequence[float]:
