@@ -445,7 +445,7 @@ INFO = Place("8", "info", _SAPPHIRE, (160, 24), _PROGRAM + r"[\s\S]*^ from turbo
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
     "search": Promise("(?m)^ from CPUID", typed=("cpuid",), undo=ESC),
-    "search_next": Promise(gone="(?m)^ from CPUID.0x15", first=("/", "cpuid(0x", "Enter"), now="(?m)^ from CPUID.0x15"),
+    "search_next": Promise(gone="(?m)^ from CPUID.0x15", first=("/", "cpuid(0x1", "Enter"), now="(?m)^ from CPUID.0x15"),
     "filter": Promise(r"filter cmdline: 1 rows", typed=("cmdline",), undo=ESC),
     **there_and_back("sort_previous", "sort_next", "section▲", ">", "<"),
     **there_and_back("left", "right", "(?m)^ source · program 1"),
