@@ -9,7 +9,9 @@ from typing import Final
 PATH: Final = Path("turbotui/quantities/verification.toml")
 _HEAD: Final = """\
 # What turbotui's numbers agreed with in the last run of .ci/verification, which writes this file: how many of them, by
-# the names of METHODS in verification.py. A table without a key was compared with nothing.
+# method. A table without a key was compared with nothing. The methods, as METHODS in verification.py describes them:
+# hardware, turbostat-new, turbostat-old, guest-turbostat, guest, arm64, kernel, perf, libpfm, perfmon, linux, model.
+# Documents: docs/verification.md, with what each method compares and the command that repeats it.
 """
 
 

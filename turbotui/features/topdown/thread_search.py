@@ -116,11 +116,17 @@ class BusyThreads:
         self.left_out = 0
 
     def find(self) -> Mapping[int, CountedThread]:
-        """Return the busiest threads by number; counted threads stay unless others run clearly more."""
+        """Return the busiest threads by number; counted threads stay unless others run clearly more.
+
+        Raises:
+            HostError: /proc cannot be listed, and never could be.
+        """
         try:
             now = {pid: stat.ran for pid, stat in self._stats.read().items()}
-        except HostError:  # /proc could not be listed this time
-            return self._chosen
+        except HostError:
+            if self._processes is None:
+                raise
+            return self._chosen  # it could not be listed this time
         before, self._processes = self._processes, now
         self._times = {pid: times for pid, times in self._times.items() if pid in now}
         spent: dict[int, int] = {}
