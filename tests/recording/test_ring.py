@@ -11,6 +11,7 @@ from made_frames import CAPABILITIES, NOON, SECOND, decoded, frames, frames_of, 
 from turbotui.recording.cpu_layout import layout_of
 from turbotui.recording.ring import PastRing
 from turbotui.recording.stream_writer import Event, Gap
+from turbotui.recording.tiers import SnapshotEncoder
 from turbotui.sampling.late_values import FrameMaker
 
 
@@ -166,3 +167,18 @@ def test_going_to_and_fro_between_columns_keeps_two_layouts() -> None:
     (counted, held), (counted_half, held_half) = sizes[-1], sizes[200]
     assert counted - counted_half < 200_000
     assert held - held_half < 400_000, "each of the 50 changes between would keep 20 to 40 kB"
+
+
+def test_capabilities_that_tell_the_same_share_a_layout() -> None:
+    """Each visit to a screen that reads more sources makes new objects of the same facts."""
+    topology, encoder, layouts = topology_of_cpus(range(4)), SnapshotEncoder(), []
+    other = replace(CAPABILITIES, remarks={"work": "counts something else here"})
+    for number, capabilities in enumerate((CAPABILITIES, replace(CAPABILITIES), other, replace(CAPABILITIES), other)):
+        encoded = encoder.encode(snapshot(number, topology), capabilities)
+        assert encoded is not None
+        layouts.append((encoded.layout, encoded.layout.capabilities, encoded.key))
+    first, second = (CAPABILITIES, other)
+    assert [capabilities for _layout, capabilities, _key in layouts] == [first, first, second, first, second]
+    assert layouts[0][0] is layouts[1][0] is layouts[3][0]
+    assert layouts[2][0] is layouts[4][0]
+    assert [key for _layout, _capabilities, key in layouts] == [True, False, True, True, True]

@@ -89,6 +89,8 @@ class SnapshotEncoder:
         self._key_every = key_every
         self._layout: CpuTableLayout | None = None
         self._layouts: deque[CpuTableLayout] = deque(maxlen=_MOST_LAYOUTS)
+        self._capabilities: deque[Capabilities] = deque(maxlen=_MOST_LAYOUTS)
+        self._given: tuple[Capabilities, Capabilities] | None = None  # the last ones, and what they are known as
         self._encoder: TickEncoder | None = None
         self._number = int.from_bytes(os.urandom(4), "little")  # so that layouts of two sessions differ
         self._since_key = 0
@@ -105,6 +107,9 @@ class SnapshotEncoder:
         if chosen is None:
             return None
         snapshot = chosen
+        if self._given is None or capabilities is not self._given[0]:
+            self._given = capabilities, self._known(capabilities)
+        capabilities = self._given[1]
         layout, encoder = self._layout, self._encoder
         if layout is None or encoder is None or not layout.fits(snapshot, capabilities):
             layout = self._layout = self._layout_of(snapshot, capabilities)
@@ -117,6 +122,14 @@ class SnapshotEncoder:
         key = self._since_key % self._key_every == 0
         self._since_key += 1
         return EncodedTick(snapshot, layout, self._number, key, encoder.encode(layout.tick(snapshot), key=key))
+
+    def _known(self, capabilities: Capabilities) -> Capabilities:
+        """Return one object for capabilities that tell the same: each visit to a screen with sources makes new ones."""
+        known = next((known for known in self._capabilities if known.tells_as(capabilities)), None)
+        if known is None:
+            known = capabilities
+            self._capabilities.append(known)
+        return known
 
     def _layout_of(self, snapshot: Snapshot, capabilities: Capabilities) -> CpuTableLayout:
         """Return the layout of a snapshot: one object for equal layouts, which take 1 to 2 MB at 224 CPUs."""

@@ -12,11 +12,12 @@ from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
+from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.hidden import HiddenSources
 from turbotui.sources.second_source import SecondSource, second_id
-from turbotui.sources.source import Probe, Source
+from turbotui.sources.source import Defined, Probe, Source
 
 _PSYS: SignalId = "energy.psys"
 
@@ -112,6 +113,15 @@ class Capabilities:
             return known
         return Unavailable(Reason.NO_HARDWARE, f"no source on this machine offers {signal}")
 
+    def tells_as(self, other: Capabilities) -> bool:
+        """Whether readings mean the same by another object, as after a visit to a screen that reads more sources."""
+        return (
+            self.signals == other.signals and self.missing == other.missing and self.disbelieved == other.disbelieved
+            and self.remarks == other.remarks and self.beside == other.beside
+            and list(map(_requested, self.sources)) == list(map(_requested, other.sources))
+            and all(other.provider[name].id == source.id for name, source in self.provider.items())
+        )
+
     def constants(self) -> Mapping[SignalId, Signal]:
         """Signals whose value is already known."""
         return {name: signal for name, signal in self.signals.items() if signal.behavior is Behavior.CONSTANT}
@@ -168,6 +178,10 @@ class Capabilities:
         others = tuple(other for other in self.sources if other.id not in away)
         return replace(self, sources=(*others, *come), probes=probes, signals=signals, provider=provider,
                        missing=missing)
+
+
+def _requested(source: Source) -> tuple[str, Definition | None]:
+    return source.id, source.definition if isinstance(source, Defined) else None
 
 
 def _word(signal: Signal) -> tuple[object, ...]:
