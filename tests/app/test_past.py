@@ -142,6 +142,7 @@ async def test_keys_lead_into_the_past_and_back_on_every_screen(recorded: Record
     session = ReplayedSession(recorded)
     async with dashboard(session, size=size, ticks=0) as (app, pilot):
         await at_the_end(app, pilot, session, recorded)
+        await until_read(app, pilot)
         now = lines(app)
         assert not app.screen.query_one(TimeLine).display
         await pilot.press("comma", "comma")
@@ -159,7 +160,7 @@ async def test_keys_lead_into_the_past_and_back_on_every_screen(recorded: Record
         await pilot.press("left_curly_bracket")
         assert app.watched.frame is recorded.frames[1]
         await pilot.press("backspace")
-        await pilot.pause()
+        await until_read(app, pilot)
         assert app.watched.frame is recorded.frames[-1]
         assert lines(app) == now
         assert not app.screen.query_one(TimeLine).display
