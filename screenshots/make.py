@@ -101,6 +101,7 @@ class Stills:
         self.capabilities = probe_sources(self.machine, SOURCES)
         self.catalog = catalog_for(self.capabilities.signals)
         self.latest: Frame | None = None
+        self.collector = None
         self.added: tuple[AddedCounter, ...] = ()
         self.interval = 1.0
         self.frames: list[Frame] = []
