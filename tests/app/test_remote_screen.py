@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from dashboard_driver import dashboard, text_of
+from patience import PATIENCE
 from scripted_machine import FakeSession
 
 from turbotui.machine.host import HostKind
@@ -34,7 +37,7 @@ async def test_a_real_machine_elsewhere_has_a_banner() -> None:
 
 async def test_a_lost_connection_is_reported_though_no_frame_comes() -> None:
     session = FakeRemoteSession()
-    async with dashboard(session) as (app, pilot):
+    async with asyncio.timeout(PATIENCE), dashboard(session) as (app, pilot):
         session.trouble = "NO READING FOR 2 s: the connection to node7 was lost; again in 4 s"
         while "the connection to node7 was lost" not in text_of(app, "banner"):
             await pilot.pause(0.05)

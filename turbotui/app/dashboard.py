@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -29,7 +28,7 @@ from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.saving_keys import SavingApp
 from turbotui.app.screen_table import SCREENS, screen_named
-from turbotui.app.sessions import CollectorSession, WatchedSession, has_banner
+from turbotui.app.sessions import WatchedSession, has_banner
 from turbotui.app.settings import NO_SETTINGS, PersonalSettings
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
@@ -138,7 +137,6 @@ class TurbotuiApp(SavingApp, TourApp):
         self.repertoire = None if abilities.encoding is None else Repertoire(abilities.encoding)
         self.failure: BaseException | None = None
         self.terminal_lost = ""
-        self._trouble = ""
         self.animation_level = "none"
         self.session = session
         # the line that says SIMULATED or RECORDED stays visible above every window
@@ -175,12 +173,11 @@ class TurbotuiApp(SavingApp, TourApp):
         self.switch_mode(self._first_screen)
         self.call_after_refresh(self._start)
         if self.session.collector is not None:
-            self.set_interval(_TROUBLE_SECONDS, partial(self._show_trouble, self.session.collector))
+            self.set_interval(_TROUBLE_SECONDS, self._show_trouble)
 
-    def _show_trouble(self, session: CollectorSession) -> None:
-        """Say that frames no longer arrive, or that they arrive again."""
-        if self._base is not None and self._base.composed and session.trouble != self._trouble:
-            self._trouble = session.trouble
+    def _show_trouble(self) -> None:
+        """Say that frames no longer arrive, or that they arrive again; lines that have not changed are not drawn."""
+        if self._base is not None and self._base.composed:
             self._base.show_trouble()
 
     def _start(self) -> None:
