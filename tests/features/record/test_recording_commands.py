@@ -57,7 +57,7 @@ def test_times_and_longer_intervals(recorded: str, capsys: pytest.CaptureFixture
     assert main([*words, "--from", "+2.5s", "--to", "-0.5s"]) == 0
     assert len(jsontables.tables(capsys.readouterr().out)) == 2
     assert main([*words, "--every", "2s"]) == 0
-    assert [one["seconds"] for one in jsontables.tables(capsys.readouterr().out)] == [2.0, 2.0]
+    assert [one["seconds"] for one in jsontables.tables(capsys.readouterr().out)] == [2.0, 2.0, 1.0]
     assert main([*words, "-n", "3"]) == 0
     assert len(jsontables.tables(capsys.readouterr().out)) == 3
     assert main([*words, "--from", "noon"]) == 1
