@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parents[2] / "turbotui"
 
 TEXT_COMES_IN = {
     "untrusted.py": "makes text visible, and JSON strings of it",
+    "installed_features.py": "names of features in files of installed packages, which are the user's own programs",
     "quantities/plain_numbers.py": "digits, of which it makes numbers",
     "quantities/facts.py": "reads the tables that come with turbotui",
     "events/set_files.py": "reads the event sets that come with turbotui",
@@ -195,7 +196,7 @@ def test_nothing_of_the_machine_is_changed() -> None:
 
 OPENS = {"open_file", "open_msr", "perf_event_open"}
 """What of a `Host` gives a descriptor."""
-ROOMS_THAT_OPEN = ("machine/", "simulated/", "events/", "sources/")
+ROOMS_THAT_OPEN = ("counting/", "machine/", "simulated/", "events/", "sources/")
 ENGINES = ("/engine.py", "topdown/counter_parts.py")
 """Modules of a feature that open what it measures with: its engine, and what that has for threads."""
 
