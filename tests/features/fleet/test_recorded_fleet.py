@@ -17,7 +17,7 @@ from turbotui.features.fleet.engine import FleetQuestion, FleetReader
 from turbotui.features.fleet.fleet_app import FleetApp
 from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
 from turbotui.features.fleet.opening import NodeOpener
-from turbotui.features.fleet.recorded import FleetRecord, recorded_reading
+from turbotui.features.fleet.recorded import FleetRecord, reading_of, recorded_reading
 from turbotui.features.fleet.replaying import replayed_fleet
 from turbotui.features.fleet.screen import FleetScreen
 from turbotui.features.fleet.server import Server, ServerAccess
@@ -111,6 +111,21 @@ def test_other_verbs_say_which_one_tells_of_it(recording: str, words: tuple[str,
     told = capsys.readouterr()
     assert not told.out
     assert f"turbotui fleet --replay {recording}" in told.err
+
+
+def test_nodes_are_read_of_a_file_of_version_1_for_ever() -> None:
+    with read(str(Path(__file__).parents[2] / "recording" / "golden" / "version1.fleet.ttj")) as journal:
+        first, second, third = (reading_of(journal.rows, frame, QUESTION) for frame in journal.frames())
+        assert journal.check() == ()
+    assert first is None
+    assert second is not None
+    assert third is not None
+    assert (third.server, third.window, third.notes, third.queries, third.recorded) == (
+        "http://x:1", 120.0, ("partial",), {"Busy%": "up"}, True)
+    assert {node.name: (node.labels, node.values, node.gone) for node in third.nodes} == {
+        "n0 é": ({"model": "made", "rack": "7"}, {"CoreTmp": 52.0, "Busy%": 12.5}, False),
+        "n1": ({"model": "made"}, {"CoreTmp": 95.0}, False), "n2": ({}, {}, True)}
+    assert next(node.values for node in second.nodes if node.name == "n0 é") == {"CoreTmp": 51.0, "Busy%": 12.5}
 
 
 def test_a_recording_of_a_machine_holds_no_fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from page_fault_tree import StandIn, this_machine
@@ -15,17 +16,19 @@ from page_faults import TOUCH
 from patience import PATIENCE
 from watched_machines import frames_of_machine
 
+from turbotui import recording
 from turbotui.features.record.row_recorders import RegionRecorder, RegionSlotsRecorder
 from turbotui.features.tasks.region_counting import RegionCounting
 from turbotui.features.topdown.counter_parts import Counts, PartCount
 from turbotui.features.topdown.engine import Drill, TopdownCounters
-from turbotui.features.topdown.recorded_regions import RegionSlotsRecord, region_slots
+from turbotui.features.topdown.recorded_regions import RegionSlotsRecord, region_slots, region_slots_of
 from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
-from turbotui.features.topdown.region_slots import RegionInterval, RegionSlots
+from turbotui.features.topdown.region_slots import RegionCount, RegionInterval, RegionSlots, RegionSpan
 from turbotui.features.topdown.tables import region_table
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe
-from turbotui.machine.regions import RegionMark, RegionTimes
+from turbotui.machine.regions import RegionExtent, RegionMark, RegionTimes
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.recording.rows import IntervalRows
@@ -278,6 +281,28 @@ def test_a_recording_has_the_same_rows_again(bed: Bed) -> None:
     said = unpacked(packed(record.facts()), "regions")
     assert region_slots(said) == bed.found()
     assert record.plus(RegionSlotsRecord(8, 6, bed.found())).wall_ns == 8
+
+
+def test_regions_are_read_of_a_file_of_version_1_for_ever() -> None:
+    why = Unavailable(Reason.NOT_PERMITTED, "belongs to another user", "run as root")
+
+    def counted(count: int) -> RegionSpan:
+        programs: Counts = {("cpu", ""): (
+            PartCount({"slots": 400.0 * count, "retired": 100.0 * count}, 20.0 * count, 10.0 * count, {"fetch": why}),)}
+        region: Counts = {
+            ("cpu", ""): (PartCount({"slots": 100.0 * count, "retired": 50.0 * count}, 5.0 * count, 2.5 * count),),
+            ("cpu", "backend"): why}
+        extent = RegionExtent("solve é", count, 0.5 * count, 0.25 * count)
+        return RegionSpan(1.0 * count, programs, (RegionCount(extent, region),))
+
+    below = RegionSpan(0.5, {("cpu", "backend"): (PartCount({"stalls": 3.0}, 8.0, 8.0),)}, ())
+    path = Path(__file__).parents[2] / "recording" / "golden" / "version1.slots_looks.ttj"
+    with recording.read(str(path)) as journal:
+        found = [region_slots_of(journal.rows, frame) for frame in journal.frames()]
+        assert journal.check() == ()
+    assert found == [
+        None, RegionInterval(True, counted(1), refused={"it ended": 2}, user_only=True, lost=4),
+        RegionInterval(True, counted(2), below, ("solve é", 0), {"it ended": 2}, True, 4, True)]
 
 
 def test_what_a_document_claims_is_damage_or_is_shown(bed: Bed) -> None:

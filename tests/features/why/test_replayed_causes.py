@@ -22,8 +22,8 @@ from turbotui.app.why_window import WhyWindow
 from turbotui.cli import main
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.looks import Looks
-from turbotui.diagnosis.recorded_looks import LookRecord, look_results
-from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup
+from turbotui.diagnosis.recorded_looks import LookRecord, RecordedLooks, look_results
+from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
 from turbotui.diagnosis.verdict import Verdict
 from turbotui.features.record.engine import kept_columns, open_recorder
 from turbotui.features.replay.journal_past import JournalPast
@@ -32,6 +32,7 @@ from turbotui.features.why.engine import read_recording
 from turbotui.features.why.memory import MemoryWatch
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.journal import Journal
 from turbotui.recording.json_values import JsonValue
@@ -159,6 +160,19 @@ def test_all_that_was_seen_is_kept() -> None:
     for one in (seen, LookResults()):
         said = json.loads(json.dumps(LookRecord(0, 0, one).facts()))
         assert look_results(JsonValue(said, "looks")) == one
+
+
+def test_looks_are_read_of_a_file_of_version_1_for_ever() -> None:
+    path = Path(__file__).parents[2] / "recording" / "golden" / "version1.slots_looks.ttj"
+    with Journal((str(path),)) as journal:
+        looks = RecordedLooks(journal.rows)
+        found = [looks.at(frame) for frame in journal.frames()]
+        assert journal.check() == ()
+    assert found == [LookResults(), LookResults(), LookResults(
+        ("make é", 0.75), groups=True, throttled=ThrottledGroup("/a", 12.5, 2.0, None),
+        pressed={"memory": PressedGroup("/b", 3.5)}, placement="held to CPU 1",
+        who={RankedBy.CPU: ("make", "cc1"), RankedBy.IO: ()},
+        unseen=UnseenTasks(Unavailable(Reason.NOT_PERMITTED, "belongs to another user", "run as root"), 0.25))]
 
 
 def looks_in(folder: Path) -> int:
