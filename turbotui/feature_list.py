@@ -63,7 +63,7 @@ def parts_of(feature: Feature, name: str, kind: type[P]) -> tuple[P, ...]:
 
 
 def installed_parts(name: str, kind: type[P]) -> Iterator[P]:
-    """What the features of other packages add to a table; see `parts_of`."""
+    """What the features of other packages add to a table."""
     return (one for feature in INSTALLED for one in parts_of(feature, name, kind))
 
 

@@ -85,20 +85,16 @@ class CpuAdditions:
         self.host: Host = watch.session.machine.host
 
     def sets(self) -> Mapping[str, EventSet]:
-        """See `Additions.sets`."""
         return self._watch.session.find_sets()
 
     def there(self) -> Sequence[tuple[str, str, Unavailable | None]]:
-        """See `Additions.there`."""
         session = self._watch.session
         return [(name, what, self._watch.why_absent(session.catalog.by_id[name])) for name, what in session.by_hand()]
 
     def add(self, text: str) -> Sequence[tuple[str, Unavailable | None]]:
-        """See `Additions.add`."""
         return [(column.id, self._watch.why_absent(column)) for column in self._watch.add(text)]
 
     def remove(self, name: str) -> None:
-        """See `Additions.remove`."""
         self._watch.remove(name)
 
 

@@ -67,7 +67,7 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
         self.show_view(self._table.view)
 
     def move_column(self, name: ColumnId, by: int) -> str:
-        """See `MovableColumns.move_column`; swaps with the drawn neighbour, or else with the next column."""
+        """Swaps with the drawn neighbour, or else with the next column."""
         columns = {column.id: column for column in self._table.columns_in_order}
         if name not in columns:
             return f"{name} is not shown: Space shows it"
@@ -83,7 +83,6 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
         return f"{name} stands {'behind' if by > 0 else 'before'} {beside[at]}: Ctrl+S remembers it"
 
     def size_column(self, name: ColumnId, by: int) -> str:
-        """See `MovableColumns.size_column`."""
         column = next((column for column in self._table.columns_in_order if column.id == name), None)
         width = None if column is None else self._table.width_of(column)
         if column is None or width is None:

@@ -17,7 +17,6 @@ class CellCursorScreen(SearchScreen):
         """Column and row of the cell under the cursor; None if it is on none."""
 
     def copied(self) -> str:
-        """See `WatchScreen.copied`."""
         from turbotui.app.one_cell import cell_in_words  # noqa: PLC0415 - the first screen loads what it draws
 
         frame, target = self.watch_state.frame, self.pointed

@@ -309,7 +309,6 @@ class TurbotuiApp(SavingApp, TourApp):
                 self._on_rest()
 
     def read_wanted(self) -> None:
-        """See `FramesApp.read_wanted`."""
         base = self._base
         windows = (column for one in self.screen_stack if isinstance(one, Window) for column in one.wanted)
         self.watched.want((*(base.wanted if base is not None else self.watched.columns), *windows))

@@ -58,7 +58,7 @@ class Judge:
         return session.machine.host.kind is not HostKind.RECORDED and session.collector is None
 
     def wanted(self, *, costly: bool = False) -> tuple[CounterColumn, ...]:
-        """The columns to read; see `MachineDiagnosis.wanted`."""
+        """The columns to read."""
         watch = self._watch
         few = len(watch.session.machine.topology.cpus) <= _FEW
         return self.diagnosis.wanted(lambda column: watch.why_absent(column) is None, costly=costly,
@@ -85,7 +85,7 @@ class Judge:
             self._past = time_ns, diagnosis
 
     def look(self, processes: Mapping[int, ProcessStat] | None = None, began_ns: int | None = None) -> LookResults:
-        """Look at tasks and control groups; callers do it seldom, on a thread of its own. See `Looks.look`."""
+        """Look at tasks and control groups; callers do it seldom, on a thread of its own."""
         if self._looks is None:
             self._looks = Looks(self._watch.session.machine.host)
         return self._looks.look(processes, began_ns)

@@ -31,21 +31,18 @@ class LivePast:
         self._ring.take(frame)
 
     def look_again(self) -> None:
-        """See `PastFrames.look_again`: the list is always up to date."""
+        """The list is always up to date."""
 
     @property
     def times(self) -> Sequence[int]:
-        """See `PastFrames.times`."""
         times = () if self._ring is None else self._ring.times
         return times[1:] if times and times[0] == self._first else times
 
     @property
     def events(self) -> Sequence[PastEvent]:
-        """See `PastFrames.events`."""
         return () if self._ring is None else past_events(self._ring.events)
 
     def frame(self, time_ns: int) -> Frame | None:
-        """See `PastFrames.frame`."""
         return None if self._ring is None else self._ring.frame(time_ns)
 
 

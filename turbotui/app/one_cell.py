@@ -153,17 +153,14 @@ class FrameCell(OneCell):
 
     @property
     def seconds(self) -> float:  # type: ignore[override]  # a person may change it meanwhile
-        """See `OneCell`."""
         return self._watch.interval
 
     @property
     def title(self) -> str:
-        """See `OneCell.title`."""
         return self._titled(self.row)
 
     @property
     def past_title(self) -> str:
-        """See `OneCell.past_title`."""
         return self._titled(self._home)
 
     def _titled(self, row: RowId) -> str:
@@ -175,68 +172,58 @@ class FrameCell(OneCell):
 
     @property
     def content(self) -> FrameContent | None:
-        """See `OneCell.content`."""
         return None if self._watch.frame is None else FrameContent(self._watch.frame)
 
     @property
     def mark(self) -> FrameContent | None:
-        """See `OneCell.mark`."""
         return None if self._watch.mark is None else FrameContent(self._watch.mark)
 
     @property
     def ring(self) -> HistoryRing | None:
-        """See `OneCell.ring`."""
         self._watch.history.series(self.column, self._home, HISTORY)
         return self._watch.history.ring(self.column.id, self._home)
 
     @property
     def top(self) -> float:  # type: ignore[override]  # a limit may become known meanwhile
-        """See `OneCell.top`."""
         column = self.column
         return scales.tops(self._watch).get(column.id) or column.scale_max or (100.0 if column.unit == "%" else 0.0)
 
     @property
     def times(self) -> Sequence[FrameTime]:
-        """See `OneCell.times`."""
         return self._watch.times
 
     @property
     def live_ring(self) -> HistoryRing | None:
-        """See `OneCell.live_ring`."""
         return self._watch.live_history.ring(self.column.id, self._home)
 
     @property
     def home(self) -> RowId:
-        """See `OneCell.home`: the instance that contains the row."""
+        """The instance that contains the row."""
         return self._home
 
     @property
     def name(self) -> str:
-        """See `OneCell.name`: of what the value is of."""
+        """Of what the value is of."""
         frame = self._watch.frame
         return "" if frame is None else row_name(frame.topology, self._home)
 
     def read(self, frame: Frame) -> float | None:
-        """See `OneCell.read`."""
         (value,) = frame.bare_cells(self.column, (self._home,))
         return None if isinstance(value, str) else value
 
     @property
     def columns(self) -> Sequence[CounterColumn]:
-        """See `OneCell.columns`."""
         return self._watch.session.catalog.columns
 
     def why_absent(self, column: Column[Any]) -> Unavailable | None:
-        """See `OneCell.why_absent`."""
         found = self._watch.session.catalog.get(column.id)
         return None if found is None else self._watch.why_absent(found)
 
     def section(self, column: Column[Any]) -> str:
-        """See `OneCell.section`: the category."""
+        """The category."""
         found = self._watch.session.catalog.get(column.id)
         return "" if found is None else found.category.value
 
     def beside(self, column: Column[Any]) -> OneCell:
-        """See `OneCell.beside`."""
         found = self._watch.session.catalog.get(column.id)
         return self if found is None else FrameCell(self._watch, found, self.row)

@@ -20,7 +20,6 @@ def show_remote(way: Connector, abilities: Abilities, *, theme: str | None = Non
     Args:
         way: how to reach the collector.
         abilities: of the terminal.
-        theme: see `TurbotuiApp`.
         screen: as above.
 
     Returns:

@@ -46,28 +46,25 @@ class BackgroundTable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ContentMoment:
-    """An interval of a table of rows; see `AlertMoment`."""
+    """An interval of a table of rows."""
 
     content: RowContent[Any]
     begin_ns: int
     end_ns: int
 
     def rows(self, rule: AlertRule) -> Sequence[Hashable]:
-        """See `AlertMoment.rows`."""
         del rule
         return self.content.rows
 
     def cells(self, column: Column[Any], rows: Sequence[Hashable], *, at_least: bool = False) -> Sequence[Value]:
-        """See `AlertMoment.cells`; an unknown value is None, whatever the reason."""
+        """An unknown value is None, whatever the reason."""
         del at_least  # a row that lacks a part is unknown
         return [self.content.cell(column, row).bare for row in rows]
 
     def words(self, row: Hashable) -> str:
-        """See `AlertMoment.words`."""
         return self.content.words(row)
 
     def name(self, row: Hashable) -> str:
-        """See `AlertMoment.name`."""
         return self.content.name(self.content.whole.columns[0], row)
 
 

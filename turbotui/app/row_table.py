@@ -49,7 +49,6 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         self._told: set[str] = set()
 
     def new_table(self) -> RowWidget[R]:
-        """See `TableKeys.new_table`."""
         return TableWidget(self.first_view(), self.row_list(), self.painter, seconds=self.watch_state.interval,
                            charts=RowCharts(self.recent), id="table")
 
@@ -68,7 +67,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """See `WatchScreen.wanted`: only those of the summary, because the rows have numbers of their own."""
+        """Only those of the summary, because the rows have numbers of their own."""
         return ()
 
     @property
@@ -135,12 +134,10 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     @property
     def table_name(self) -> str:
-        """See `ArrangedTable.table_name`."""
         content = self._table.content
         return "" if content is None else content.whole.name
 
     def show_view(self, view: RowView[R]) -> None:
-        """See `TableKeys.show_view`."""
         super().show_view(replace(view, arrangement=self.arrangement))
 
     @property
@@ -149,13 +146,12 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         return (self._table,)
 
     def find_column(self, name: str) -> Column[R] | None:
-        """See `TableKeys.find_column`."""
         content = self._table.content
         columns = () if content is None else content.whole.columns
         return next((column for column in columns if column.id.lower() == name.lower()), None)
 
     def cell(self, column: Column[R], row: Hashable) -> OneCell:
-        """See `TableKeys.cell`; the cell is kept from now on."""
+        """The cell is kept from now on."""
         content = self._table.content
         if content is not None:
             self.past(content).keep(content, column, row)
@@ -163,11 +159,9 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     @property
     def marked(self) -> Frame | None:
-        """See `TableKeys.marked`."""
         return self._marked
 
     def compare(self, *, begin: bool) -> None:
-        """See `TableKeys.compare`."""
         self._marked = self.watch_state.frame if begin else None
         for table in self.tables:
             table.show_view(replace(table.view, mark=table.content if begin else None), self.watch_state.interval)
@@ -219,39 +213,31 @@ class RowCell(OneCell, Generic[R]):
 
     @property
     def content(self) -> RowContent[R] | None:
-        """See `OneCell.content`."""
         return self._table.content
 
     @property
     def mark(self) -> Content[Column[R], Hashable] | None:
-        """See `OneCell.mark`."""
         return self._table.view.mark
 
     @property
     def ring(self) -> HistoryRing | None:
-        """See `OneCell.ring`."""
         content = self._table.content
         return None if content is None else self._screen.past(content).ring(self.column.id, self.row)
 
     @property
     def times(self) -> Sequence[FrameTime]:
-        """See `OneCell.times`."""
         content = self._table.content
         return () if content is None else self._screen.past(content).times
 
     @property
     def columns(self) -> Sequence[Column[R]]:
-        """See `OneCell.columns`."""
         return self._screen.known_columns
 
     def why_absent(self, column: Column[R]) -> Unavailable | None:
-        """See `OneCell.why_absent`."""
         return self._screen.why_absent(column)
 
     def section(self, column: Column[R]) -> str:
-        """See `OneCell.section`."""
         return self._screen.section(column)
 
     def beside(self, column: Column[R]) -> OneCell:
-        """See `OneCell.beside`."""
         return self._screen.cell(column, self.row)

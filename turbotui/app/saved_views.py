@@ -57,7 +57,7 @@ def view_of(profile: Profile, watch: Watch, view: CounterView, *, grouped: bool)
     view = replace(view, sort=watch.find(profile.sort), reverse=profile.reverse)
     try:
         view = replace(view, filter=parse_filter(profile.filter, watch.find))
-    except FilterError:  # a column that this machine lacks: see `absent_of`
+    except FilterError:  # a column that this machine lacks; `absent_of` tells of it
         view = replace(view, filter=parse_filter("", watch.find))
     if not grouped:
         return view

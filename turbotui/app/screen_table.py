@@ -32,7 +32,7 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
 
 
 def background_modules() -> dict[str, str]:
-    """Tables that can be read in the background, with their modules; see `Feature.background`."""
+    """Tables that can be read in the background, with their modules."""
     return {table: module for feature in FEATURES for table, module in feature.background}
 
 

@@ -110,7 +110,7 @@ class PlayedSession(Protocol):
         """Definitions of everything that was counted on request in the recording."""
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
-        """The rows of a table beside the CPUs; see `Journal.rows`."""
+        """The rows of a table beside the CPUs."""
 
 
 @runtime_checkable

@@ -89,7 +89,7 @@ class PersonalSettings:
     written: str = field(default="", repr=False)
 
     def problem(self, name: str, why: str, within: Sequence[str] = (), which: int = 0) -> str:
-        """A sentence about the mistake in a name, with its line in the file; see `line_of`.
+        """A sentence about the mistake in a name, with its line in the file.
 
         It has the name of the file without its folders, so that a narrow screen shows line and reason.
         """

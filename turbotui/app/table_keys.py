@@ -117,7 +117,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
 
     @property
     def nothing_here(self) -> str:
-        """See `WatchScreen.nothing_here`: no table of the screen has a row."""
+        """No table of the screen has a row."""
         if self._table.lines:
             return ""
         return self.readout() or "This key has nothing to act on here: the lines above say why"
@@ -249,7 +249,6 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         self.notice("Cells are differences from this moment on; b ends it" if begin else "Values again")
 
     def copied(self) -> str:
-        """See `WatchScreen.copied`."""
         return "" if self._table.selected is None else self._cell_in_words(*self._table.selected)
 
     def action_copy_rows(self) -> None:
@@ -267,11 +266,11 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
     # Search and filter
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """See `SearchScreen.find`: the first row with the text."""
+        """The first row with the text."""
         return self._table.find(text, after=after)
 
     def way_back(self) -> Callable[[], None]:
-        """See `SearchScreen.way_back`: to the row, in its table."""
+        """To the row, in its table."""
         table, start = self._table, self._table.cursor
 
         def back() -> None:

@@ -40,7 +40,7 @@ class TextWindow(Window[None]):
             yield Static("", id="readings", markup=False)
 
     def copied(self) -> str:
-        """See `Window.copied`: all of the text."""
+        """All of the text."""
         title, lines = self.tell(_COPIED)
         return guarded("\n".join([title, "", *lines]))
 

@@ -156,7 +156,7 @@ SIXTEEN = Theme(
 )
 """Texts and lanes have at least 4.5 : 1 against black on the console, where red, brown, blue and dark grey do not.
 
-No ground but black is far enough from every colour, so the cursor's line has one colour of text: see `Palette.style`.
+No ground but black is far enough from every colour, so the cursor's line has one colour of text.
 """
 
 THEMES = (CALM, CONTRAST, SIXTEEN)

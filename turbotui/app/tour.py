@@ -91,7 +91,7 @@ class TourApp(ScreensApp):
         self._say(self._remember_end())
 
     def action_close(self) -> None:
-        """Hide the tour until the next start; see `ScreensApp.action_close`."""
+        """Hide the tour until the next start."""
         self._go_to_step(None)
         super().action_close()
 

@@ -298,7 +298,7 @@ class Watch:
         return tuple(column for column in found if column is not None)
 
     def want(self, columns: Iterable[CounterColumn]) -> None:
-        """Read these columns and those of the summary from the next tick on; see `ColumnRequests` for earlier ones."""
+        """Read these columns and those of the summary from the next tick on."""
         hidden = self._wanted_visible - self._visible
         self._wanted_visible = frozenset(self._visible)
         alerted = () if self.alerts is None else self.alerts.columns
@@ -309,7 +309,7 @@ class Watch:
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId], *,
                   lasting: bool = False) -> None:
-        """Read these signals of these sources beside columns; see `ColumnRequests.read_also`."""
+        """Read these signals of these sources beside columns."""
         self._requests.read_also(owner, sources, signals, lasting=lasting)
 
     # Frames

@@ -72,7 +72,6 @@ def print_tables(arguments: argparse.Namespace, envelope: Envelope, tables: Sequ
         tables: the first is the one that CSV writes.
         text: returns the lines for people; without it the tables are printed, below the mark of a machine that is not
             real.
-        marks: see `turbotui.tables.formats.make_format`.
     """
     writer = make_writer(arguments, marks=marks)
     if writer is None:

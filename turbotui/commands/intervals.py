@@ -78,7 +78,7 @@ class IntervalOutput:
 
 
 def open_output(arguments: argparse.Namespace, intervals: int | None, *, marks: bool = True) -> IntervalOutput:
-    """Open the output that a command line requests; see `make_writer`. The intervals of a recording come to an end."""
+    """Open the output that a command line requests. The intervals of a recording come to an end."""
     if intervals is None and getattr(arguments, "replay", None):
         intervals = SEVERAL
     return IntervalOutput(make_writer(arguments, intervals, marks=marks))

@@ -58,7 +58,6 @@ def row_choice(arguments: argparse.Namespace, known: Sequence[Column[R]], rows: 
         arguments: with show, filter, sort, top and format.
         known: every column.
         rows: what the rows are, for a message.
-        words: see `RowChoice.words`.
         always: columns that precede those chosen by name.
         busiest: the column by which --top selects without --sort.
 

@@ -46,11 +46,11 @@ class CommandCounters:
             for attrs, started in zip(sets, first, strict=True)))
 
     def read(self) -> list[Sequence[int]]:
-        """See `Counters.totals`, of each set."""
+        """Totals of each set, as `Counters.totals` returns them."""
         return [one.totals() for one in self._open]
 
     def read_set(self, position: int) -> Sequence[int]:
-        """See `Counters.totals`, of one set."""
+        """Totals of one set."""
         return self._open[position].totals()
 
     def rotate(self, off: int, on: int) -> None:

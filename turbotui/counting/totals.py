@@ -9,7 +9,7 @@ from turbotui.dataclass import dataclass
 
 
 def difference(newer: Sequence[int], older: Sequence[int]) -> list[int]:
-    """Return by how much each total of a group grew, see `Counters.totals`."""
+    """Return by how much each total of a group grew."""
     return list(map(sub, newer, older))
 
 

@@ -78,7 +78,7 @@ def _is_open(verdict: LimitVerdict, evidence: Collection[ColumnId]) -> bool:
 
 def _held_by(holders: Collection[Holder],
              evidence: Collection[ColumnId]) -> Callable[[JudgedFrame], Observed | NoFinding]:
-    """Make the judgement of a rule: whether one of these holders limits a package; see `_is_open` for the evidence."""
+    """Make the judgement of a rule: whether one of these holders limits a package."""
 
     def judge(moment: JudgedFrame) -> Observed | NoFinding:
         found = [(verdict, hold) for verdict in moment.limits for hold in _holds(verdict) if hold.holder in holders

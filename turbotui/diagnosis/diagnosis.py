@@ -210,7 +210,7 @@ class MachineDiagnosis:
         return Finding(rule, observed, past.run, share, window, who, past.unread[1])
 
     def verdict(self, over: float | None = None) -> Verdict:
-        """The verdict at the newest frame; see `findings` for `over`."""
+        """The verdict at the newest frame."""
         unjudged = tuple(Unjudged(rule, *missing) for rule in self._rules
                          if (missing := self._past[rule.id].missing) is not None)
         sure = self._busy is not None and all(map(self._is_needless, unjudged))

@@ -27,18 +27,13 @@ _AHEAD: Final = 300 * 10**9  # ns of a recording whose looks are read together
 
 @dataclass(frozen=True, slots=True)
 class LookRecord(IntervalRows):
-    """The results of a look at the end of an interval, which hold until the next one.
-
-    Attributes:
-        seen: see `LookResults`.
-    """
+    """The results of a look at the end of an interval, which hold until the next one."""
 
     stream = LOOKS_STREAM
 
     seen: LookResults
 
     def facts(self) -> Mapping[str, object]:
-        """See `IntervalRows.facts`."""
         seen, busiest, group = self.seen, self.seen.busiest, self.seen.throttled
         return {
             "table": "looks", "groups": seen.groups, "placement": seen.placement,

@@ -79,53 +79,32 @@ class ContainerHost(DelegatingHost):
         return False
 
     def read_text(self, path: str) -> str:
-        """See `Host.read_text`; the lists of CPUs are those of /proc/stat.
-
-        Raises:
-            HostError: also EPERM.
-        """
+        """The lists of CPUs are those of /proc/stat; may also fail with EPERM."""
         if path in _LISTS:
             return f"{format_cpulist(_told(self._host))}\n"
         self._refuse(path)
         return self._host.read_text(path)
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        """See `Host.list_dir`; no CPU has a directory.
-
-        Raises:
-            HostError: also EPERM.
-        """
+        """No CPU has a directory; may also fail with EPERM."""
         self._refuse(path)
         names = self._host.list_dir(path)
         return tuple(name for name in names if not re.fullmatch("cpu[0-9]+", name)) if path == _CPUS else names
 
     def exists(self, path: str) -> bool:
-        """See `Host.exists`."""
         return not self._is_foreign(path) and self._host.exists(path)
 
     def open_file(self, path: str) -> int:
-        """See `Host.open_file`.
-
-        Raises:
-            HostError: also EPERM.
-        """
+        """May also fail with EPERM."""
         self._refuse(path)
         return self._host.open_file(path)
 
     def open_msr(self, cpu: int) -> int:
-        """Refused, because the number is another CPU's.
-
-        Raises:
-            HostError: always EPERM.
-        """
+        """Always fail with EPERM, because the number is another CPU's."""
         raise _refusal(f"/dev/cpu/{cpu}/msr")
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
-        """See `Host.perf_event_open`.
-
-        Raises:
-            HostError: also EPERM for a counter of one CPU.
-        """
+        """A counter of one CPU fails with EPERM."""
         if cpu >= 0:
             raise _refusal(f"perf_event_open on CPU {cpu}")
         return self._host.perf_event_open(attr, pid, cpu, group)
@@ -143,7 +122,6 @@ class ContainerHost(DelegatingHost):
         return None
 
     def privileges(self) -> Privileges:
-        """See `Host.privileges`."""
         return replace(self._host.privileges(), renumbered=True)
 
     def _is_foreign(self, path: str) -> bool:

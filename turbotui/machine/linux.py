@@ -246,11 +246,7 @@ class LinuxHost:
             raise HostError(errno.EINVAL, what) from error
 
     def read_tsc(self) -> int:
-        """See `TimestampHost.read_tsc`.
-
-        Raises:
-            HostError: see there; ENOSYS for a tree of files.
-        """
+        """Fails with ENOSYS for a tree of files."""
         if not self._live:
             raise HostError(errno.ENOSYS, "rdtsc")
         from turbotui.machine.code.timestamp import read_timestamp  # noqa: PLC0415 - where nothing else reads it
@@ -286,7 +282,6 @@ class LinuxHost:
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
     def suspended_ns(self) -> int:
-        """See `SuspendableHost.suspended_ns`."""
         return suspended_ns()
 
     def wall_ns(self) -> int:

@@ -66,7 +66,7 @@ class Observation:
         ended.
 
         Args:
-            on_signal: called for SIGINT, SIGTERM and SIGHUP instead; see `end`.
+            on_signal: called for SIGINT, SIGTERM and SIGHUP instead.
 
         Raises:
             NotRunError: a command cannot be run.
@@ -151,7 +151,7 @@ def observe(*commands: Sequence[str], output: int | None = None,
         commands: the words of each.
         output: the descriptor to which they write; None for this process's own.
         prepare: called in each before it waits; a `TurbotuiError` from it keeps the command from running.
-        apart: see `HeldCommand`; for callers that keep the terminal for themselves.
+        apart: for callers that keep the terminal for themselves.
 
     Example:
         with observe(["make", "-j8"]) as seen:

@@ -38,7 +38,7 @@ class Platform:
     Attributes:
         known: false for a model whose registers are in no table, of which only architectural features are used.
         symbol: the kernel's symbol without "INTEL_" ("SAPPHIRERAPIDS_X"); "" if unknown.
-        features: C-states, limits, RAPL, clocks and flags; see `FeatureSet`. The empty set "default" if unknown.
+        features: C-states, limits, RAPL, clocks and flags. The empty set "default" if unknown.
         l2: L2 events by core PMU: cpu_core (or cpu), cpu_atom, cpu_lowpower.
         note: a sentence for the doctor; "" where nothing needs saying.
     """

@@ -174,7 +174,7 @@ class GivenPipe(MarkPipe):
         self.unread, self._rest = 0, b""
 
     def take(self) -> Sequence[RegionMark]:
-        """See `MarkPipe.take`; leaves out marks of processes that do not have the FIFO open."""
+        """Leaves out marks of processes that do not have the FIFO open."""
         found = super().take()
         for pid in dict.fromkeys(mark.thread[0] for mark in found):
             if pid not in self.writers and pid not in self._strangers and len(self._strangers) < _MOST_STRANGERS:
@@ -183,7 +183,6 @@ class GivenPipe(MarkPipe):
 
     @property
     def strangers(self) -> int:
-        """See `MarkPipe.strangers`."""
         return len(self._strangers)
 
     def _has_it_open(self, pid: int) -> bool:

@@ -130,7 +130,7 @@ class RegionNames:
 
     def fold(self, known: Collection[str], seconds: Mapping[str, float], still_open: Container[str]) -> Mapping[
             str, str]:
-        """Return regions to move to the others now, because too many are counted separately; see `by_rows`."""
+        """Return regions to move to the others now, because too many are counted separately."""
         if len(known) <= _MOST_KEPT:
             return {}
         ended = [name for name in known if name != OTHERS and name not in still_open]
@@ -195,7 +195,7 @@ class RegionTimes:
 
     @property
     def rows(self) -> Mapping[str, str]:
-        """Return the row of each region; see `by_rows`."""
+        """Return the row of each region."""
         return self._names.rows(self.entries, self.seconds)
 
     def extents(self) -> tuple[RegionExtent, ...]:

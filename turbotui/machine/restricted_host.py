@@ -23,31 +23,19 @@ class RestrictedHost(DelegatingHost):
         self._perf = perf
 
     def open_file(self, path: str) -> int:
-        """See `Host.open_file`.
-
-        Raises:
-            HostError: also ECANCELED for an MSR device.
-        """
+        """An MSR device fails with ECANCELED under --no-msr."""
         if not self._msr and re.match(_MSR_DEVICE, path):
             raise HostError(errno.ECANCELED, f"{path} (--no-msr)")
         return self._host.open_file(path)
 
     def open_msr(self, cpu: int) -> int:
-        """See `Host.open_msr`.
-
-        Raises:
-            HostError: also ECANCELED with --no-msr.
-        """
+        """Fails with ECANCELED under --no-msr."""
         if not self._msr:
             raise HostError(errno.ECANCELED, f"/dev/cpu/{cpu}/msr (--no-msr)")
         return self._host.open_msr(cpu)
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
-        """See `Host.perf_event_open`.
-
-        Raises:
-            HostError: also ECANCELED with --no-perf.
-        """
+        """Fails with ECANCELED under --no-perf."""
         if not self._perf:
             raise HostError(errno.ECANCELED, "perf_event_open (--no-perf)")
         return self._host.perf_event_open(attr, pid, cpu, group)

@@ -265,8 +265,6 @@ def topology_of(
         possible: the possible CPUs; None for the present ones.
         kinds: the core types; None for those of `places`.
         everywhere: the positions of all online CPUs; None for `places`.
-        notes: see `Topology.notes`.
-        chiplets: see `Topology.chiplets`.
     """
     by_cpu = {place.cpu: place for place in sorted(places, key=lambda place: place.cpu)}
     if keys is None:

@@ -26,7 +26,7 @@ class OpeningView:
 
     Attributes:
         known: what could be read in a millisecond; None for another machine than this one.
-        busy: percent of each CPU, see `readings.busy`; empty before the second reading.
+        busy: percent of each CPU; empty before the second reading.
         doing: what is being waited for, such as "probing what can be read here".
         seconds: how long it has taken so far.
         keys_wait: whether keys are being kept for their screen.

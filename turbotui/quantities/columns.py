@@ -68,7 +68,7 @@ class Inputs(Protocol):
 
         The increases cover one window if every instance in the row has the same elapsed time, because one system call
         read them or because the clock stood still meanwhile. Otherwise a quotient of increases is wrong by the quotient
-        of the windows, and rates have to be divided instead: see `catalog.formulas.comparable`.
+        of the windows, and rates have to be divided instead, as `catalog.formulas.comparable` does.
         """
 
     def value(self, signal: SignalId) -> float | None:

@@ -18,52 +18,41 @@ class _Anything:
     """`columns.Inputs` of a machine that has every signal: each number is known and carries its name."""
 
     def offers(self, signal: SignalId) -> bool:
-        """See `columns.Inputs.offers`."""
         return bool(signal)
 
     def delta(self, signal: SignalId) -> float:
-        """See `columns.Inputs.delta`."""
         return _named(signal, ReadingKind.DELTA, f"Δ{signal}")
 
     def total(self, signal: SignalId) -> float:
-        """See `columns.Inputs.total`."""
         return _named(signal, ReadingKind.TOTAL, f"ΣΔ{signal}")
 
     def rate(self, signal: SignalId) -> float:
-        """See `columns.Inputs.rate`."""
         return self.delta(signal) / self.elapsed(signal)
 
     def total_rate(self, signal: SignalId) -> float:
-        """See `columns.Inputs.total_rate`."""
         return self.total(signal) / self.elapsed(signal)
 
     def together(self, *signals: SignalId) -> bool:
-        """See `columns.Inputs.together`; the formula is written for counters that are."""
+        """The formula is written for counters that are."""
         return bool(signals)
 
     def value(self, signal: SignalId) -> float:
-        """See `columns.Inputs.value`."""
         return _named(signal, ReadingKind.VALUE, signal)
 
     def text(self, signal: SignalId) -> str:
-        """See `columns.Inputs.text`."""
         return signal
 
     def elapsed(self, signal: SignalId) -> float:
-        """See `columns.Inputs.elapsed`."""
         return _named(signal, ReadingKind.ELAPSED, "interval")
 
     def place(self, scope: Scope) -> int | None:
-        """See `columns.Inputs.place`."""
         return scope.rank
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """See `columns.Inputs.each`."""
         del scope
         return (self,)
 
     def core_type(self) -> str | None:
-        """See `columns.Inputs.core_type`."""
         return None
 
 

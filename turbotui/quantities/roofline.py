@@ -46,7 +46,7 @@ class Sizing:
     """How bytes follow from accesses.
 
     Attributes:
-        model: see `WidthModel`; EXACT falls back to MIX where the core does not count bytes.
+        model: EXACT falls back to MIX where the core does not count bytes.
         given: bytes of an access, for GIVEN.
         vector_bits: vector length of the machine, for Arm's SCALE events.
     """

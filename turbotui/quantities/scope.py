@@ -33,7 +33,7 @@ class RowId(NamedTuple):
     """Names one row for the whole run of the program, whatever hot-plug does to positions.
 
     `key` is unique within its scope on the machine: `(cpu,)` for a CPU; `(package, die, core_id)` for a core, because
-    sysfs repeats core ids in every package; `()` for the whole system. See `machine.topology` for every scope.
+    sysfs repeats core ids in every package; `()` for the whole system.
     """
 
     scope: Scope

@@ -52,7 +52,7 @@ class Reduce(Enum):
     SAME = "same"  # the common value, or unknown if instances differ
     NONE = "none"  # no meaning above its own scope
 
-    __hash__ = object.__hash__  # see `Scope`: the hash is needed for every number of a row
+    __hash__ = object.__hash__  # Enum hashes the name in Python, and every number of a row needs the hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,13 +205,12 @@ def _nothing_beside(column: Column[Any], row: Any) -> CellEvidence:
     return CellEvidence()
 
 
-@dataclass(frozen=True)  # no slots: see Column
+@dataclass(frozen=True)  # no slots: CPython issue 90562, as of Column
 class RowTable(Generic[R]):
     """A table whose columns compute directly from its rows.
 
     Attributes:
-        name: see `Table.name`.
-        kind: of every row, see `Identity.kind`.
+        kind: of every row.
         columns: identity columns name the row in machine formats by their id in lower case.
         rows: in print order.
         judge: adds marks and the reason to a value; takes the column, the row and the result of `compute`.
@@ -227,16 +226,13 @@ class RowTable(Generic[R]):
 
     @property
     def identity(self) -> Sequence[str]:
-        """See `Table.identity`."""
         return tuple(column.id.lower() for column in self.columns if column.identity)
 
     def identify(self, row: R) -> Identity:
-        """See `Table.identify`."""
         found = ((column.id.lower(), column.compute(row)) for column in self.columns if column.identity)
         return Identity(self.kind, {name: value for name, value in found if value is not None})
 
     def values(self, column: Column[R], rows: Sequence[R]) -> Sequence[Value]:
-        """See `Table.values`."""
         return [column.compute(row) for row in rows]
 
     @property
@@ -246,23 +242,19 @@ class RowTable(Generic[R]):
                      if any(value is not None for value in self.values(column, self.rows)))
 
     def cell(self, column: Column[R], row: R) -> Cell:
-        """See `Table.cell`."""
         return self.judge(column, row, column.compute(row))
 
     def bare(self, column: Column[R], rows: Sequence[R]) -> Sequence[Value]:
-        """See `Table.bare`."""
         return [self.cell(column, row).bare for row in rows]
 
     def evidence(self, column: Column[R], row: R) -> CellEvidence:
-        """See `Table.evidence`."""
         found = self.basis(column, row)
         return found if found.arithmetic else replace(found, arithmetic=arithmetic_lines(column, row))
 
     def own_rows(self, column: Column[R]) -> Sequence[R]:
-        """See `Table.own_rows`: each row has values of its own."""
+        """Each row has values of its own."""
         del column
         return self.rows
 
     def formula(self, column: Column[R]) -> str:
-        """See `Table.formula`."""
         return column.formula

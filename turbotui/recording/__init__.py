@@ -44,7 +44,7 @@ def read_machine(path: str) -> Journal:
     """Open a recording of a machine, as `read` does.
 
     Raises:
-        RecordingError: see `read`; or the recording holds the nodes of a fleet, which have no counters.
+        RecordingError: as `read`; or the recording holds the nodes of a fleet, which have no counters.
     """
     from turbotui.recording.rows import FLEET_STREAM  # noqa: PLC0415 - as above
 

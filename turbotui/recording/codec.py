@@ -29,7 +29,7 @@ from turbotui.untrusted import json_text
 Cell: TypeAlias = int | str | float | None
 
 Counts: TypeAlias = tuple[int, int, int, int, int, int]
-"""Number of the tick, span, busy, overruns, late answers, frames behind; see `sampling.snapshot.Snapshot`."""
+"""Number of the tick, span, busy, overruns, late answers, frames behind."""
 
 MOST_CELLS: Final = 1 << 21
 """The most cells of a tick in a credible layout: 4,096 CPUs with 500 counters have half as many."""
@@ -91,7 +91,7 @@ class TableTick:
     Attributes:
         wall_ns: wall clock.
         started_ns: the host's monotonic clock.
-        counts: number of the tick, span, busy, overruns, late answers, frames behind; see `sampling.snapshot.Snapshot`.
+        counts: number of the tick, span, busy, overruns, late answers, frames behind.
         columns: cells by row, in the order of the layout.
         extras: JSON of facts that few ticks have; usually empty.
     """

@@ -40,7 +40,6 @@ class Journal:
     Args:
         paths: see above.
         layouts: layouts that are known from other recordings.
-        grow: see `RecordingPart`.
 
     Raises:
         RecordingError: none of the files can be read, or they have no reading; a single file that cannot be read, or
@@ -275,7 +274,7 @@ class Journal:
         """Yield the rows of another table than the CPUs', for the intervals that ended after start and not after end.
 
         Args:
-            stream: the table's stream; see `rows`.
+            stream: the table's stream.
             start_ns: wall clock, in ns since 1970.
             end_ns: likewise.
         """

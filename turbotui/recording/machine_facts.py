@@ -37,7 +37,6 @@ class Header:
         was: REAL or SIMULATED; RECORDED for a session over a tree of files.
         model: what the processor says it is.
         privileges: of the process that recorded.
-        tcc: see `Machine.tcc`.
         boot_id: the kernel's id of this boot of the machine; "" if the kernel does not tell it.
         wall_ns, now_ns: wall clock and monotonic clock at the session's beginning.
         session: a number unique to this session, which the parts of a rotated journal share.

@@ -64,27 +64,22 @@ class RecordedHost:
         return False
 
     def read_text(self, path: str) -> str:
-        """See `Host.read_text`."""
         if path in self._kept.texts:
             return self._kept.texts[path]
         raise self._refusal(path)
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        """See `Host.list_dir`."""
         if path in self._kept.folders:
             return self._kept.folders[path]
         raise self._refusal(path)
 
     def exists(self, path: str) -> bool:
-        """See `Host.exists`."""
         return path in self._kept.texts or path in self._kept.folders
 
     def open_file(self, path: str) -> int:
-        """See `Host.open_file`."""
         return self._opened(path)
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
-        """See `Host.read_at`."""
         if not 0 <= descriptor < len(self._open):
             raise HostError(errno.EBADF, "read")
         name = self._open[descriptor]
@@ -94,7 +89,6 @@ class RecordedHost:
         return found[:size]
 
     def open_msr(self, cpu: int) -> int:
-        """See `Host.open_msr`."""
         return self._opened(f"/dev/cpu/{cpu}/msr")
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:  # noqa: ARG002 - none is opened

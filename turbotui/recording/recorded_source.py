@@ -18,7 +18,7 @@ from turbotui.sources.source import Defined, Probe, Reader, SharedReader
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedSource:
-    """A source of a recorded machine; see `sources.source.Source`."""
+    """A source of a recorded machine."""
 
     id: str
     title: str

@@ -158,14 +158,12 @@ class Recorder:
         tier: which ticks are recorded, and how exactly.
         header: the header of a session that continues from another file; None begins a session.
         command: the words of the command that runs during the recording; () for none.
-        sync_seconds: see `RecordingFile`.
-        suspended_ns: see `Changes`.
 
     Attributes:
         tier: see above.
         header: the session's header.
         first_ns: wall clock of the first written tick; None before that.
-        failures: see `FrameRecorder`; always empty.
+        failures: always empty.
 
     Raises:
         RecordingError: the file cannot be written, another process records to it, or it is no recording.
@@ -232,7 +230,7 @@ class Recorder:
             self._newest_ns, self._newest_started_ns = kept.wall_ns, kept.started_ns
 
     def rows(self, rows: IntervalRows) -> None:
-        """See `FrameRecorder.rows`; a tier joins the rows of all intervals between two of its ticks in one record.
+        """A tier joins the rows of all intervals between two of its ticks in one record.
 
         Raises:
             RecordingError: as `take`.

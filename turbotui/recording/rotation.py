@@ -59,11 +59,7 @@ class RotatingRecorder:
         path: the path of FILE; an existing FILE becomes a part.
         machine: the machine that is recorded.
         retention: the limits of what is kept.
-        kept: see `Recorder`.
-        command: see `Recorder`.
 
-    Attributes:
-        failures: see `FrameRecorder`.
 
     Raises:
         RecordingError: as `Recorder`.

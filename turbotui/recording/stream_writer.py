@@ -122,11 +122,11 @@ class StreamWriter:
         self._noted.append(self._put([(RecordKind.EVENT, packed(asdict(event)))]))
 
     def files(self, payload: bytes) -> None:
-        """Write the kept files of the machine; see `kept_files`."""
+        """Write the kept files of the machine."""
         self._noted.append(self._put([(RecordKind.FILES, payload)]))
 
     def rows(self, stream: int, payload: bytes) -> None:
-        """Write the rows of another table; see `rows`."""
+        """Write the rows of another table."""
         self._put([(RecordKind.ROWS, payload)], stream)
 
     def end(self) -> None:

@@ -81,12 +81,12 @@ class StreamedJournal(Journal):
         return super().last_ns
 
     def clocks(self) -> Sequence[int]:
-        """See `Journal.clocks`; of the whole stream."""
+        """Of the whole stream."""
         self._wait_for_the_end()
         return super().clocks()
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
-        """See `Journal.rows`; waits for the tick behind the interval, because rows come after their tick."""
+        """Waits for the tick behind the interval, because rows come after their tick."""
         part = self._parts[0]
         while (part.clocks() or (0,))[-1] <= end_ns and self._arrived.grow():
             pass

@@ -77,7 +77,6 @@ class PipeLink:
         self._descriptor = descriptor
 
     def read(self, seconds: float) -> bytes | None:
-        """See `Link.read`."""
         if not select.select([self._descriptor], [], [], seconds)[0]:
             return None
         return os.read(self._descriptor, PIECE)
@@ -86,11 +85,9 @@ class PipeLink:
         """Ask nothing: no reader is connected."""
 
     def why_ended(self) -> str:
-        """See `Link.why_ended`."""
         return "the stream has ended"
 
     def close(self) -> None:
-        """See `Link.close`."""
         os.close(self._descriptor)
 
 
@@ -104,7 +101,6 @@ class PipeConnector:
         self._descriptor = descriptor
 
     def open(self) -> PipeLink:
-        """See `Connector.open`."""
         return PipeLink(self._descriptor)
 
 
@@ -118,7 +114,6 @@ class SocketLink:
         self._outbox = Outbox()
 
     def read(self, seconds: float) -> bytes | None:
-        """See `Link.read`."""
         self._outbox.push(self._connection.fileno())
         if not select.select([self._connection], [], [], seconds)[0]:
             return None
@@ -132,18 +127,15 @@ class SocketLink:
         return data
 
     def ask(self, request: bytes) -> None:
-        """See `Link.ask`."""
         self._outbox.push(self._connection.fileno(), request)
 
     def why_ended(self) -> str:
-        """See `Link.why_ended`."""
         if self._received:
             return f"the collector behind {self._path} has ended"
         return (f"the collector behind {self._path} closed the connection without a word: it serves root, its own user "
                 "and its group, and a bounded number of readers")
 
     def close(self) -> None:
-        """See `Link.close`."""
         self._connection.close()
 
 
@@ -160,11 +152,7 @@ class SocketConnector:
         self.name = path
 
     def open(self) -> SocketLink:
-        """See `Connector.open`.
-
-        Raises:
-            LinkError: nobody listens there, or not to this user.
-        """
+        """Fails with a LinkError if nobody listens there, or not to this user."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.settimeout(CONNECT_SECONDS)
         try:

@@ -108,7 +108,6 @@ class SocketClient(asyncio.Protocol):
         self._seq = -1
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See `asyncio.Protocol`."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - of a stream socket
         transport.set_write_buffer_limits(_HIGH_WATER)
         self._transport = transport
@@ -126,16 +125,15 @@ class SocketClient(asyncio.Protocol):
             self._outgoing.send(unsent)
 
     def pause_writing(self) -> None:
-        """See `asyncio.Protocol`: the reader has not taken what was sent."""
+        """The reader has not taken what was sent."""
         self._full = True
 
     def resume_writing(self) -> None:
-        """See `asyncio.Protocol`."""
         self._full = False
         self._send()
 
     def data_received(self, data: bytes) -> None:
-        """See `asyncio.Protocol`: a request, or the end of a client that sends anything else."""
+        """A request, or the end of a client that sends anything else."""
         try:
             wanted = self._parser.feed(data)
         except RequestError:
@@ -152,7 +150,6 @@ class SocketClient(asyncio.Protocol):
             self._transport.resume_reading()
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """See `asyncio.Protocol`."""
         self._transport = self._outgoing = None
         self._left(self)
 

@@ -37,11 +37,9 @@ from turbotui.sources.source import Source
 
 
 class RemoteHost(RecordedHost):
-    """See `machine.host.Host`. Unlike a recording it has the collector's kind, because its numbers are current.
+    """A collector's machine, with the files that were sent.
 
-    Args:
-        header: of the stream.
-        kept: files of the machine that were sent.
+    Unlike a recording's it has the kind of the collector's own host, because its numbers are current.
     """
 
     def __init__(self, header: Header, kept: KeptAnswers | None = None) -> None:
@@ -81,7 +79,7 @@ _OTHER_CLOCK: Final = 30.0
 
 
 class RemoteSession(FixedColumns):
-    """See `app.sessions.WatchedSession`. What a collector cannot do is refused in a sentence.
+    """The session of a screen or verb that reads a collector. What a collector cannot do is refused in a sentence.
 
     Args:
         way: how to reach the collector.
@@ -171,12 +169,11 @@ class RemoteSession(FixedColumns):
 
     @property
     def collector(self) -> RemoteSession:
-        """See `WatchedSession.collector`: this session."""
+        """This session."""
         return self
 
     @property
     def why_fixed(self) -> str:
-        """See `FixedColumns.why_fixed`."""
         return f"{self.machine.host.name} is read by a collector, and only what it offers can be shown"
 
     def end_interval(self) -> None:

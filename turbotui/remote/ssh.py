@@ -68,7 +68,6 @@ class SshLink:
         self._listener.start()
 
     def read(self, seconds: float) -> bytes | None:
-        """See `Link.read`."""
         stream = _pipe(self._process.stdout)
         self._outbox.push(_pipe(self._process.stdin).fileno())
         if not select.select([stream], [], [], seconds)[0]:
@@ -76,11 +75,9 @@ class SshLink:
         return os.read(stream.fileno(), PIECE)
 
     def ask(self, request: bytes) -> None:
-        """See `Link.ask`."""
         self._outbox.push(_pipe(self._process.stdin).fileno(), request)
 
     def why_ended(self) -> str:
-        """See `Link.why_ended`."""
         try:
             status = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -136,11 +133,7 @@ class SshConnector:
         self._host = host
 
     def open(self) -> SshLink:
-        """See `Connector.open`.
-
-        Raises:
-            LinkError: ssh cannot be started.
-        """
+        """Fails with a LinkError if ssh cannot be started."""
         return SshLink(self.words, self._host)
 
 

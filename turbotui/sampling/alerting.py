@@ -53,27 +53,24 @@ class AlertMoment(Protocol):
 
 
 class FrameMoment:
-    """An interval of the table of CPUs; see `AlertMoment`."""
+    """An interval of the table of CPUs."""
 
     def __init__(self, frame: Frame, words: Words, names: Words) -> None:
         self._frame, self._words, self._names = frame, words, names
 
     @property
     def begin_ns(self) -> int:
-        """See `AlertMoment.begin_ns`."""
         return (self._frame.older or self._frame.newer).wall_ns
 
     @property
     def end_ns(self) -> int:
-        """See `AlertMoment.end_ns`."""
         return self._frame.newer.wall_ns
 
     def rows(self, rule: AlertRule) -> Sequence[RowId]:
-        """See `AlertMoment.rows`."""
         return self._frame.rows(rule.scope or Scope.CPU)
 
     def cells(self, column: Column[Any], rows: Sequence[RowId], *, at_least: bool = False) -> Sequence[Value]:
-        """See `AlertMoment.cells`: what cannot be less is a maximum."""
+        """What cannot be less is a maximum."""
         if not isinstance(column, CounterColumn):
             return [None] * len(rows)
         signals = self._frame.capabilities.signals
@@ -81,11 +78,9 @@ class FrameMoment:
         return self._frame.cells(column, rows) if greatest else self._frame.bare_cells(column, rows)
 
     def words(self, row: RowId) -> str:
-        """See `AlertMoment.words`."""
         return self._words(self._frame.topology, row)
 
     def name(self, row: RowId) -> str:
-        """See `AlertMoment.name`."""
         return self._names(self._frame.topology, row)
 
 
@@ -138,7 +133,7 @@ class AlertWatch:
 
     Args:
         rules: the conditions, all of this table.
-        words: see `Words`; by default those of rows of CPUs, and so are the names.
+        words: by default those of rows of CPUs, and so are the names.
         names: the name of a row for people; by default its words.
 
     Attributes:
@@ -176,7 +171,7 @@ class AlertWatch:
         return self.take_moment(FrameMoment(frame, self._words, self._names), joined=joined)
 
     def take_moment(self, moment: AlertMoment, *, joined: bool = False) -> tuple[Sequence[Alert], Sequence[Alert]]:
-        """Check an interval of the table; see `take`."""
+        """Check an interval of the table."""
         begin_ns, now_ns = moment.begin_ns, moment.end_ns
         last_ns, self._last_ns = self._last_ns, now_ns
         begun: list[Alert] = []

@@ -88,7 +88,7 @@ class Differences(ABC):
         return found
 
     def older_values(self, name: SignalId) -> Sequence[Raw] | None:
-        """The raw values at the start of the interval, in the newer snapshot's order; see `before`."""
+        """The raw values at the start of the interval, in the newer snapshot's order."""
         if name not in self._older_values:
             older = None if self.older is None else self.older.values.get(name)
             self._older_values[name] = self.before(older, name)

@@ -96,20 +96,16 @@ class TracedInputs:
         self.numbers: dict[TracedReading, float] = {}
 
     def offers(self, signal: SignalId) -> bool:
-        """See `columns.Inputs.offers`."""
         return self._inputs.offers(signal)
 
     def delta(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.delta`."""
         return self._traced(signal, ReadingKind.DELTA, self._inputs.delta(signal), self._reduced(signal, f"Δ{signal}"))
 
     def total(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.total`."""
         label = f"ΣΔ{signal}" if self._count(signal) > 1 else f"Δ{signal}"
         return self._traced(signal, ReadingKind.TOTAL, self._inputs.total(signal), label)
 
     def rate(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.rate`."""
         if self._count(signal) == 1:
             increase, seconds = self.delta(signal), self.elapsed(signal)
             return None if increase is None or not seconds else increase / seconds
@@ -117,7 +113,6 @@ class TracedInputs:
         return self._traced(signal, ReadingKind.RATE, self._inputs.rate(signal), label)
 
     def total_rate(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.total_rate`."""
         if self._count(signal) == 1:
             increase, seconds = self.total(signal), self.elapsed(signal)
             return None if increase is None or not seconds else increase / seconds
@@ -125,31 +120,25 @@ class TracedInputs:
         return self._traced(signal, ReadingKind.TOTAL_RATE, self._inputs.total_rate(signal), label)
 
     def together(self, *signals: SignalId) -> bool:
-        """See `columns.Inputs.together`."""
         return self._inputs.together(*signals)
 
     def value(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.value`."""
         return self._traced(signal, ReadingKind.VALUE, self._inputs.value(signal), self._reduced(signal, signal))
 
     def elapsed(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.elapsed`."""
         return self._traced(signal, ReadingKind.ELAPSED, self._inputs.elapsed(signal), "interval")
 
     def text(self, signal: SignalId) -> str | None:
-        """See `columns.Inputs.text`."""
         return self._inputs.text(signal)
 
     def place(self, scope: Scope) -> int | None:
-        """See `columns.Inputs.place`."""
         return self._inputs.place(scope)
 
     def core_type(self) -> str | None:
-        """See `columns.Inputs.core_type`."""
         return self._inputs.core_type()
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """See `columns.Inputs.each`. What is made of many rows is a plain number: its line would have many terms."""
+        """What is made of many rows is a plain number: its line would have many terms."""
         if self._row.scope.rank <= scope.rank:
             return (self,)
         return self._inputs.each(scope)

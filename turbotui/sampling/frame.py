@@ -124,7 +124,7 @@ class Frame(Interval):
         return self._select(rows).cells(self, column)
 
     def bare_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
-        """`cells`, with what must not be read without its mark as unknown; see `quantities.marks`."""
+        """`cells`, with what must not be read without its mark as unknown."""
         values = self.cells(column, rows)
         if self.is_bare(column):
             return values

@@ -64,7 +64,6 @@ class Interval(Differences):
     # Counters that are made of others
 
     def measured(self, name: SignalId) -> Numbers:
-        """See `Differences.measured`."""
         made = DERIVED.get(name)
         if made is None:
             return super().measured(name)

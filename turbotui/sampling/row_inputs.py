@@ -41,7 +41,6 @@ class RowInputs:
         self._cpu: int | None = instance.cpus[0] if instance is not None and instance.cpus else None
 
     def offers(self, signal: SignalId) -> bool:
-        """See `columns.Inputs.offers`."""
         known = self._known(signal)
         if known is None or not known.absent:
             return known is not None
@@ -50,14 +49,12 @@ class RowInputs:
         return not known.absent.keys() >= set(cpus)
 
     def delta(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.delta`."""
         if signal in self._increases:
             return self._increases[signal]
         found = self._increases[signal] = self._reduced(signal, self._frame.whole_delta, self._frame.deltas_at)
         return found
 
     def total(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.total`."""
         known = self._known(signal)
         if known is None:
             return None
@@ -66,11 +63,9 @@ class RowInputs:
         return math.fsum(have) if have and len(have) == len(items) else None
 
     def rate(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.rate`."""
         return self._reduced(signal, self._frame.whole_rate, self._frame.rates_at)
 
     def total_rate(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.total_rate`."""
         known = self._known(signal)
         if known is None:
             return None
@@ -79,7 +74,6 @@ class RowInputs:
         return math.fsum(have) if have and len(have) == len(items) else None
 
     def together(self, *signals: SignalId) -> bool:
-        """See `columns.Inputs.together`."""
         first = self._frame.one_clock(signals)
         if first:
             return self.window(first) is not None
@@ -97,11 +91,9 @@ class RowInputs:
         return common(self._frame.spans_at(signal, positions))
 
     def value(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.value`."""
         return self._reduced(signal, self._frame.whole_level, self._frame.levels_at)
 
     def elapsed(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.elapsed`."""
         if signal == INTERVAL:
             return self._frame.seconds
         known = self._known(signal)
@@ -112,7 +104,6 @@ class RowInputs:
         return math.fsum(have) / len(have) if have else None
 
     def text(self, signal: SignalId) -> str | None:
-        """See `columns.Inputs.text`."""
         known = self._known(signal)
         if known is None:
             return None
@@ -124,14 +115,13 @@ class RowInputs:
         return have.pop() if len(have) == 1 else None
 
     def place(self, scope: Scope) -> int | None:
-        """See `columns.Inputs.place`."""
         if self._cpu is None or scope.rank < self._row.scope.rank:
             return None
         instance = self._frame.topology.instance(self._frame.topology.row(scope, self._cpu))
         return None if instance is None or instance.label < 0 else instance.label
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """See `columns.Inputs.each`. For the whole machine, each result is valid until the next one is taken."""
+        """For the whole machine, each result is valid until the next one is taken."""
         frame, row = self._frame, self._row
         if row.scope.rank <= scope.rank:
             return (self,)
@@ -162,7 +152,6 @@ class RowInputs:
         return self._there(items, known)
 
     def core_type(self) -> str | None:
-        """See `columns.Inputs.core_type`."""
         if self._cpu is None or self._row.scope.rank > Scope.MODULE.rank:
             return None
         return self._frame.topology.places[self._cpu].core_type
@@ -264,11 +253,9 @@ class WatchedTotals(RowInputs):
         self.lacking: list[SignalId] = []
 
     def total(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.total`."""
         return self._noted(signal, super().total(signal))
 
     def total_rate(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.total_rate`."""
         return self._noted(signal, super().total_rate(signal))
 
     def _noted(self, signal: SignalId, found: float | None) -> float | None:

@@ -56,7 +56,7 @@ class _Owners:
 class Selection:
     """Rows of one frame that are asked for together, column after column.
 
-    A selection receives the frame as an argument and does not hold it: see `Interval` on cycles.
+    A selection receives the frame as an argument and does not hold it, so that no cycle keeps frames.
     """
 
     __slots__ = ("_cells", "_owners", "_whole", "rows")
@@ -172,21 +172,17 @@ class Sweep:
         self._together = owners.together
 
     def offers(self, signal: SignalId) -> bool:
-        """See `columns.Inputs.offers`."""
         return self._frame.inputs(self._row).offers(signal)
 
     def delta(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.delta`."""
         known = self._deltas.get(signal)
         return (self.every_delta(signal) if known is None else known)[self.at]
 
     def rate(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.rate`."""
         known = self._rates.get(signal)
         return (self.every_rate(signal) if known is None else known)[self.at]
 
     def value(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.value`."""
         known = self._values.get(signal)
         return (self.every_value(signal) if known is None else known)[self.at]
 
@@ -221,15 +217,12 @@ class Sweep:
             known.scope.rank >= self._owners.scope.rank)
 
     def total(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.total`."""
         return self._frame.inputs(self._row).total(signal)
 
     def total_rate(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.total_rate`."""
         return self._frame.inputs(self._row).total_rate(signal)
 
     def together(self, *signals: SignalId) -> bool:
-        """See `columns.Inputs.together`."""
         return self.every_together(signals)[self.at]
 
     def every_together(self, signals: tuple[SignalId, ...]) -> Sequence[bool]:
@@ -240,25 +233,20 @@ class Sweep:
         return known
 
     def text(self, signal: SignalId) -> str | None:
-        """See `columns.Inputs.text`."""
         return self._frame.inputs(self._row).text(signal)
 
     def elapsed(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.elapsed`."""
         return self._frame.inputs(self._row).elapsed(signal)
 
     def place(self, scope: Scope) -> int | None:
-        """See `columns.Inputs.place`."""
         return self._frame.inputs(self._row).place(scope)
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """See `columns.Inputs.each`."""
         if self._owners.scope.rank <= scope.rank:
             return (self,)
         return self._frame.inputs(self._row).each(scope)
 
     def core_type(self) -> str | None:
-        """See `columns.Inputs.core_type`."""
         return self._frame.inputs(self._row).core_type()
 
     @property
@@ -326,20 +314,16 @@ class BulkInputs:
         self._sweep = sweep
 
     def delta(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.delta`."""
         return _bulk(self._sweep.every_delta(signal))
 
     def rate(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.rate`."""
         return _bulk(self._sweep.every_rate(signal))
 
     def value(self, signal: SignalId) -> float | None:
-        """See `columns.Inputs.value`."""
         values = self._sweep.every_value(signal)
         return values[0] if self._sweep.constant(signal) else _bulk(values)
 
     def together(self, *signals: SignalId) -> bool:
-        """See `columns.Inputs.together`."""
         answers = self._sweep.every_together(signals)
         first = answers[0]
         if answers.count(first) != len(answers):

@@ -17,7 +17,7 @@ Form: TypeAlias = tuple[tuple[int, float], ...]
 """(index of an integral, weight) pairs; the value is their weighted sum."""
 
 KINDS: Final = 4
-"""The number of kinds of work that a CPU may do; see `workloads`."""
+"""The number of kinds of work that a CPU may do."""
 IDLE_STATES: Final = 6
 """The most cpuidle states of any simulated machine, POLL included."""
 

@@ -253,11 +253,7 @@ class SimulatedHost:
         return SimulatedTasks(self.model, self._perf, choice, self._threads)
 
     def open_records(self, descriptor: int) -> SimulatedLoads:
-        """See `SamplingHost.open_records`.
-
-        Raises:
-            HostError: EBADF, EINVAL for an event that does not sample.
-        """
+        """Fails with EBADF, and with EINVAL for an event that does not sample."""
         event = self._open.of_kind(OpenEvent, descriptor)
         if not event.attr.sample_period:
             raise HostError(errno.EINVAL, f"descriptor {descriptor} does not sample")

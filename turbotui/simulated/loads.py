@@ -83,7 +83,7 @@ class _Stream:
 
 
 class SimulatedLoads:
-    """The ring of an event that samples loads on one CPU. See `LoadRing`.
+    """The ring of an event that samples loads on one CPU.
 
     Args:
         model: the machine; every read takes its lock.

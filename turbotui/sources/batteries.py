@@ -44,7 +44,6 @@ class Batteries(MeterSource):
     gives = "power, charge and wear of batteries"
 
     def find(self, machine: Machine) -> FoundDevices:
-        """See `MeterSource.find`."""
         host = machine.host
         names = names_in(host, CLASS)
         devices = tuple(_battery(host, name) for name in names if _powers_machine(host, f"{CLASS}/{name}"))

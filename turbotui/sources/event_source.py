@@ -96,7 +96,6 @@ class EventSource(PerCpuSource):
 
     @property
     def definition(self) -> CountedEvents:
-        """See `Defined.definition`."""
         return CountedEvents(self.request, self.traits)
 
     def check(self, machine: Machine, beside: Sequence[Filters]) -> None:

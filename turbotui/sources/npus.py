@@ -28,7 +28,6 @@ class Npus(MeterSource):
     gives = "busy time and clock of neural processors"
 
     def find(self, machine: Machine) -> FoundDevices:
-        """See `MeterSource.find`."""
         host = machine.host
         names = names_in(host, CLASS)
         devices = []

@@ -60,7 +60,6 @@ class Nvidia(MeterSource):
     gives = "energy and power of NVIDIA's graphics cards"
 
     def find(self, machine: Machine) -> FoundDevices:
-        """See `MeterSource.find`."""
         host = machine.host
         addresses = names_in(host, CARDS)
         why = _why_not(machine, addresses)
@@ -75,12 +74,12 @@ class Nvidia(MeterSource):
         return FoundDevices(devices, {})
 
     def open_device(self, host: Host, device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> OneDevice:
-        """See `MeterSource.open_device`: nothing of a card is open before it is read."""
+        """Nothing of a card is open before it is read."""
         return NvidiaCard(host, device, position, wanted)
 
 
 class NvidiaCard:
-    """One card, see `OneDevice`."""
+    """One card."""
 
     def __init__(self, host: Host, device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> None:
         self._host, self._device = host, device
@@ -94,11 +93,9 @@ class NvidiaCard:
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """See `OneDevice.signals`."""
         return (*(name for name, _what in self._asked), *([self._state] if self._device.status else []))
 
     def read(self) -> DeviceAnswer:
-        """See `OneDevice.read`."""
         values: dict[SignalId, Raw] = {name: None for name, _what in self._asked}
         if self._device.status:
             values[self._state] = line_of(self._host, self._device.status)

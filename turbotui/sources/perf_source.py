@@ -69,7 +69,6 @@ class Findings:
 
     @property
     def doubtful(self) -> frozenset[SignalId]:
-        """See `Probe.doubtful`."""
         return frozenset(offer.event.signal for group in self.groups for offer in group.offers if offer.doubtful)
 
 

@@ -71,7 +71,6 @@ class GraphicsPower(MeterSource):
     gives = "energy or power of graphics cards (i915, xe, amdgpu, nouveau)"
 
     def find(self, machine: Machine) -> FoundDevices:
-        """See `MeterSource.find`."""
         chips = [chip for chip in ordered(hwmon_chips(machine.host)) if chip.name in _GRAPHICS]
         devices = [device for chip in chips if (device := _card(chip)) is not None]
         found = ", ".join(sorted({chip.name for chip in chips}))
@@ -88,7 +87,6 @@ class PowerMeters(MeterSource):
     gives = "power of the whole machine: power supplies, ACPI power meters, service processors"
 
     def find(self, machine: Machine) -> FoundDevices:
-        """See `MeterSource.find`."""
         host = machine.host
         devices: list[MeterDevice] = []
         others: dict[str, None] = {}
@@ -113,7 +111,6 @@ class Fans(MeterSource):
     gives = "revolutions of fans"
 
     def find(self, machine: Machine) -> FoundDevices:
-        """See `MeterSource.find`."""
         devices: list[MeterDevice] = []
         for chip in hwmon_chips(machine.host):
             for file in sorted((file for file in chip.files if re.fullmatch(r"fan\d+_input", file)),

@@ -145,7 +145,6 @@ class Powercap(LocatedFiles):
         return LocatedSignals(found, note)
 
     def remedy(self, name: SignalId) -> str:
-        """See `LocatedFiles.remedy`."""
         return _REMEDY if name in _WORDS else ""
 
 

@@ -47,7 +47,6 @@ class Spies(PerCpuSource):
 
     @property
     def definition(self) -> SpyPlan:
-        """See `Defined.definition`."""
         return self._plan
 
     @property

@@ -96,7 +96,6 @@ class UncoreSource(PerCpuSource):
 
     @property
     def definition(self) -> CountedUnits:
-        """See `Defined.definition`."""
         order = self.order
         return CountedUnits(order.pmu, order.number, tuple(unit.key for unit in order.units), order.bundles,
                             order.settings)

@@ -23,7 +23,7 @@ class FrameFormat(Protocol):
 
 
 def make_frame_format(name: str, layout: Layout, intervals: int | None = 1) -> FrameFormat:
-    """Make a format for the frames of one run: turbostat's own layout for `TEXT`, else see `formats.make_format`.
+    """Make a format for the frames of one run: turbostat's own layout for `TEXT`, else that of every table.
 
     Raises:
         UsageError: there is no such format.

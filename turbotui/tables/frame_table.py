@@ -28,34 +28,29 @@ class FrameTable:
 
     @property
     def name(self) -> str:
-        """See `tables.Table.name`."""
         return NAME
 
     @property
     def identity(self) -> Sequence[str]:
-        """See `tables.Table.identity`: the levels of the topology by sysfs ids."""
+        """The levels of the topology by sysfs ids."""
         return tuple(scope.value for scope in PLACES)
 
     @property
     def columns(self) -> Sequence[CounterColumn]:
-        """See `tables.Table.columns`."""
         return self.layout.columns
 
     @property
     def rows(self) -> Sequence[RowId]:
-        """See `tables.Table.rows`."""
         return (SYSTEM_ROW, *self.layout.row_ids(self.frame)) if self.chosen is None else self.chosen
 
     def identify(self, row: RowId) -> Identity:
-        """See `tables.Table.identify`."""
         return Identity(row.scope.value, place_of(self.frame, row))
 
     def values(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
-        """See `tables.Table.values`."""
         return self.frame.cells(column, rows)
 
     def cell(self, column: CounterColumn, row: RowId) -> Cell:
-        """See `tables.Table.cell`. The machine's row has no place in the topology."""
+        """The machine's row has no place in the topology."""
         frame = self.frame
         value = None if column.identity and row is SYSTEM_ROW else frame.cell(column, row)
         if value is None:
@@ -66,20 +61,17 @@ class FrameTable:
                     frame.old(column, row), outstanding)
 
     def bare(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
-        """See `tables.Table.bare`."""
         return self.frame.bare_cells(column, rows)
 
     def evidence(self, column: CounterColumn, row: RowId) -> CellEvidence:
-        """See `tables.Table.evidence`."""
         return frame_evidence(self.frame, column, row)
 
     def own_rows(self, column: CounterColumn) -> Sequence[RowId]:
-        """See `tables.Table.own_rows`: the rows of the column's own level."""
+        """The rows of the column's own level."""
         whole = column.whole_only or column.scope is Scope.SYSTEM or self.layout.summary_only
         return (SYSTEM_ROW,) if whole else self.frame.rows(column.scope)
 
     def formula(self, column: CounterColumn) -> str:
-        """See `tables.Table.formula`."""
         return formula_of(column)
 
 
@@ -96,9 +88,7 @@ class TableOfFrames:
         self._format = written
 
     def lines(self, frame: Frame) -> Iterator[str]:
-        """See `frame_formats.FrameFormat.lines`."""
         yield from self._format.lines(envelope_of(frame, self._layout), FrameTable(frame, self._layout))
 
     def end(self) -> Iterator[str]:
-        """See `frame_formats.FrameFormat.end`."""
         yield from self._format.end()

@@ -34,13 +34,11 @@ class TerminalText(io.TextIOBase):
         self._repertoire = None if encoding is None else Repertoire(encoding, escaping=True)
 
     def write(self, text: str) -> int:
-        """See `io.TextIOBase.write`."""
         text_out = guarded(text)
         self._stream.write(text_out if self._repertoire is None else self._repertoire.shown(text_out))
         return len(text)
 
     def flush(self) -> None:
-        """See `io.IOBase.flush`."""
         self._stream.flush()
 
     def close(self) -> None:
@@ -49,11 +47,9 @@ class TerminalText(io.TextIOBase):
             self._stream.flush()
 
     def fileno(self) -> int:
-        """See `io.IOBase.fileno`."""
         return self._stream.fileno()
 
     def isatty(self) -> bool:
-        """See `io.IOBase.isatty`."""
         return self._stream.isatty()
 
     def writable(self) -> bool:
@@ -70,7 +66,6 @@ class TerminalText(io.TextIOBase):
 
     @property
     def closed(self) -> bool:
-        """See `io.IOBase.closed`."""
         return self._stream.closed
 
     @property
@@ -80,7 +75,6 @@ class TerminalText(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # a stream that is written to has one
-        """See `io.TextIOBase.encoding`."""
         return self._stream.encoding
 
     @property

@@ -219,7 +219,7 @@ class TerminalDriver(LinuxDriver):
 
     @property
     def can_suspend(self) -> bool:
-        """False: Textual's own way to stop is not used, see `suspend`."""
+        """False: Textual's own way to stop is not used."""
         return False
 
     @staticmethod

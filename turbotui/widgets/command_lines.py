@@ -34,7 +34,6 @@ class CommandRow(Generic[T]):
     """A row of a table of command lines.
 
     Attributes:
-        heading, meaning: see `CommandLine`.
         line: makes the command line for a target; None if it makes no sense for the target.
     """
 

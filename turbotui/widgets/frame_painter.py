@@ -77,28 +77,25 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
 
     @property
     def label_width(self) -> int:
-        """See `Painter.label_width`."""
         return 13 + 2 * (len(self.view.levels) - 1) if self.tree else super().label_width
 
     @property
     def columns(self) -> list[CounterColumn]:
-        """See `Painter.columns`."""
         return [slot.column for slot in self.moving if not slot.spark] if self.tree else super().columns
 
     def headings(self, geometry: Geometry) -> list[Heading]:
-        """See `Painter.headings`: the label of a tree has no heading."""
+        """The label of a tree has no heading."""
         found = super().headings(geometry)
         return found[len(self.fixed) :] if self.tree else found
 
     def head(self, segments: list[TextSegment]) -> None:
-        """See `Painter.head`."""
         if self.tree:
             segments.append((flush_left(" machine", self.label_width), StyleRole.TITLE))
         else:
             super().head(segments)
 
     def begin(self, content: FrameContent) -> None:
-        """See `Painter.begin`: forget the rows of another topology."""
+        """Forget the rows of another topology."""
         if self.alerted is not None:
             self._alerted = self.alerted()
         topology = content.frame.topology
@@ -108,7 +105,6 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             self._identities.clear()
 
     def ids(self, content: FrameContent, line: Line[RowId]) -> list[TextSegment]:
-        """See `Painter.ids`."""
         frame = content.frame
         if self.tree:
             return [(self._label(frame, line), StyleRole.PLAIN if line.open is None else StyleRole.TITLE)]
@@ -165,7 +161,6 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return frame.cell(column, row)
 
     def column(self, content: FrameContent, rows: Sequence[RowId], slot: Slot) -> list[TextSegment]:
-        """See `Painter.column`."""
         segments = self._column(content, rows, slot)
         roles = self._alerted.get(slot.column.id)
         if roles is None or slot.spark:

@@ -28,47 +28,40 @@ class FrameContent(Content[CounterColumn, RowId]):
 
     @property
     def seq(self) -> int:
-        """See `Content.seq`."""
         return self.frame.seq
 
     @property
     def rows(self) -> Sequence[RowId]:
-        """See `Content.rows`: the CPUs."""
+        """The CPUs."""
         return self.frame.rows(Scope.CPU)
 
     def values(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
-        """See `Content.values`."""
         return self.frame.cells(column, rows)
 
     def value(self, column: CounterColumn, row: RowId) -> Value:
-        """See `Content.value`."""
         return self.frame.cell(column, row)
 
     def why(self, column: CounterColumn, row: RowId) -> Unavailable | None:
-        """See `Content.why`."""
         return self.frame.why(column, row)
 
     def cell(self, column: CounterColumn, row: RowId) -> Cell:
-        """See `Content.cell`."""
         return self.table((column,), (row,)).cell(column, row)
 
     def evidence(self, column: CounterColumn, row: RowId) -> CellEvidence:
-        """See `Content.evidence`."""
         return self.table((column,), (row,)).evidence(column, row)
 
     def words(self, row: RowId) -> str:
-        """See `Content.words`: the ids around a CPU."""
+        """The ids around a CPU."""
         return row_words(self.frame.topology, row)
 
     def name(self, column: CounterColumn, row: RowId) -> str:
-        """See `Content.name`; includes the enclosing row if the value belongs to it."""
+        """Includes the enclosing row if the value belongs to it."""
         topology = self.frame.topology
         home = self.frame.home(column, row) or row
         name = row_name(topology, row)
         return name if home == row else f"{name} (value of {row_name(topology, home)})"
 
     def table(self, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> AnyTable:
-        """See `Content.table`."""
         return FrameTable(self.frame, Layout(tuple(columns)), tuple(rows))
 
 
@@ -81,7 +74,6 @@ class FrameRows(RowList[FrameContent, CounterColumn, RowId]):
         self._topology: Topology | None = None
 
     def arranged(self, content: FrameContent, view: TableView[CounterColumn, RowId]) -> Sequence[Line[RowId]]:
-        """See `RowList.arranged`."""
         frame = content.frame
 
         def order(rows: Sequence[RowId]) -> Sequence[RowId]:

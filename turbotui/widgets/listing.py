@@ -33,7 +33,7 @@ class ListLine(Protocol):
 
     @property
     def key(self) -> str:
-        """See `Item`."""
+        """What the line stands for; "" for a line that cannot be chosen."""
 
 
 class Listing(StyledScroll):

@@ -100,10 +100,8 @@ class _Look:
     """How spacious a layout is.
 
     Attributes:
-        cell: see `MapPlan`.
         captions: whether blocks have captions.
         airy: whether an empty line stands between lines of sibling threads.
-        folded, tall: see `MapPlan`.
     """
 
     cell: int

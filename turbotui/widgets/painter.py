@@ -54,7 +54,6 @@ class Painter(ABC, Generic[F, C, K]):
         view: what is shown.
         fixed, moving: slots of columns that identify the row, and the other slots.
         width: of a line.
-        offset: see `geometry.arrange`.
     """
 
     view: TableView[C, K]

@@ -96,19 +96,16 @@ class StyledStrip(Strip):
         return getattr(self, name)
 
     def render(self, console: Console) -> str:
-        """See `Strip.render`."""
         if self._render_cache is None:
             render, system = self.render_style, console._color_system or ColorSystem.TRUECOLOR  # noqa: SLF001 - as there
             self._render_cache = "".join([render(style, text, system) for text, style in self._words])
         return self._render_cache
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        """See `Strip.divide`."""
         inside = [cut for cut in cuts if cut <= self.cell_length]
         return [self] if inside == [self.cell_length] else super().divide(inside)
 
     def adjust_cell_length(self, cell_length: int, style: Style | None = None) -> Strip:
-        """See `Strip.adjust_cell_length`."""
         return self if cell_length == self.cell_length else super().adjust_cell_length(cell_length, style)
 
 

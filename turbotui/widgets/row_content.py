@@ -84,12 +84,10 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
 
     @property
     def seq(self) -> int:
-        """See `Content.seq`."""
         return self._seq
 
     @property
     def rows(self) -> Sequence[Hashable]:
-        """See `Content.rows`."""
         return self._keys
 
     def get(self, key: Hashable) -> R | None:
@@ -97,11 +95,9 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         return self._by_key.get(key)
 
     def values(self, column: Column[R], rows: Sequence[Hashable]) -> Sequence[Value]:
-        """See `Content.values`."""
         return [self.value(column, row) for row in rows]
 
     def value(self, column: Column[R], row: Hashable) -> Value:
-        """See `Content.value`."""
         known = self._values.setdefault(column.id, {})
         if row not in known:
             found = self._by_key.get(row)
@@ -116,32 +112,26 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         return None if column is None else self.value(column, row)
 
     def cell(self, column: Column[R], row: Hashable) -> Cell:
-        """See `Content.cell`."""
         found = self._by_key.get(row)
         return Cell(None, _GONE) if found is None else self.whole.cell(column, found)
 
     def evidence(self, column: Column[R], row: Hashable) -> CellEvidence:
-        """See `Content.evidence`."""
         found = self._by_key.get(row)
         return CellEvidence() if found is None else self.whole.evidence(column, found)
 
     def why(self, column: Column[R], row: Hashable) -> Unavailable | None:
-        """See `Content.why`."""
         return self.cell(column, row).why
 
     def words(self, row: Hashable) -> str:
-        """See `Content.words`."""
         found = self._by_key.get(row)
         return "" if found is None else self._naming.words(found).lower()
 
     def name(self, column: Column[R], row: Hashable) -> str:
-        """See `Content.name`."""
         del column
         found = self._by_key.get(row)
         return "gone" if found is None else self._naming.said(found)
 
     def table(self, columns: Sequence[Column[R]], rows: Sequence[Hashable]) -> RowTable[R]:
-        """See `Content.table`."""
         found = tuple(self._by_key[row] for row in rows if row in self._by_key)
         return replace(self.whole, columns=tuple(columns), rows=found)
 
@@ -154,10 +144,9 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
     """Paints rows of any kind; zeros are dim."""
 
     def begin(self, content: RowContent[R]) -> None:
-        """See `Painter.begin`."""
+        """Nothing is computed ahead: a cell is painted from its row alone."""
 
     def ids(self, content: RowContent[R], line: Line[Hashable]) -> list[TextSegment]:
-        """See `Painter.ids`."""
         tagged = line.row in self.view.tags
         if tagged and content.get(line.row) is None:
             room = self.label_width - 1
@@ -170,7 +159,6 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
         return merged(segments)
 
     def column(self, content: RowContent[R], rows: Sequence[Hashable], slot: Slot) -> list[TextSegment]:
-        """See `Painter.column`."""
         return [self.segment(content, row, slot) for row in rows]
 
     def segment(self, content: RowContent[R], row: Hashable, slot: Slot) -> TextSegment:

@@ -12,7 +12,7 @@ from turbotui.widgets.content import Line
 Order = Callable[[Sequence[RowId]], Sequence[RowId]]
 
 TREE_LEVELS = (Scope.PACKAGE, Scope.NODE, Scope.DIE, Scope.L3, Scope.MODULE, Scope.CORE, Scope.CPU)
-"""Coarse to fine; levels that divide nothing are left out for each machine, see `levels_of`."""
+"""Coarse to fine; levels that divide nothing are left out for each machine."""
 
 _FAMILIAR = (Scope.PACKAGE, Scope.CORE, Scope.DIE, Scope.L3, Scope.NODE, Scope.MODULE, Scope.CPU)
 """Of levels with the same members, the one whose word people use."""

@@ -31,17 +31,14 @@ class ScreenBelow(Visual):
 
     def render_strips(self, width: int, height: int | None, style: VisualStyle,
                       options: RenderOptions) -> list[Strip]:  # noqa: ARG002 - the base class's
-        """See `Visual.render_strips`."""
         base, tint = style.rich_style, self._below.color
         lines = self._below.screen._compositor.render_strips()[:height]  # noqa: SLF001 - as Textual's own does
         return [_tinted_strip(line if line.cell_length <= width else line.crop(0, width), base, tint) for line in lines]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:  # noqa: ARG002 - as above
-        """See `Visual.get_optimal_width`."""
         return container_width
 
     def get_height(self, rules: RulesMap, width: int) -> int:  # noqa: ARG002 - as above
-        """See `Visual.get_height`."""
         return self._below.screen.size.height
 
 

@@ -310,7 +310,6 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
             self.post_message(Moved(self))
 
     def all_strips(self) -> dict[int, Strip]:
-        """See `CachedStrips.all_strips`."""
         height, canvas, content = self.size.height, self._canvas, self.content
         strips, row, slot = [*canvas.headers()], self.current if self._has_cursor else None, self._chosen_slot
         if content is not None:

@@ -42,7 +42,7 @@ COUNTED_PARTS: Final = frozenset({"#num_packages", "#num_dies", "#num_cores", "#
 
 
 class MachineConstants:
-    """See `folding.MetricConstants`.
+    """Constants and literals of metrics on the watched machine.
 
     Args:
         machine: the watched machine.
@@ -58,7 +58,7 @@ class MachineConstants:
         self._encoded: dict[str, tuple[EncodedEvent, ...] | UsageError] = {}
 
     def literal(self, name: str) -> float:
-        """See `folding.MetricConstants.literal`; capitals do not matter."""
+        """Capitals do not matter."""
         key = name.lower()
         if key not in self._known:
             read = _LITERALS.get(key)
@@ -68,19 +68,15 @@ class MachineConstants:
         return self._known[key]
 
     def has_event(self, event: str) -> bool:
-        """See `folding.MetricConstants.has_event`."""
         return not isinstance(self.encoded(event_text(event)), UsageError)
 
     def is_cpu(self, pattern: str) -> bool:
-        """See `folding.MetricConstants.is_cpu`."""
         return _is_cpu(pattern, cpuid_of(self._machine.host))
 
     def named(self, name: str) -> str:
-        """See `folding.MetricConstants.named`."""
         return name
 
     def of_kind(self, pmu: str) -> MetricConstants:
-        """See `folding.MetricConstants.of_kind`."""
         return KindConstants(self, pmu) if pmu in self.kinds else self
 
     @cached_property
@@ -239,7 +235,7 @@ class KindConstants:
         self._pmu = pmu
 
     def literal(self, name: str) -> float:
-        """See `folding.MetricConstants.literal`; slots of a cycle differ by the kind."""
+        """Slots of a cycle differ by the kind."""
         if name.lower() != "#slots":
             return self._machine.literal(name)
         found = self._machine.slots_of(self._pmu)
@@ -248,20 +244,17 @@ class KindConstants:
         return found
 
     def has_event(self, event: str) -> bool:
-        """See `folding.MetricConstants.has_event`."""
         return self._machine.has_event(self.named(event))
 
     def is_cpu(self, pattern: str) -> bool:
-        """See `folding.MetricConstants.is_cpu`."""
         known = self._machine.cpuids.get(self._pmu)
         return self._machine.is_cpu(pattern) if known is None else _is_cpu(pattern, known)
 
     def named(self, name: str) -> str:
-        """See `folding.MetricConstants.named`: what cores count is counted on those of this kind."""
+        """What cores count is counted on those of this kind."""
         return name_on(self._pmu, name) if "@" not in name and self._machine.is_of_cores(name) else name
 
     def of_kind(self, pmu: str) -> MetricConstants:
-        """See `folding.MetricConstants.of_kind`."""
         return self._machine.of_kind(pmu)
 
 

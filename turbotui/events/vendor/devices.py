@@ -58,11 +58,10 @@ class VendorDevices(Devices):
         return found
 
     def owners(self, word: str) -> object:
-        """See `Devices.owners`."""
         return tuple([(row.pmu, row.compat) for row in self.tables.event(word)])
 
     def _meaning(self, pmu: Pmu, words: Sequence[str]) -> object:
-        """See `Devices._meaning`: a PMU has the first row of a word that matches the PMU."""
+        """A PMU has the first row of a word that matches the PMU."""
         rows = (next((at for at, row in enumerate(self.tables.event(word)) if pmu.name in self.matched(row)), None)
                 for word in words)
         kernels = self._sysfs.exactly(pmu.name)
@@ -73,7 +72,6 @@ class VendorDevices(Devices):
         return (*self._sysfs.event_names(), *(row.name for row in self.tables.events() if self.matched(row)))
 
     def lacking(self, event: str) -> str:
-        """See `Devices.lacking`."""
         return ", ".join(dict.fromkeys(f"{row.pmu} {row.compat}".strip() for row in self.tables.event(event)))
 
     def matched(self, row: VendorEvent) -> tuple[str, ...]:

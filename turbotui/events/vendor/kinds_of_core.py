@@ -43,7 +43,7 @@ class KindsOfCoreTables:
             raise refused
 
     def key(self) -> str:
-        """Return a key of everything that the tables depend on; see `DirectoryTables.key`.
+        """Return a key of everything that the tables depend on.
 
         Raises:
             OSError: a file has gone.

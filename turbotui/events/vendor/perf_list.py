@@ -107,7 +107,6 @@ def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTab
     Args:
         answer: the whole output.
         source: the origin of the output, for people to read.
-        lacks_metrics: see `VendorTables`.
 
     Raises:
         NoTablesError: the output has another form.

@@ -50,7 +50,7 @@ class MapScreen(CellCursorScreen):
 
     @property
     def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
-        """See `WatchScreen.shown`: what the charts below a small map need of every CPU."""
+        """What the charts below a small map need of every CPU."""
         cpus = self.watch_state.session.machine.topology.cpus
         return (self._charted, [cpu_row(cpu) for cpu in cpus]) if len(cpus) <= _CHARTED else ((), ())
 
@@ -117,7 +117,7 @@ class MapScreen(CellCursorScreen):
 
     @property
     def pointed(self) -> Target | None:
-        """See `CellCursorScreen.pointed`: the value behind the CPU's colour."""
+        """The value behind the CPU's colour."""
         return None if self.heat_map.cpu is None or self._column is None else (self._column, cpu_row(self.heat_map.cpu))
 
     def on_heat_map_moved(self) -> None:
@@ -169,7 +169,7 @@ class MapScreen(CellCursorScreen):
         self.heat_map.step(by * 1_000_000)
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """See `SearchScreen.find`: a CPU by its number, or by a scope that contains it."""
+        """A CPU by its number, or by a scope that contains it."""
         frame, cpu = self.watch_state.frame, self.heat_map.cpu
         if frame is None or cpu is None:
             return False
@@ -185,7 +185,6 @@ class MapScreen(CellCursorScreen):
         return found is not None
 
     def way_back(self) -> Callable[[], None]:
-        """See `SearchScreen.way_back`."""
         cpu = self.heat_map.cpu
         return lambda: None if cpu is None else self.heat_map.select(cpu)
 
@@ -197,7 +196,7 @@ class MapScreen(CellCursorScreen):
             self.go_to("tasks")
 
     def open_chosen(self) -> bool:
-        """See `WatchScreen.open_chosen`: the tasks that run on the CPU."""
+        """The tasks that run on the CPU."""
         self.action_point()
         return self.heat_map.cpu is not None
 

@@ -41,7 +41,6 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         self._awaited: RowId | None = None
 
     def new_table(self) -> CounterTable:
-        """See `TableKeys.new_table`."""
         watch = self.watch_state
 
         def paint(view: CounterView, seconds: float, width: int) -> FramePainter:
@@ -58,24 +57,20 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
 
     @property
     def table_name(self) -> str:
-        """See `ArrangedTable.table_name`."""
         return self.mode
 
     def find_column(self, name: str) -> CounterColumn | None:
-        """See `TableKeys.find_column`."""
         return self.watch_state.find(name)
 
     def cell(self, column: CounterColumn, row: RowId) -> FrameCell:
-        """See `TableKeys.cell`."""
         return FrameCell(self.watch_state, column, row)
 
     @property
     def marked(self) -> Frame | None:
-        """See `TableKeys.marked`: the same frame for all screens."""
+        """The same frame for all screens."""
         return self.watch_state.mark
 
     def compare(self, *, begin: bool) -> None:
-        """See `TableKeys.compare`."""
         self.watch_state.mark = self.watch_state.frame if begin else None
         self.show_view(self._table.view)
 
@@ -138,7 +133,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
             self.go_to("tasks")
 
     def open_chosen(self) -> bool:
-        """See `WatchScreen.open_chosen`: the tasks on a CPU, or the members of a group."""
+        """The tasks on a CPU, or the members of a group."""
         row, line = self._table.current, self._table.line
         if row is not None and row.scope is Scope.CPU and row not in self._table.view.sums:
             self.action_point()
@@ -149,7 +144,6 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         return True
 
     def point_at(self, row: RowId) -> None:
-        """See `WatchScreen.point_at`."""
         self._awaited = row
 
     def show_columns(self) -> None:
@@ -157,7 +151,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         self.show_view(self._table.view)
 
     def show_view(self, view: CounterView) -> None:
-        """See `TableKeys.show_view`; applies the columns, sparks and marks of all screens, and a new profile."""
+        """Applies the columns, sparks and marks of all screens, and a new profile."""
         watch = self.watch_state
         if watch.profile is not self._profile:
             self._profile = watch.profile

@@ -136,12 +136,10 @@ class CommandBeside:
 
     @property
     def title(self) -> str:
-        """See `BesideCommand.title`."""
         return one_line(shlex.join(self._words))
 
     @property
     def over(self) -> bool:
-        """See `BesideCommand.over`."""
         return self._ended.is_set()
 
     @property
@@ -151,7 +149,6 @@ class CommandBeside:
 
     @property
     def state(self) -> str:
-        """See `BesideCommand.state`."""
         if self.over:
             return f"{self.ending} after {duration_text(self.seconds)}"
         if not self.begun:
@@ -177,7 +174,6 @@ class CommandBeside:
         return None if self._held.used_ns is None else self._held.used_ns / 1e9
 
     def lines(self, most: int) -> list[str]:
-        """See `BesideCommand.lines`."""
         return text_lines(self.output.tail(most * _LINE))[-most:]
 
     # The run
@@ -223,7 +219,6 @@ class CommandBeside:
         self.columns = default_columns(session.catalog, session.capabilities, session.machine.topology, extras=False)
 
     def take(self, frame: Frame) -> None:
-        """See `BesideCommand.take`."""
         with self._frames:
             if frame.seq <= self._seq:  # published again when the screens exist
                 return
@@ -262,7 +257,7 @@ class CommandBeside:
             return self._span.frame
 
     def finish_tasks(self, told: Callable[[WatchedApplications], None]) -> None:
-        """Stop counting the tasks; see `TaskWatcher.finish`."""
+        """Stop counting the tasks."""
         def tell(watching: WatchedApplications) -> None:
             watching.watched[0].used_ns = self._held.used_ns
             told(watching)
@@ -284,11 +279,10 @@ class CommandBeside:
     # Signals
 
     def send(self, number: int) -> None:
-        """See `BesideCommand.send`."""
         self._held.send(number)
 
     def pause(self, stopped: bool) -> None:
-        """See `BesideCommand.pause`; uses SIGSTOP, because SIGTSTP does not stop a session leader (setpgid(2))."""
+        """Uses SIGSTOP, because SIGTSTP does not stop a session leader (setpgid(2))."""
         if self.begun and stopped != self._paused:
             self._paused = stopped
             self._held.send(signal.SIGSTOP if stopped else signal.SIGCONT)

@@ -83,7 +83,6 @@ class DoctorPainter(RowPainter[DoctorRow]):
     """Paints states in their colours, and the reasons dimly."""
 
     def segment(self, content: RowContent[DoctorRow], row: Hashable, slot: Slot) -> TextSegment:
-        """See `RowPainter.segment`."""
         text, role = super().segment(content, row, slot)
         return text, StyleRole.DIM if slot.column.id == "why" else _ROLES.get(text.strip(), role)
 

@@ -45,7 +45,6 @@ class LevelTable(FrameTable):
 
     @property
     def name(self) -> str:
-        """See `tables.Table.name`."""
         return self.level
 
 

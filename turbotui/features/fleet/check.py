@@ -22,7 +22,6 @@ class FixedLimit(PeerRule):
     percent_of: bool = False
 
     def allowed(self, peers: Peers) -> float:
-        """See `PeerRule.allowed`."""
         return self.most / 100.0 * abs(peers.median) if self.percent_of else self.most
 
 

@@ -40,7 +40,6 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
         session: queries the server.
         opener: tells how a node is opened.
         abilities: of the terminal.
-        theme: see `TurbotuiApp`.
         said: a sentence for the status line at the start.
         player: of a recording; None for a server.
         problems: what is wrong in the settings of the fleet.
@@ -68,13 +67,12 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
         self._opener, self._told, self._fleet = opener, said, session
 
     def on_mount(self) -> None:
-        """See `TurbotuiApp.on_mount`."""
         super().on_mount()
         if self._told:
             self.call_after_refresh(self._say, self._told)
 
     def _taken(self, frame: Frame) -> None:
-        """See `TurbotuiApp._taken`; also records the nodes. Runs on the session's thread."""
+        """Also records the nodes. Runs on the session's thread."""
         super()._taken(frame)
         recorder, reading = self.watched.recorder, self._fleet.reading(frame)
         if recorder is not None and reading is not None:

@@ -33,7 +33,6 @@ class FleetRecord(IntervalRows):
     reading: FleetReading
 
     def facts(self) -> Mapping[str, object]:
-        """See `IntervalRows.facts`."""
         reading, nodes = self.reading, self.reading.nodes[:_MOST_NODES]
         return {
             "table": "fleet", "server": reading.server, "window": reading.window, "notes": list(reading.notes),

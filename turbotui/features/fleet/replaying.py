@@ -44,7 +44,6 @@ class ReplayedFleet(RecordedSession):
         self._read: tuple[int, FleetReading | None] = (0, None)
 
     def reading(self, frame: Frame | None) -> FleetReading | None:
-        """See `WatchedFleet.reading`."""
         if frame is None:
             return None
         if self._read[0] != frame.newer.wall_ns:
@@ -56,7 +55,7 @@ class ReplayedFleet(RecordedSession):
         return self._read[1]
 
     def ask_past(self, request: PastRequest) -> None:
-        """See `WatchedFleet.ask_past`; does nothing, because a recording has no server."""
+        """Does nothing, because a recording has no server."""
         del request
 
 

@@ -82,11 +82,11 @@ class FleetScreen(TreeScreen[FleetNode]):
         yield SegmentLines(id="notes")
 
     def first_view(self) -> RowView[FleetNode]:
-        """See `RowTableScreen.first_view`: the table's order, oddest first, or the view before a node was opened."""
+        """The table's order, oddest first, or the view before a node was opened."""
         return self._session.view or TableView(tuple(column for column in COLUMNS if column.default))
 
     def show_view(self, view: RowView[FleetNode]) -> None:
-        """See `TableKeys.show_view`; keeps the view for the return from a node."""
+        """Keeps the view for the return from a node."""
         super().show_view(view)
         self._session.view = self._table.view
         if self.composed:
@@ -153,7 +153,6 @@ class FleetScreen(TreeScreen[FleetNode]):
         line.show([[(f" {text}", role)] for text, role in found])
 
     def on_table_widget_moved(self, message: Moved) -> None:
-        """See `TableKeys.on_table_widget_moved`."""
         super().on_table_widget_moved(message)
         self._show_sentence()
 
@@ -179,20 +178,19 @@ class FleetScreen(TreeScreen[FleetNode]):
         super()._show_banner(width)
 
     def _banner_text(self, width: int) -> str:
-        """See `WatchScreen._banner_text`; begins with the age of the numbers, which matters most during a failure."""
+        """Begins with the age of the numbers, which matters most during a failure."""
         trouble = self._session.trouble
         if not trouble:
             return super()._banner_text(width)
         return centred(cut(trouble, width - 2), width)
 
     def readout(self) -> str:
-        """See `TableKeys.readout`."""
         if self._shown is None:
             return self._session.trouble or "Waiting for the first answer"
         return super().readout()
 
     def flags(self) -> list[str]:
-        """See `TableKeys.flags`: the label by which nodes are grouped."""
+        """The label by which nodes are grouped."""
         return [*super().flags(), *([f"by {self._label}"] if self._label else [])]
 
     # Actions
@@ -219,12 +217,12 @@ class FleetScreen(TreeScreen[FleetNode]):
 
     @property
     def outer_rows(self) -> frozenset[Hashable] | None:
-        """See `TreeScreen.outer_rows`: groups of nodes."""
+        """Groups of nodes."""
         content = self._table.content
         return None if content is None or not content.parents else frozenset(content.parents.values())
 
     def open_chosen(self) -> bool:
-        """See `WatchScreen.open_chosen`: open the node's own dashboard."""
+        """Open the node's own dashboard."""
         node, line = self.row_at_cursor, self._table.line
         if node is None:
             return False
@@ -237,7 +235,7 @@ class FleetScreen(TreeScreen[FleetNode]):
     # The past, which the server has
 
     def cell(self, column: Column[FleetNode], row: Hashable) -> OneCell:
-        """See `TableKeys.cell`; requests the cell's last hour from the server."""
+        """Requests the cell's last hour from the server."""
         super().cell(column, row)
         node = None if self._table.content is None else self._table.content.get(row)
         if node is not None and not node.members and column.id in _BY_ID and (column.id, row) not in self._server_past:
@@ -266,13 +264,11 @@ class FleetCell(RowCell[FleetNode]):
 
     @property
     def ring(self) -> HistoryRing | None:
-        """See `OneCell.ring`."""
         made = self._joined()
         return super().ring if made is None else made[1]
 
     @property
     def times(self) -> Sequence[FrameTime]:
-        """See `OneCell.times`."""
         made = self._joined()
         return super().times if made is None else made[2]
 

@@ -63,7 +63,6 @@ class FleetPainter(RowPainter[FleetNode]):
     """Paints reasons by their weight, vanished nodes dimly, and groups with their mark."""
 
     def segment(self, content: RowContent[FleetNode], row: Hashable, slot: Slot) -> TextSegment:
-        """See `RowPainter.segment`."""
         node = content.get(row)
         if node is None:
             return super().segment(content, row, slot)
@@ -77,7 +76,6 @@ class FleetPainter(RowPainter[FleetNode]):
         return text, role
 
     def ids(self, content: RowContent[FleetNode], line: Line[Hashable]) -> list[TextSegment]:
-        """See `Painter.ids`."""
         node = content.get(line.row)
         if node is None or content.parents is None:
             return super().ids(content, line)

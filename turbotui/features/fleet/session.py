@@ -178,17 +178,16 @@ class FleetSession(FixedColumns):
 
     @property
     def collector(self) -> FleetSession:
-        """See `WatchedSession.collector`: this session."""
+        """This session."""
         return self
 
     @property
     def way(self) -> str:
-        """See `CollectorSession.way`."""
         return "Prometheus' API"
 
     @property
     def trouble(self) -> str:
-        """See `CollectorSession.trouble`; includes the age of the shown values."""
+        """Includes the age of the shown values."""
         if not self._trouble:
             return ""
         age = duration(time.monotonic() - self._answered)
@@ -196,7 +195,6 @@ class FleetSession(FixedColumns):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """See `CollectorSession.remarks`."""
         found = self.reading(self.latest)
         return ("PARTIAL ANSWER",) if found is not None and found.notes else ()
 
@@ -204,12 +202,10 @@ class FleetSession(FixedColumns):
 
     @property
     def interval(self) -> float:
-        """See `WatchedSession.interval`."""
         return self._interval
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
               on_end: Callable[[], None] | None = None) -> None:
-        """See `WatchedSession.start`."""
         del intervals, on_end
         with self._changed:
             self._on_frame, latest = on_frame, self.latest
@@ -225,7 +221,7 @@ class FleetSession(FixedColumns):
             self._thread.start()
 
     def stop(self, wait_seconds: float = 1.0) -> None:
-        """See `WatchedSession.stop`; an outstanding answer is abandoned."""
+        """An outstanding answer is abandoned."""
         with self._changed:
             self._turn = self._on_frame = None
             self._changed.notify_all()
@@ -299,32 +295,24 @@ class FleetSession(FixedColumns):
     # What a fleet cannot
 
     def want(self, columns: Iterable[ColumnId]) -> None:
-        """See `WatchedSession.want`."""
         del columns
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """See `WatchedSession.read_also`."""
         del sources, signals
 
     def end_interval(self) -> None:
-        """See `WatchedSession.end_interval`: query now."""
+        """Query now."""
         with self._changed:
             self._due = True
             self._changed.notify()
 
     def set_interval(self, seconds: float) -> None:
-        """See `WatchedSession.set_interval`."""
         self._interval = seconds
         self.end_interval()
 
     def set_tcc(self, degrees: int | None) -> None:
-        """See `WatchedSession.set_tcc`.
-
-        Raises:
-            UsageError: always.
-        """
+        """Always fail with a UsageError."""
         raise UsageError(f"the temperature target {degrees} is told on a node, not to a fleet")
 
     def own_cost(self) -> OwnCost:
-        """See `WatchedSession.own_cost`."""
         return self._meter.cost

@@ -23,11 +23,7 @@ _INTRODUCTION: Final = (
 
 
 class GroupAdditions:
-    """See `app.add.Additions`; begins with the columns of `--add` that control groups can count.
-
-    Args:
-        session: the machine's session.
-    """
+    """Columns that the user adds; begins with those of `--add` that control groups can count."""
 
     introduction = _INTRODUCTION
     takes_places = False
@@ -51,22 +47,19 @@ class GroupAdditions:
         return tuple(plan.counted for plan in self._plans)
 
     def sets(self) -> Mapping[str, EventSet]:
-        """See `Additions.sets`."""
         return self._session.find_sets()
 
     def there(self) -> Sequence[tuple[str, str, Unavailable | None]]:
-        """See `Additions.there`."""
         return [(column.name, column.source_text, _why(plan))
                 for plan in self._plans for column in plan.counted.request.columns]
 
     def add(self, text: str) -> Sequence[tuple[str, Unavailable | None]]:
-        """See `Additions.add`."""
         made = self._made(text)
         self._plans += made
         return [(column.name, _why(plan)) for plan in made for column in plan.counted.request.columns]
 
     def remove(self, name: str) -> None:
-        """See `Additions.remove`: columns of one request are removed together."""
+        """Columns of one request are removed together."""
         self._plans = tuple(plan for plan in self._plans if name not in _names(plan))
 
     def _made(self, text: str) -> tuple[EventPlan, ...]:

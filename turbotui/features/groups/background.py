@@ -30,7 +30,6 @@ class BackgroundGroups:
         self._why = ""
 
     def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
-        """See `BackgroundTable.begin`."""
         self._wanted = needed(columns)
         shown = (GROUP, *columns)
 
@@ -48,17 +47,14 @@ class BackgroundGroups:
         self._watcher.start()
 
     def tick(self, frame: Frame) -> None:
-        """See `BackgroundTable.tick`."""
         if self._watcher is not None:
             clocks = frame.clocks
             self._watcher.ask(GroupRequest(self._wanted, resctrl=False, clocks=clocks))
 
     def why_none(self) -> str:
-        """See `BackgroundTable.why_none`."""
         return self._why
 
     def stop(self) -> None:
-        """See `BackgroundTable.stop`."""
         if self._watcher is not None:
             self._watcher.stop()
 

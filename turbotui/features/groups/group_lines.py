@@ -20,7 +20,7 @@ class GroupTarget:
     """The group that command lines are for.
 
     Attributes:
-        kind: the kind of the row, see `model.Group`.
+        kind: the kind of the row.
         path: the group's path.
         directory: the group's directory; "" if unknown.
         resctrl: the mount point of resctrl; "" if not mounted.

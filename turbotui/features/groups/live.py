@@ -97,7 +97,7 @@ class GroupWatcher:
 
         Args:
             request: what is wanted.
-            early: whether no tick ends the interval; see `GroupSnapshot.early`.
+            early: whether no tick ends the interval.
         """
         with self._changed:
             self._request, self._due = request, True

@@ -2,7 +2,8 @@
 
 A group rests if it used no CPU time since the last reading and nothing else had changed before: tasks run before they
 wait for a CPU, memory or storage, so the group's pressure does not change. Its other files, and all files of the groups
-in it, whose CPU time its own includes, are read one time in five, like files of limits. See docs/specs/groups.md 1.5.
+in it, whose CPU time its own includes, are read one time in five, like files of limits
+(docs/specs/groups.md 1.5).
 """
 
 from __future__ import annotations

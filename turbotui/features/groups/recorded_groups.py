@@ -45,7 +45,6 @@ class GroupRecord(IntervalRows):
     counted: tuple[CountedEvents, ...] = ()
 
     def facts(self) -> Mapping[str, object]:
-        """See `IntervalRows.facts`."""
         kept = self.rows[:_MOST_ROWS]
         reasons = list(dict.fromkeys(why for row in kept for why in row.absent.values()))
         plans = list({tuple(row.files.items()): dict(row.files) for row in kept}.values())
@@ -61,7 +60,6 @@ class GroupRecord(IntervalRows):
         }
 
     def plus(self, later: Self) -> Self:
-        """See `IntervalRows.plus`."""
         before = {(row.group.kind, row.group.path): row for row in self.rows}
         rows = tuple(row if (first := before.get((row.group.kind, row.group.path))) is None else _joined(first, row)
                      for row in later.rows)
@@ -140,7 +138,7 @@ def _at(said: JsonValue, choices: Sequence[T]) -> T:
 
 
 def groups_of(rows: FindRows, frame: Frame) -> GroupRecord | None:
-    """Return the groups of a frame's interval, adding up recorded intervals; see `joined_rows`."""
+    """Return the groups of a frame's interval, adding up recorded intervals."""
     return joined_rows(rows, frame, GroupRecord, group_record)
 
 

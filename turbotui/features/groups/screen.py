@@ -121,12 +121,11 @@ class GroupsScreen(TreeScreen[GroupRow]):
         yield SegmentLines(id="notes")
 
     def first_view(self) -> RowView[GroupRow]:
-        """See `RowTableScreen.first_view`: the busiest first."""
+        """The busiest first."""
         columns = tuple(column for column in COLUMNS if column.default)
         return TableView(columns, sort=next(column for column in columns if column.id == "CPU%"), reverse=True)
 
     def painter(self, view: RowView[GroupRow], seconds: float, width: int) -> GroupPainter:
-        """See `RowTableScreen.painter`."""
         del seconds
         fixed, moving = row_slots(view, width)
         return GroupPainter(view, name_slots(fixed, width), moving, width)
@@ -180,7 +179,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         self._ask()
 
     def close(self) -> None:
-        """See `RowTableScreen.close`: the files of groups."""
+        """The files of groups."""
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher = None
@@ -307,7 +306,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
     # Actions
 
     def toggle(self, column: GroupColumn) -> None:
-        """See `RowTableScreen.toggle`; a hidden column is not read."""
+        """A hidden column is not read."""
         super().toggle(column)
         self._ask()
 
@@ -339,7 +338,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
 
     @property
     def outer_rows(self) -> frozenset[Hashable] | None:
-        """See `TreeScreen.outer_rows`: groups that contain groups, except the outermost one."""
+        """Groups that contain groups, except the outermost one."""
         content = self._table.content
         if content is None or content.parents is None:
             return None

@@ -50,7 +50,6 @@ class GroupPainter(RowPainter[GroupRow]):
     """Paints names indented by their depth in the tree, and idle groups dimly."""
 
     def ids(self, content: RowContent[GroupRow], line: Line[Hashable]) -> list[TextSegment]:
-        """See `Painter.ids`."""
         row = content.get(line.row)
         if row is None or not self.fixed or self.fixed[0].column.id != GROUP.id:
             return super().ids(content, line)

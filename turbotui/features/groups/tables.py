@@ -99,15 +99,12 @@ class GroupTable(RowTable[GroupRow]):
     shared: SharedEnergy | None = None
 
     def values(self, column: GroupColumn, rows: Sequence[GroupRow]) -> Sequence[Value]:
-        """See `Table.values`."""
         return [column.compute(self._row(column, row)) for row in rows]
 
     def cell(self, column: GroupColumn, row: GroupRow) -> Cell:
-        """See `Table.cell`."""
         return super().cell(column, self._row(column, row))
 
     def evidence(self, column: GroupColumn, row: GroupRow) -> CellEvidence:
-        """See `Table.evidence`."""
         return super().evidence(column, self._row(column, row))
 
     def _row(self, column: GroupColumn, row: GroupRow) -> GroupRow:

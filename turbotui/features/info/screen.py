@@ -30,7 +30,6 @@ class InfoPainter(RowPainter[ConfigurationLine]):
     """Paints the name of a section on its first line, and dimly on its other lines."""
 
     def ids(self, content: RowContent[ConfigurationLine], line: Line[Hashable]) -> list[TextSegment]:
-        """See `Painter.ids`."""
         segments, row = super().ids(content, line), content.get(line.row)
         first = row is not None and row.number == 1
         return (
@@ -40,7 +39,6 @@ class InfoPainter(RowPainter[ConfigurationLine]):
         )
 
     def segment(self, content: RowContent[ConfigurationLine], row: Hashable, slot: Slot) -> TextSegment:
-        """See `RowPainter.segment`."""
         text, role = super().segment(content, row, slot)
         return text, StyleRole.DIM if slot.column.id == "source" else role
 

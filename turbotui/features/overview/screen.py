@@ -161,7 +161,7 @@ class OverviewScreen(CellCursorScreen):
         return f"{column.id} · {row_name(frame.topology, row)} · {number} · {words}"
 
     def copied(self) -> str:
-        """See `WatchScreen.copied`: the verdict without a cursor."""
+        """The verdict without a cursor."""
         if self._cursor is not None or self.watch_state.frame is None:
             return super().copied()
         return self.watch_state.judge.verdict().fitted(_COPIED)
@@ -208,7 +208,7 @@ class OverviewScreen(CellCursorScreen):
                 self.open_chosen()
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """See `SearchScreen.find`: finds a number by row or column; other words are highlighted."""
+        """Finds a number by row or column; other words are highlighted."""
         frame = self.watch_state.frame
         if frame is None:
             return False
@@ -228,7 +228,6 @@ class OverviewScreen(CellCursorScreen):
         return found is not None
 
     def way_back(self) -> Callable[[], None]:
-        """See `SearchScreen.way_back`."""
         cursor, lit = self._cursor, self._lit
         return lambda: self._select(cursor, lit)
 
@@ -276,7 +275,7 @@ class OverviewScreen(CellCursorScreen):
 
     @property
     def pointed(self) -> Target | None:
-        """See `CellCursorScreen.pointed`; without a cursor, move it to the first CPU."""
+        """Without a cursor, move it to the first CPU."""
         if self._cursor is None:
             self._go(0, 0)
         return self._cursor

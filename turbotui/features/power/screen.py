@@ -174,11 +174,10 @@ class PowerScreen(CellCursorScreen):
 
     @property
     def pointed(self) -> Target | None:
-        """See `CellCursorScreen.pointed`."""
         return self.grid.target
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """See `SearchScreen.find`: a number by its name, its package, or the words on its line."""
+        """A number by its name, its package, or the words on its line."""
         places = self.grid.places
         here = next((at for at, place in enumerate(places) if (place.panel, place.target) == self.grid.place), 0)
         found = next_match([place.words for place in places], text, here + after)
@@ -187,7 +186,6 @@ class PowerScreen(CellCursorScreen):
         return found is not None
 
     def way_back(self) -> Callable[[], None]:
-        """See `SearchScreen.way_back`."""
         panel, target = self.grid.place
         return lambda: self.grid.choose(panel, target)
 

@@ -41,7 +41,7 @@ from turbotui.sources.source import Source
 _QUEUE = 256  # frames that wait for a slow disk; further ones are lost, and counted in the recording
 
 KeptColumns: TypeAlias = Callable[[Catalog, Collection[CounterColumn]], Iterable[CounterColumn]]
-"""See `Feature.kept`."""
+"""Columns that a recording keeps beside those that were asked for."""
 
 
 @dataclass(slots=True)

@@ -321,7 +321,7 @@ class RegionSlotsRecorder(RowRecorder):
 
 def region_recorders(tables: Container[str], machine: Machine, recorder: FrameRecorder, pipe: RegionPipe,
                      pid: int) -> Iterator[RowRecorder]:
-    """Recorders of the regions of a command; see `RegionRecorder`."""
+    """Recorders of the regions of a command."""
     first = RegionRecorder(machine, recorder, pipe, pid, records=REGIONS in tables)
     yield first
     if REGION_SLOTS in tables:

@@ -57,7 +57,6 @@ class JournalPast:
         self._find()
 
     def look_again(self) -> None:
-        """See `PastFrames.look_again`."""
         if self.journal.size != self._size and (self._looking is None or not self._looking.is_alive()):
             self._looking = threading.Thread(target=self._find, name="times of a recording", daemon=True)
             self._looking.start()
@@ -71,16 +70,13 @@ class JournalPast:
 
     @property
     def times(self) -> Sequence[int]:
-        """See `PastFrames.times`."""
         return self._times
 
     @property
     def events(self) -> Sequence[PastEvent]:
-        """See `PastFrames.events`."""
         return self._events
 
     def frame(self, time_ns: int) -> Frame | None:
-        """See `PastFrames.frame`."""
         at = max(0, bisect_right(self._times, time_ns) - 1)
         if at != self._at:  # after a jump the user may step back
             self._by = 1 if at == self._at + 1 else -1

@@ -45,23 +45,19 @@ class RecordedSession(FixedColumns):
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
               on_end: Callable[[], None] | None = None) -> None:
-        """See `WatchedSession.start`; a recording publishes no frames by itself."""
+        """A recording publishes no frames by itself."""
         del on_frame, intervals, on_end
 
     def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
-        """See `PresentedSession.present`."""
         self.catalog = self.catalog.mapped(how)
 
     def want(self, columns: Iterable[ColumnId]) -> None:
-        """See `WatchedSession.want`."""
         del columns
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """See `WatchedSession.read_also`."""
         del sources, signals
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
-        """See `PlayedSession.rows`."""
         return self._journal.rows(stream, start_ns, end_ns)
 
     @property
@@ -69,23 +65,17 @@ class RecordedSession(FixedColumns):
         """None, because the readings are recorded."""
 
     def end_interval(self) -> None:
-        """See `WatchedSession.end_interval`."""
+        """Recorded intervals end where they ended."""
 
     def set_interval(self, seconds: float) -> None:
-        """See `WatchedSession.set_interval`."""
         del seconds
 
     def set_tcc(self, degrees: int | None) -> None:
-        """See `WatchedSession.set_tcc`.
-
-        Raises:
-            UsageError: always, because recorded values already depend on the recorded target.
-        """
+        """Always fail with a UsageError, because recorded values already depend on the recorded target."""
         raise UsageError(f"the temperature target of a recording is that of its machine, not {degrees}")
 
     def stop(self) -> None:
-        """See `WatchedSession.stop`."""
+        """Nothing runs in the background."""
 
     def own_cost(self) -> OwnCost:
-        """See `WatchedSession.own_cost`."""
         return self._meter.cost

@@ -47,7 +47,6 @@ class MachineReadings:
 
     @property
     def note(self) -> str:
-        """See `MemoryTraffic.note`."""
         return self._memory.note
 
     def start(self) -> None:

@@ -198,9 +198,6 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
         capabilities: the recording's capabilities.
         catalog: the recording's columns.
         traffic: the memory's recorded traffic; None to leave it out.
-        by: see `count_machine`.
-        sizing: see `count_machine`.
-        theory: see `count_machine`.
         rows: finds recorded rows, `Journal.rows`; None to leave out regions.
 
     Raises:
@@ -362,7 +359,7 @@ def find_roofs(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...]]],
 
     Args:
         machine: the real one that this runs on.
-        choices: sets of CPUs that run a thread each, with a word for each set; see `threads_of`.
+        choices: sets of CPUs that run a thread each, with a word for each set.
         quick: whether to measure only the widest arithmetic and loads, and store nothing.
         fresh: whether to measure all again.
         check: called while no thread runs a kernel; an exception ends the measurement, and nothing is stored.

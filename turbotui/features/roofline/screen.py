@@ -91,7 +91,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         yield SegmentLines(id="below")
 
     def first_view(self) -> RowView[JudgedPoint]:
-        """See `RowTableScreen.first_view`: the fastest first."""
+        """The fastest first."""
         columns = tuple(column for column in POINT_TABLE_COLUMNS if column.default)
         return TableView(columns, sort=next(column for column in columns if column.id == "GFLOP/s"), reverse=True)
 
@@ -110,7 +110,6 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     @property
     def keys_without_table(self) -> Sequence[str] | None:
-        """See `WatchScreen.keys_without_table`."""
         return None if self._definitions else ("roof_functions",)
 
     def read_beside(self) -> None:
@@ -127,7 +126,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self._threads.want(wanted=self.view.tasks)
 
     def close(self) -> None:
-        """See `RowTableScreen.close`: the counters of threads."""
+        """The counters of threads."""
         self._threads.end()
 
     def on_threads_ready(self, message: ThreadsReady) -> None:
@@ -142,7 +141,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     # Frames
 
     def take(self, frame: Frame) -> None:
-        """See `WatchScreen.take`; keeps a command's regions with each frame."""
+        """Keeps a command's regions with each frame."""
         super().take(frame)
         self._regions.take(frame)
 

@@ -50,7 +50,6 @@ async def serve_until_signal(app: web.Application, listener: socket.socket, tabs
     Args:
         app: the application.
         listener: where it listens.
-        tabs: see `LimitedConnections`.
     """
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -157,7 +157,7 @@ class DashboardServer:
     """Shows a dashboard to each tab that knows the address's key.
 
     Other users of this machine can reach the port, and so can any page through its visitor's browser. The users lack
-    the key; such pages are recognised by Host (DNS rebinding) or Origin. Page and script hold no secret; see `page`.
+    the key; such pages are recognised by Host (DNS rebinding) or Origin. Page and script hold no secret.
 
     Args:
         host: the listening address.

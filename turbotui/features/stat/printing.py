@@ -65,7 +65,6 @@ class FramePrinter:
         options: the command line.
         streams: where they are written.
         layout: their columns and rows.
-        intervals: see `turbotui.tables.formats.make_format`.
     """
 
     def __init__(self, options: StatOptions, streams: Streams, layout: Layout, intervals: int | None) -> None:

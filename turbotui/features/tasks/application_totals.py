@@ -162,7 +162,7 @@ class ApplicationTotals:
         return tuple(one.marks() for one in self._aggregators)
 
     def tidy(self) -> tuple[Mapping[int, int], ...]:
-        """Merge the oldest ended threads when there are too many; see `SampleAggregator.tidy`."""
+        """Merge the oldest ended threads when there are too many."""
         return tuple(one.tidy() for one in self._aggregators)
 
     def threads(self) -> dict[int, Thread]:

@@ -27,7 +27,7 @@ _NAMING = replace(NAMING, said=lambda inputs: f"{inputs.row.name or '(no name)'}
 
 
 class BackgroundTasks:
-    """See `BackgroundTable`: every process, sampled as on the tasks screen."""
+    """Every process, sampled as on the tasks screen, read while another screen is shown."""
 
     columns: Sequence[TaskColumn] = tuple(column for column in TASK_COLUMNS if ENERGY not in column.needs)
 
@@ -41,7 +41,6 @@ class BackgroundTasks:
         self._seq = 0
 
     def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
-        """See `BackgroundTable.begin`."""
         self._waits = any(column.id in WAIT_BY_ID for column in columns)
         self._loads = any(column.id in LOAD_BY_ID for column in columns)
 
@@ -61,18 +60,15 @@ class BackgroundTasks:
         self._watcher.start(SnapshotRequest(Grouping.PROCESS, waits=self._waits, loads=self._loads))
 
     def tick(self, frame: Frame) -> None:
-        """See `BackgroundTable.tick`."""
         if self._watcher is not None:
             clocks = frame.clocks
             self._watcher.snapshot(SnapshotRequest(Grouping.PROCESS, clocks=clocks, waits=self._waits,
                                                    loads=self._loads))
 
     def why_none(self) -> str:
-        """See `BackgroundTable.why_none`."""
         return self._why
 
     def stop(self) -> None:
-        """See `BackgroundTable.stop`."""
         if self._watcher is not None:
             self._watcher.stop()
 

@@ -26,7 +26,6 @@ class TaskFact:
     Attributes:
         id: of its column.
         of: gives the value.
-        width, priority, default, help: see `Column`.
         decimals: 0 for a number, -1 for a text.
     """
 

@@ -57,18 +57,15 @@ class MarkingProcesses:
         self.user_only |= any(one.user_only for one in fresh)
 
     def read_set(self, position: int) -> Sequence[int]:
-        """See `CommandCounters.read_set`."""
         nothing = (0,) * (2 + len(self._sets[position]))
         return list(map(sum, zip(nothing, *(one.read_set(position) for one in self._counted), strict=True)))
 
     def enable(self, position: int) -> None:
-        """See `CommandCounters.enable`."""
         self._on.add(position)
         for one in self._counted:
             one.enable(position)
 
     def rotate(self, off: int, on: int) -> None:
-        """See `CommandCounters.rotate`."""
         self._on = (self._on - {off}) | {on}
         for one in self._counted:
             one.rotate(off, on)

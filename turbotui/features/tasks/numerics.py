@@ -54,7 +54,7 @@ class Numerics:
         return frozenset() if definition is None else frozenset(event.key for event in definition.events)
 
     def flops(self, counts: Mapping[str, float]) -> float | None:
-        """Floating-point operations in these counts (see `double_only`); None if a count is missing."""
+        """Floating-point operations in these counts; None if a count is missing."""
         if (
             self.definition is None
             or not self.has_flops

@@ -67,7 +67,6 @@ class TaskRecord(IntervalRows):
         return TaskLooks(None, seen=self.facts_seen or {}, unseen=NOT_RECORDED)
 
     def facts(self) -> Mapping[str, object]:
-        """See `IntervalRows.facts`."""
         applications = []
         for at, report in enumerate(self.reports[Grouping.THREAD]):
             found: dict[str, object] = {}
@@ -82,7 +81,7 @@ class TaskRecord(IntervalRows):
         return {"table": "tasks", "applications": applications, **beside}
 
     def plus(self, later: Self) -> Self:
-        """See `IntervalRows.plus`. Applications are found again by their names."""
+        """Applications are found again by their names."""
         reports = {by: tuple(_joined(later.reports[by], self.reports[by])) for by in later.reports}
         left_out = {by: tuple(max(pair) for pair in zip(later.left_out.get(by, ()), self.left_out.get(by, ()),
                                                         strict=False)) for by in later.reports}
@@ -122,7 +121,6 @@ def tasks_of(rows: FindRows, frame: Frame, model: CpuModel,
     Args:
         rows: `Journal.rows`, or what stands for it.
         frame: of the same recording.
-        model: see `task_record`.
         by: what rows are to stand for; of `UNIT` they are made of those of processes.
 
     Raises:

@@ -59,7 +59,7 @@ class _Sums:
 
 
 class CountsAtMarks(Protocol):
-    """The interface of counters that are read at the marks of programs, beside `RegionCounting`; see `count_also`.
+    """The interface of counters that are read at the marks of programs, beside `RegionCounting`.
 
     No method raises: what cannot be counted is told with the numbers that lack.
     """
@@ -263,7 +263,6 @@ class RegionCounting:
 
     @property
     def over(self) -> bool:
-        """See `RegionProcesses.over`."""
         return self._processes.over
 
     def _run(self) -> None:
@@ -394,6 +393,6 @@ class MarkedCommand(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MarkedPrograms:
-    """Programs that mark regions in a FIFO named by the user; see `MarkedCommand`."""
+    """Programs that mark regions in a FIFO named by the user."""
 
     regions: RegionCounting

@@ -13,7 +13,7 @@ from turbotui.sampling.kept_intervals import KeptIntervals
 
 @dataclass(frozen=True, slots=True)
 class PastRegions:
-    """The regions at the end of one interval; see `KeptInterval`.
+    """The regions at the end of one interval.
 
     Attributes:
         time_ns: when it ended, in ns since 1970.

@@ -98,7 +98,7 @@ class RegionTotals:
         return region_table(self.rows(), self.why)
 
     def notes(self) -> tuple[str, ...]:
-        """See `regions.region_notes`; regions that are still open are no fault while the command runs."""
+        """Regions that are still open are no fault while the command runs."""
         found = region_notes(marked=[one.name for one in self.regions], lost=self.lost, unmatched=self.unmatched,
                              still_open=0, unread=self.unread, strangers=self.strangers,
                              estimate=SHARED_BY_TIME if any(one.apportioned for one in self.regions) else "")
@@ -115,7 +115,7 @@ def _counts(one: CountedRegion) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class RegionRecord(IntervalRows):
-    """The regions at the end of an interval, as totals since the first mark; see `recording.rows.IntervalRows`.
+    """The regions at the end of an interval, as totals since the first mark.
 
     Attributes:
         totals: of the regions.
@@ -126,7 +126,6 @@ class RegionRecord(IntervalRows):
     totals: RegionTotals = field(default_factory=RegionTotals)
 
     def facts(self) -> Mapping[str, object]:
-        """See `IntervalRows.facts`."""
         totals = self.totals
         return {
             "table": "regions", "seconds": totals.seconds, "run": totals.run_ns, "lost": totals.lost,

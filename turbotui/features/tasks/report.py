@@ -50,7 +50,7 @@ class Report:
         set_count: how many event sets are multiplexed; 1 where none is.
         early: seconds of run time that were seen in this interval and lie before it; they are in the whole run only.
         sets: counts by name over the rows, of each set while it was on.
-        apart: what was counted on whole CPUs and is in no row, by what it is; see `ApplicationTotals.apart`.
+        apart: what was counted on whole CPUs and is in no row, by what it is.
         waits_lost: records of switches that found no room, of which waits are made; None where waits are not read.
         sampling: how loads are sampled, or why not; "" where nobody asked.
         unseen: why tasks outside what may be seen are in no row; None where all are seen that were asked for.

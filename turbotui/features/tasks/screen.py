@@ -77,16 +77,15 @@ class TasksScreen(WatchingScreen):
         yield SegmentLines(id="notes")
 
     def first_view(self) -> RowView[TaskInputs]:
-        """See `RowTableScreen.first_view`: the busiest first."""
+        """The busiest first."""
         columns = tuple(column for column in starting_columns(TasksView().by) if column.default)
         return TableView(columns, sort=next(column for column in columns if column.id == "CPU%"), reverse=True)
 
     def row_list(self) -> TaskRows:
-        """See `RowTableScreen.row_list`."""
         return TaskRows()
 
     def painter(self, view: RowView[TaskInputs], seconds: float, width: int) -> RowPainter[TaskInputs]:
-        """See `RowTableScreen.painter`: numbers, or lanes."""
+        """Numbers, or lanes."""
         del seconds
         if self._tree_shown and not self._lanes_shown:
             fixed, moving = tree_slots(view, width)
@@ -105,7 +104,6 @@ class TasksScreen(WatchingScreen):
     # Drawing
 
     def draw(self) -> None:
-        """See `WatchingScreen.draw`."""
         if not self.composed:
             return
         there = self.watcher is not None if self.played is None else self._snapshot is not None
@@ -243,11 +241,10 @@ class TasksScreen(WatchingScreen):
 
     @property
     def known_columns(self) -> Sequence[TaskColumn]:
-        """See `RowTableScreen.known_columns`."""
         return TASK_COLUMNS if self._snapshot is None else known_columns(self._snapshot)
 
     def why_absent(self, column: TaskColumn) -> Unavailable | None:
-        """See `RowTableScreen.why_absent`: a column can be had where one application has it."""
+        """A column can be had where one application has it."""
         content = self._table.content
         if content is not None and column.identity and column not in content.whole.columns:
             return Unavailable(Reason.NOT_READ, "rows of this kind do not have it, or all have the same")
@@ -298,13 +295,13 @@ class TasksScreen(WatchingScreen):
 
     @property
     def outer_rows(self) -> frozenset[Hashable] | None:
-        """See `TreeScreen.outer_rows`: processes that started others."""
+        """Processes that started others."""
         content = self._table.content
         tree = content.tree if isinstance(content, TaskContent) else None
         return None if tree is None else frozenset(tree.parts)
 
     def action_fold_all(self) -> None:
-        """See `TreeScreen.action_fold_all`; the sums of folded processes change with it."""
+        """The sums of folded processes change with it."""
         super().action_fold_all()
         if self.outer_rows is not None:
             self.show_again()
@@ -348,14 +345,14 @@ class TasksScreen(WatchingScreen):
         self.go_to(goal)
 
     def open_chosen(self) -> bool:
-        """See `WatchScreen.open_chosen`: the CPUs on which the task ran."""
+        """The CPUs on which the task ran."""
         if self._inputs(self._table.current) is None:
             return False
         self.action_point()
         return True
 
     def go_back(self) -> None:
-        """See `WatchScreen.go_back`; shows the tasks of all CPUs again."""
+        """Shows the tasks of all CPUs again."""
         alone = self.watch_state.pointing.cpu is not None
         super().go_back()
         if alone:

@@ -78,12 +78,10 @@ class TaskContent(RowContent[TaskInputs]):
         return (self.lanes or {}).get(str(row))
 
     def words(self, row: Hashable) -> str:
-        """See `Content.words`."""
         lane = self._lane(row)
         return super().words(row) if lane is None else _words(lane.row).lower()
 
     def name(self, column: TaskColumn, row: Hashable) -> str:
-        """See `Content.name`."""
         lane = self._lane(row)
         return super().name(column, row) if lane is None else _in_words(lane.row)
 
@@ -136,7 +134,6 @@ class TaskRows(RowList[RowContent[TaskInputs], TaskColumn, Hashable]):
     """Sorted task rows; timelines keep their own order, without those certain to fail the filter."""
 
     def arranged(self, content: RowContent[TaskInputs], view: RowView[TaskInputs]) -> Sequence[Line[Hashable]]:
-        """See `RowList.arranged`."""
         if isinstance(content, TaskContent) and content.lanes is None and content.tree is not None:
             return tree_lines(content, content.tree, view)
         if not isinstance(content, TaskContent) or content.lanes is None:
@@ -148,7 +145,6 @@ class TreePainter(RowPainter[TaskInputs]):
     """Paints names indented by their depth in the tree."""
 
     def ids(self, content: RowContent[TaskInputs], line: Line[Hashable]) -> list[TextSegment]:
-        """See `Painter.ids`."""
         found = super().ids(content, line)
         row = content.get(line.row)
         at = next((at for at, slot in enumerate(self.fixed) if slot.column.id == NAME), None)
@@ -189,18 +185,17 @@ class LanePainter(RowPainter[TaskInputs]):
     cell: int
 
     def header(self, geometry: Geometry) -> list[TextSegment]:
-        """See `Painter.header`: the time scale."""
+        """The time scale."""
         del geometry
         return lane_head(self.window, self.places, self.cell)
 
     def headings(self, geometry: Geometry) -> list[Heading]:
-        """See `Painter.headings`: the time scale has none."""
+        """The time scale has none."""
         del geometry
         return []
 
     def lines(self, content: RowContent[TaskInputs], lines: Sequence[Line[Hashable]], geometry: Geometry,
               chosen: tuple[Hashable, int] | None) -> list[list[TextSegment]]:
-        """See `Painter.lines`."""
         del geometry, chosen
         lanes = content.lanes if isinstance(content, TaskContent) and content.lanes is not None else {}
         found = [lanes.get(str(line.row)) for line in lines]

@@ -126,7 +126,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         self.draw()
 
     def close(self) -> None:
-        """See `RowTableScreen.close`: the counters of tasks."""
+        """The counters of tasks."""
         if self.watcher is not None and self._lent is not None and self.watcher is self._lent.watcher:
             self._lent.listener = None  # it goes on counting for the report at the command's end
         elif self.watcher is not None:

@@ -40,7 +40,7 @@ class TaskRow:
         last_cpu: where one of them was seen last, -1 if nowhere.
         counts: by the names of the set; times in ns.
         migrations: times that a thread went on on another CPU.
-        loads: by CPU: what its energy is shared by; see `ThreadTotals`.
+        loads: by CPU: what its energy is shared by.
         whole_run: ns of CPU time since the beginning.
         incomplete: the counters were shared with somebody else: counts are too low.
         ended: whether all of its threads have ended.

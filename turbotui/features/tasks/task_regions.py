@@ -187,11 +187,9 @@ class TaskRegions:
             stretches.end(ns)
 
     def processes(self) -> frozenset[int]:
-        """See `OpenRegions.processes`."""
         return frozenset(thread[0] for thread, _name in +self._open)
 
     def end_process(self, pid: int, ns: int) -> None:
-        """See `OpenRegions.end_process`."""
         offset = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - time.monotonic_ns()
         for thread, name in [one for one in self._open.elements() if one[0][0] == pid]:
             self._left_open += 1
@@ -224,7 +222,6 @@ class TaskRegions:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """See `regions.region_notes`."""
         return region_notes(marked=self._rows().values(), estimate=_BY_SLICES if self._stretches else "",
                             lost=self._lost, unmatched=self._unmatched, still_open=self._open.total() + self._left_open,
                             unread=self._pipe.unread, strangers=self._pipe.strangers)

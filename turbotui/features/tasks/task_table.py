@@ -167,7 +167,7 @@ def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[st
     Args:
         report: of the interval.
         aggregate: of the application.
-        joules: shares of the energy; see `share_out`.
+        joules: shares of the energy.
     """
     whole = aggregate.totals()
     totals = Totals(report.sets or whole.sets)

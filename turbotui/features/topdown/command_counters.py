@@ -172,15 +172,12 @@ class RegionCounts:
             name: the name of the whole.
             counters: the counters with the trees.
             counts: the counts of the whole.
-            seconds: see `CommandTopdown`.
-            notes: see `CommandTopdown`.
         """
         place = CpuSet(RowLevel.COMMAND, ("command", 0), name, ())
         whole, *kinds = rows_with_kinds(place, counters.branches, counts, seconds)
         return CommandTopdown(whole, self.rows(counters, whole, seconds), seconds, notes, tuple(kinds))
 
     def notes(self, pipe: MarkPipe) -> tuple[str, ...]:
-        """See `regions.region_notes`."""
         times = self.times
         return region_notes(marked=times.rows.values(), estimate=SHARED_BY_TIME if times.apportioned else "",
                             lost=times.lost, unmatched=times.unmatched, still_open=times.still_open + times.left_open,
@@ -240,7 +237,6 @@ class ProgramCounters:
 
     Args:
         machine: this one.
-        counters: see `FamilyCounters`.
         family: whether a program's present and future descendants are counted with it.
 
     Attributes:

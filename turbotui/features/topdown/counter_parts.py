@@ -74,7 +74,6 @@ class OpenPart:
     Args:
         names: of the events in formulas; "" for a leader that no formula uses.
         counters: the counters.
-        refused: see `PartCount`.
     """
 
     def __init__(self, names: Sequence[str], counters: Counters, refused: Mapping[str, Unavailable]) -> None:

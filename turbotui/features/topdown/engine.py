@@ -145,7 +145,6 @@ class TopdownSource(PerCpuSource):
         })
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """See `Source.descriptors`."""
         return self._source.descriptors(wanted, readers)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
@@ -350,8 +349,7 @@ def _tsc_of(machine: Machine, tree: Tree) -> float | Unavailable | None:
 
 
 def _vendor_tree(machine: Machine, pmu: Pmu) -> Tree | None:
-    """See `vendor_trees.vendor_tree`, which reads thousands of rows."""
-    from turbotui.features.topdown.vendor_trees import vendor_tree  # noqa: PLC0415 - only where no tree is known
+    from turbotui.features.topdown.vendor_trees import vendor_tree  # noqa: PLC0415 - reads thousands of rows
 
     return vendor_tree(machine, pmu)
 

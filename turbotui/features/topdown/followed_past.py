@@ -16,7 +16,7 @@ I = TypeVar("I")  # noqa: E741 - an interval
 
 @dataclass(frozen=True, slots=True)
 class PastInterval(Generic[I]):
-    """The rows of one interval; see `KeptInterval`.
+    """The rows of one interval.
 
     Attributes:
         time_ns: the interval's end, in ns since 1970.

@@ -61,7 +61,7 @@ class TopdownPrinter:
 
     def rows(self, machine: Machine, rows: Sequence[TopdownRow], seconds: float, *,
              regions: Sequence[TopdownRow] = (), notes: Sequence[str] = (), wall_ns: int | None = None) -> None:
-        """Print rows of threads, and regions of a command; see `write`."""
+        """Print rows of threads, and regions of a command."""
         tables = [table_of(self._counters, self.level, rows, self._levels)]
         if regions:
             tables.append(region_table(self._counters, regions, self._levels))

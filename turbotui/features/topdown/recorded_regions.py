@@ -26,7 +26,6 @@ class RegionSlotsRecord(IntervalRows):
     interval: RegionInterval
 
     def facts(self) -> Mapping[str, object]:
-        """See `IntervalRows.facts`."""
         found = self.interval
         return {
             "table": "topdown regions", "family": found.family, "user_only": found.user_only, "lost": found.lost,

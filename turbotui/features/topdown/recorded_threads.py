@@ -31,7 +31,6 @@ class ThreadRecord(IntervalRows):
     interval: ThreadInterval
 
     def facts(self) -> Mapping[str, object]:
-        """See `IntervalRows.facts`."""
         found = self.interval
         threads = found.threads
         return {
@@ -44,7 +43,7 @@ class ThreadRecord(IntervalRows):
         }
 
     def plus(self, later: Self) -> Self:
-        """See `IntervalRows.plus`; threads are matched by their numbers."""
+        """Threads are matched by their numbers."""
         before = {one.thread: one.counts for one in self.interval.threads}
         threads = [replace(one, counts=_joined(before.pop(one.thread, {}), one.counts))
                    for one in later.interval.threads]
@@ -114,6 +113,6 @@ def _pair(said: JsonValue) -> tuple[JsonValue, JsonValue]:
 
 
 def threads_of(rows: FindRows, frame: Frame) -> ThreadInterval | None:
-    """Return the threads of a frame's interval, adding up recorded intervals; see `joined_rows`."""
+    """Return the threads of a frame's interval, adding up recorded intervals."""
     record = joined_rows(rows, frame, ThreadRecord, thread_record)
     return None if record is None else record.interval

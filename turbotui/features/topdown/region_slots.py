@@ -19,7 +19,7 @@ from turbotui.machine.regions import OTHERS, RegionExtent, RegionShare, RegionTi
 from turbotui.quantities.unavailable import Unavailable
 
 RowKey: TypeAlias = "tuple[str, int]"
-"""The key of a row, see `CpuSet`."""
+"""The level of the hardware (such as "core") and the number within it."""
 ONLY_CORES: Final = ("these cores count slots for both of their CPUs together, and not for what runs on one: screens "
                      "6 and 7 have the regions")
 
@@ -120,7 +120,7 @@ class RegionSums:
                    if key in counts and not isinstance(known, Unavailable) and not isinstance(counts[key], Unavailable))
 
     def take(self, counts: Counts, shares: Sequence[RegionShare], seconds: float) -> None:
-        """Apportion the counts between two readings; see `CountsAtMarks.take`."""
+        """Apportion the counts between two readings."""
         self.whole = added(self.whole, counts)
         self.seconds += seconds
         for one in shares:
@@ -189,7 +189,7 @@ class RegionSlots:
         self._opened, self.counters.drill = opened, drill
 
     def open(self, pids: Sequence[int], times: RegionTimes, *, family: bool) -> None:
-        """See `CountsAtMarks.open`; level 1 continues its sums."""
+        """Level 1 continues its sums."""
         if self._programs is not None:
             self._programs.close()
         self._family = family
@@ -204,12 +204,10 @@ class RegionSlots:
         self._note(times)
 
     def add(self, pid: int) -> None:
-        """See `CountsAtMarks.add`."""
         if self._programs is not None:
             self._programs.add(pid)
 
     def take(self, shares: Sequence[RegionShare], seconds: float, times: RegionTimes) -> None:
-        """See `CountsAtMarks.take`."""
         if self._programs is None or self._first is None:
             return
         counts = self._programs.read()
@@ -245,7 +243,7 @@ class RegionSlots:
                               self._refused, self._user_only, self._lost, self._is_over)
 
     def close(self) -> None:
-        """See `CountsAtMarks.close`; the numbers stay."""
+        """The numbers stay."""
         self._is_over = True
         if self._programs is not None:
             self._programs.close()

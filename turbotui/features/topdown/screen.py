@@ -101,7 +101,6 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     @property
     def keys_without_table(self) -> Sequence[str] | None:
-        """See `WatchScreen.keys_without_table`."""
         return None if self._why is None else ()
 
     def read_beside(self) -> None:
@@ -126,7 +125,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._fill()
 
     def close(self) -> None:
-        """See `RowTableScreen.close`; closes the opened levels."""
+        """Closes the opened levels."""
         self._path, self._opened = (), None
         self.counters.drill = Drill()
         for moving in self._moving.values():
@@ -141,7 +140,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._fill()
 
     def take(self, frame: Frame) -> None:
-        """See `WatchScreen.take`; keeps the past of cells that were drawn or explained."""
+        """Keeps the past of cells that were drawn or explained."""
         if self.moving is not None:
             self.moving.end_interval(frame)
         content = self._content(frame)
@@ -223,7 +222,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         return f"Enter opens level {node.level + 1}" if row.is_divided(node) else ""
 
     def readout(self) -> str:
-        """See `TableKeys.readout`; empty without rows, because the reason stands above."""
+        """Empty without rows, because the reason stands above."""
         if self._why is not None:
             return ""
         if self._table.lines or self.all_filtered:
@@ -243,7 +242,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._show_tree()
 
     def open_chosen(self) -> bool:
-        """See `WatchScreen.open_chosen`: the hottest part of the row, or that of the chosen column."""
+        """The hottest part of the row, or that of the chosen column."""
         row = self.row_at_cursor
         if row is None:
             return False

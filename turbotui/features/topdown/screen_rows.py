@@ -50,7 +50,6 @@ class TopdownPainter(RowPainter[TopdownRow]):
     """Paints the bars."""
 
     def ids(self, content: RowContent[TopdownRow], line: Line[Hashable]) -> list[TextSegment]:
-        """See `Painter.ids`."""
         row = content.get(line.row)
         if row is None or not any(slot.column.id == BAR.id for slot in self.fixed):
             return super().ids(content, line)

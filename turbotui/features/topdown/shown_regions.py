@@ -38,7 +38,7 @@ _BEHIND: Final = 2  # priority: shares of level 1 have 1
 
 
 class ShownRegions(FollowedRows[RegionInterval]):
-    """The regions of programs, counted since their rows are shown; see `FollowedRows`."""
+    """The regions of programs, counted since their rows are shown."""
 
     level = RowLevel.REGION
 
@@ -56,25 +56,21 @@ class ShownRegions(FollowedRows[RegionInterval]):
 
     @property
     def why_none(self) -> str:
-        """See `FollowedRows.why_none`."""
         if self.played is not None:
             return ""
         return NO_PROGRAM if self._marks is None else ONLY_CORES if self.counters.only_cores else ""
 
     @property
     def source(self) -> RegionSlots | None:
-        """See `FollowedRows.source`."""
         return self._slots
 
     def start(self) -> None:
-        """See `FollowedRows.start`."""
         marks = self._marks
         if self._slots is None and marks is not None and self.played is None:
             self._slots = RegionSlots(self.watch.session.machine)
             self._is_over = not marks.count_also(self._slots)
 
     def stop(self) -> None:
-        """See `FollowedRows.stop`."""
         marks = self._marks
         if self._is_over and self.newest is not None:
             return  # counting has ended, and no newer counts will come
@@ -83,7 +79,6 @@ class ShownRegions(FollowedRows[RegionInterval]):
         self._slots = self.newest = None
 
     def end_interval(self, frame: Frame) -> None:
-        """See `FollowedRows.end_interval`."""
         marks, slots, clocks = self._marks, self._slots, frame.clocks
         if marks is None or slots is None:
             return
@@ -99,7 +94,6 @@ class ShownRegions(FollowedRows[RegionInterval]):
             publish()
 
     def drill(self, place: CpuSet | None, path: Sequence[Node]) -> None:
-        """See `FollowedRows.drill`."""
         marks, slots = self._marks, self._slots
         if marks is None or slots is None:
             return
@@ -112,24 +106,20 @@ class ShownRegions(FollowedRows[RegionInterval]):
             marks.count_also(slots)
 
     def rows(self, found: RegionInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
-        """See `FollowedRows.rows`."""
         rows = interval_rows(self.counters.branches, found)
         if opened is None or self._slots is None or any(row.place.key == opened.key for row in rows):
             return rows
         return (*rows, waiting_row(opened, self.counters.branches, _NOT_THERE))
 
     def table(self, rows: Sequence[TopdownRow]) -> RowTable[TopdownRow]:
-        """See `FollowedRows.table`."""
         table = region_table(self.counters, rows)
         later = [replace(one, priority=max(one.priority, _BEHIND)) for one in table.columns if one.id in _LATER]
         return replace(table, columns=(*[one for one in table.columns if one.id not in _LATER], *later))
 
     def notes(self, found: RegionInterval) -> tuple[str, ...]:
-        """See `FollowedRows.notes`."""
         return region_interval_notes(found)
 
     def nothing(self, found: RegionInterval | HostError | None) -> str:
-        """See `FollowedRows.nothing`."""
         del found  # with an interval there is at least the programs' row
         if self.played is not None:
             return as_sentence(NO_REGIONS_RECORDED.sentence())

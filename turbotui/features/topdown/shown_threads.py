@@ -29,7 +29,7 @@ NO_THREADS_RECORDED: Final = Unavailable(Reason.NOT_READ, "no slots of threads w
 
 
 class ShownThreads(FollowedRows[ThreadInterval]):
-    """The busiest threads of the machine; see `FollowedRows`."""
+    """The busiest threads of the machine."""
 
     level = RowLevel.THREAD
 
@@ -40,7 +40,6 @@ class ShownThreads(FollowedRows[ThreadInterval]):
 
     @property
     def why_none(self) -> str:
-        """See `FollowedRows.why_none`."""
         if self.played is not None:
             return ""
         try:
@@ -51,11 +50,9 @@ class ShownThreads(FollowedRows[ThreadInterval]):
 
     @property
     def source(self) -> BusyThreadWatch | None:
-        """See `FollowedRows.source`."""
         return self._threads
 
     def start(self) -> None:
-        """See `FollowedRows.start`."""
         if self._threads is None and self.played is None:
             def publish(found: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
                 recorder = self.watch.recorder
@@ -67,28 +64,23 @@ class ShownThreads(FollowedRows[ThreadInterval]):
             threads.start()
 
     def stop(self) -> None:
-        """See `FollowedRows.stop`."""
         if self._threads is not None:
             self._threads.stop()
         self._threads = self.newest = None
 
     def end_interval(self, frame: Frame) -> None:
-        """See `FollowedRows.end_interval`."""
         if self._threads is not None:
             self._threads.request(frame.clocks)
 
     def drill(self, place: CpuSet | None, path: Sequence[Node]) -> None:
-        """See `FollowedRows.drill`."""
         if self._threads is not None:
             self._threads.drill(None if place is None else place.tid, Drill(tuple(node.id for node in path)))
 
     def has_ended(self, opened: CpuSet) -> bool:
-        """See `FollowedRows.has_ended`."""
         found = self.newest
         return isinstance(found, ThreadInterval) and opened.tid is not None and found.gone == opened.tid
 
     def rows(self, found: ThreadInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
-        """See `FollowedRows.rows`."""
         key, branches = None if opened is None else opened.key, self.counters.branches
         shown = [row for row in thread_rows(branches, found) if row.busy or row.place.key == key]
         if opened is not None and self._threads is not None and all(row.place.key != key for row in shown):
@@ -96,11 +88,9 @@ class ShownThreads(FollowedRows[ThreadInterval]):
         return shown
 
     def notes(self, found: ThreadInterval) -> tuple[str, ...]:
-        """See `FollowedRows.notes`."""
         return interval_notes(found)
 
     def nothing(self, found: ThreadInterval | HostError | None) -> str:
-        """See `FollowedRows.nothing`."""
         if isinstance(found, HostError):
             return f"No threads: {found}"
         if found is None and self.played is not None:

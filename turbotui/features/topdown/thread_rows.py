@@ -55,7 +55,6 @@ def kind_rows(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds
     """Return a row for each core type that was used, because deeper levels of two types cannot be joined.
 
     Args:
-        place: see `counted_row`.
         branches: likewise.
         counts: likewise.
         seconds: likewise.
@@ -71,7 +70,6 @@ def rows_with_kinds(place: CpuSet, branches: Sequence[Branch], counts: Counts, s
     """Return the row of the whole, and if it ran on several core types, a row for each of them.
 
     Args:
-        place: see `counted_row`.
         branches: likewise.
         counts: likewise.
         seconds: likewise.

@@ -203,7 +203,7 @@ class _WrittenNode:
 
 @dataclass(frozen=True, slots=True)
 class WrittenTree:
-    """A tree as the file has it, without its events and nodes; see `Tree`."""
+    """A tree as the file has it, without its events and nodes."""
 
     title: str
     pmus: tuple[str, ...]

@@ -133,7 +133,7 @@ class UncoreCounters:
         """Return the metric of a typed event: as `typed_metric` takes it, or a name of the vendor's tables.
 
         Raises:
-            EventError: see `typed_metric`; or tables named by the user cannot be used.
+            EventError: as `typed_metric`; or tables named by the user cannot be used.
         """
         try:
             return typed_metric(units, text)

@@ -78,7 +78,7 @@ class EventPicker(RowPicker):
             self.fill()
 
     def further(self, wanted: str) -> Sequence[Item]:
-        """See `RowPicker.further`: events of the vendor's tables that are not listed yet."""
+        """Events of the vendor's tables that are not listed yet."""
         found = self._found(wanted)
         if not found:
             return ()
@@ -102,7 +102,6 @@ class EventPicker(RowPicker):
         return next(iter(self._search.find(key.removeprefix(_TABLES), 1, self._pmu.name)), None)
 
     def about_no_column(self) -> str:
-        """See `RowPicker.about_no_column`."""
         row = self._chosen_row
         if row is None or self._search is None:
             return super().about_no_column()
@@ -110,7 +109,6 @@ class EventPicker(RowPicker):
         return "\n".join(text for text in (row.name, *words, row.terms, self._search.tables.source) if text)
 
     def action_show_or_hide(self) -> None:
-        """See `RowPicker.action_show_or_hide`."""
         row = self._chosen_row
         if row is None:
             super().action_show_or_hide()
@@ -118,11 +116,11 @@ class EventPicker(RowPicker):
             self.fill()
 
     def matches(self, column: Column[Any], wanted: str) -> bool:
-        """See `RowPicker.matches`; terms hide nothing."""
+        """Terms hide nothing."""
         return "=" in wanted or super().matches(column, wanted)
 
     def more_about(self, column: Column[Any]) -> Sequence[str]:
-        """See `RowPicker.more_about`: the kernel's terms of the events."""
+        """The kernel's terms of the events."""
         return ["; ".join(self._pmu.events[name].text if name in self._pmu.events else name for name in column.needs)]
 
     def action_take(self) -> None:

@@ -61,7 +61,7 @@ class RecordedCounters(UncoreCounters):
         return frozenset()
 
     def follow(self, frame: Frame | None) -> None:
-        """See `UncoreCounters.follow`: adopts the events and filters of a frame."""
+        """Adopts the events and filters of a frame."""
         if frame is None or frame.capabilities is self._followed:
             return
         self._followed = frame.capabilities
@@ -79,7 +79,6 @@ class RecordedCounters(UncoreCounters):
             self._settings[counted.pmu] = dict(counted.settings)
 
     def order_of(self, unit: UncoreUnit) -> UncoreRequest | None:
-        """See `UncoreCounters.order_of`."""
         return self._orders.get(unit.pmu.name)
 
     def has_any(self, frame: Frame) -> bool:

@@ -85,7 +85,7 @@ class UncoreScreen(RowTableScreen[Row]):
         self._before_map = self._table
 
     def new_table(self) -> KindWidget:
-        """See `TableKeys.new_table`: one for each kind; the first."""
+        """One for each kind; the first."""
         for at, units in enumerate(self.counters.kinds):
             many = len(units.units) > _MANY
             table: KindWidget = TableWidget(TableView(folded=_sums(units) if many else frozenset()), UnitRows(),
@@ -95,7 +95,6 @@ class UncoreScreen(RowTableScreen[Row]):
         return next(iter(self._tables.values()), None) or super().new_table()
 
     def painter(self, view: RowView[Row], seconds: float, width: int) -> UnitPainter:
-        """See `RowTableScreen.painter`."""
         del seconds
         return unit_painter(view, width)
 
@@ -111,12 +110,11 @@ class UncoreScreen(RowTableScreen[Row]):
 
     @property
     def tables(self) -> Sequence[KindWidget]:
-        """See `RowTableScreen.tables`: on the map, the table of edges."""
+        """On the map, the table of edges."""
         return (self._map.table,) if self._mapped else tuple(self._tables.values())
 
     @property
     def keys_without_table(self) -> Sequence[str] | None:
-        """See `WatchScreen.keys_without_table`."""
         return None if self._tables else ()
 
     def read_beside(self) -> None:
@@ -133,7 +131,7 @@ class UncoreScreen(RowTableScreen[Row]):
         self._fill()
 
     def take(self, frame: Frame) -> None:
-        """See `WatchScreen.take`; keeps the past of cells that were drawn or explained."""
+        """Keeps the past of cells that were drawn or explained."""
         for units in self.counters.kinds:
             content = self._contents.of(units, frame)
             self.past(content).push(content, (), ())
@@ -142,7 +140,7 @@ class UncoreScreen(RowTableScreen[Row]):
             self.past(edges).push(edges, (), ())
 
     def readout(self) -> str:
-        """See `TableKeys.readout`; empty without tables, because the reason stands above."""
+        """Empty without tables, because the reason stands above."""
         return super().readout() if self._tables else ""
 
     def show_frame(self) -> None:
@@ -187,7 +185,7 @@ class UncoreScreen(RowTableScreen[Row]):
         return next((units for units in self.counters.kinds if self._tables[units.kind.id] is self._table), None)
 
     def enter(self, table: KindWidget) -> None:
-        """See `TableKeys.enter`; the cursor stays in its column, if the table has so many."""
+        """The cursor stays in its column, if the table has so many."""
         before = self._table
         if table is before:
             return
@@ -274,7 +272,7 @@ class UncoreScreen(RowTableScreen[Row]):
         self.show_status()
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """See `TableKeys.find`: in all tables."""
+        """In all tables."""
         places = [(table, line.row) for table in self.tables for line in table.lines]
         here = next((at for at, place in enumerate(places) if place == (self._table, self._table.current)), 0) + after
         for table, row in (*places[here:], *places[:here]):
@@ -288,7 +286,7 @@ class UncoreScreen(RowTableScreen[Row]):
 
     @property
     def known_columns(self) -> Sequence[Column[Any]]:
-        """See `RowTableScreen.known_columns`: derived values, typed events, all events, and text columns."""
+        """Derived values, typed events, all events, and text columns."""
         units, content = self._units, self._table.content
         if self._mapped:
             return super().known_columns
@@ -300,14 +298,13 @@ class UncoreScreen(RowTableScreen[Row]):
         return (*numbers, *(column for column in content.whole.columns if column.decimals < 0))
 
     def section(self, column: Column[Any]) -> str:
-        """See `ChoosableColumns.section`."""
         units = self._units
         if units is None or not isinstance(column, Metric):
             return "of the rows"
         return ("derived" if column in units.metrics else "events, each as a rate" if column in units.raw else "typed")
 
     def toggle(self, column: Column[Any]) -> None:
-        """See `RowTableScreen.toggle`; hidden columns are not counted."""
+        """Hidden columns are not counted."""
         units = self._units
         if units is None or not isinstance(column, Metric):
             super().toggle(column)
@@ -321,7 +318,7 @@ class UncoreScreen(RowTableScreen[Row]):
         """Show an event that the user typed as terms.
 
         Raises:
-            EventError: see `UncoreCounters.typed`.
+            EventError: as `UncoreCounters.typed`.
         """
         units = self._units
         if units is None:

@@ -77,7 +77,7 @@ class UnitRows(RowList[RowContent[Row], Column[Any], Hashable]):
     """Sorted sums, each followed by its sorted units."""
 
     def arranged(self, content: RowContent[Row], view: RowView[Row]) -> Sequence[Line[Hashable]]:
-        """See `RowList.arranged`: a sum is shown if one of its units passes the filter."""
+        """A sum is shown if one of its units passes the filter."""
         outer: list[Hashable] = []
         parts: dict[Hashable, list[Hashable]] = {}
         for key in content.rows:
@@ -121,7 +121,7 @@ class UnitPainter(RowPainter[Row]):
     _greatest: dict[str, float | None] = field(default_factory=dict)
 
     def begin(self, content: RowContent[Row]) -> None:
-        """See `Painter.begin`: forget the interval before."""
+        """Forget the interval before."""
         del content
         self._greatest.clear()
 
@@ -137,7 +137,6 @@ class UnitPainter(RowPainter[Row]):
         return self._greatest[column.id]
 
     def headers(self, geometry: Geometry) -> list[list[TextSegment]]:
-        """See `Painter.headers`."""
         second = [flush_right(cut("".join(slot.column.heading[1:]), slot.width), slot.width) for slot in geometry.slots]
         if not any(map(str.strip, second)):
             return super().headers(geometry)
@@ -145,7 +144,6 @@ class UnitPainter(RowPainter[Row]):
         return [self.header(geometry), [(" " * self.label_width, StyleRole.TITLE), (RULE, StyleRole.RULE), *below]]
 
     def ids(self, content: RowContent[Row], line: Line[Hashable]) -> list[TextSegment]:
-        """See `Painter.ids`."""
         row, whole = content.get(line.row), content.whole
         if row is None or not self.fixed or not isinstance(whole, UncoreTable):
             return super().ids(content, line)
@@ -157,7 +155,6 @@ class UnitPainter(RowPainter[Row]):
                                                                  StyleRole.SUMMARY if row.is_sum else StyleRole.PLAIN)]
 
     def segment(self, content: RowContent[Row], row: Hashable, slot: Slot) -> TextSegment:
-        """See `RowPainter.segment`."""
         text, role = super().segment(content, row, slot)
         found = content.get(row)
         if role is StyleRole.PLAIN and slot.column.decimals < 0:

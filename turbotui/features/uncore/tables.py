@@ -55,11 +55,11 @@ class UncoreTable(RowTable[Row]):
 
     @property
     def identity(self) -> Sequence[str]:
-        """See `tables.Table.identity`: a unit's position, its PMU in sysfs, and the CPU on which it is opened."""
+        """A unit's position, its PMU in sysfs, and the CPU on which it is opened."""
         return _IDENTITY
 
     def identify(self, row: Row) -> Identity:
-        """See `tables.Table.identify`. The units of a sum are those of its package."""
+        """The units of a sum are those of its package."""
         names: dict[str, Value] = {"place": row.label}
         if row.package != UNKNOWN:
             names["package"] = row.package
@@ -79,25 +79,22 @@ class UncoreTable(RowTable[Row]):
         return self._readings[key]
 
     def values(self, column: Column[Any], rows: Sequence[Row]) -> Sequence[Value]:
-        """See `tables.Table.values`."""
         return [self.reading(row, column).value if isinstance(column, Metric) else column.compute(row) for row in rows]
 
     def cell(self, column: Column[Any], row: Row) -> Cell:
-        """See `tables.Table.cell`."""
         if not isinstance(column, Metric):
             return Cell(column.compute(row))
         reading = self.reading(row, column)
         return Cell(reading.value, reading.why, reading.estimated, reading.partial)
 
     def evidence(self, column: Column[Any], row: Row) -> CellEvidence:
-        """See `tables.Table.evidence`."""
         if not isinstance(column, Metric):
             return CellEvidence()
         return evidence_of(self.counters, self.units, row, column, self.reading(row, column),
                            ports=self.ports)
 
     def own_rows(self, column: Column[Any]) -> Sequence[Row]:
-        """See `tables.Table.own_rows`: the units, whose sums the other rows are."""
+        """The units, whose sums the other rows are."""
         del column
         return [row for row in self.rows if not row.is_sum]
 
@@ -179,7 +176,7 @@ class _Ends:
 
 def uncore_table(counters: UncoreCounters, units: UncoreUnits, frame: Frame | None,
                  ports: PortMap | None = None) -> UncoreTable:
-    """Make the table of a kind; see `UncoreTable` for the arguments."""
+    """Make the table of a kind."""
     counters.follow(frame)
     columns: tuple[Column[Any], ...] = (PLACE, *counters.shown(units))
     if any(counters.settings(unit.pmu.name) for unit in units.units):

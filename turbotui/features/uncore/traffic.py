@@ -98,7 +98,7 @@ class Traffic:
 
     @property
     def share(self) -> float | None:
-        """See the attributes."""
+        """Share of the peak, of the busier direction where each has a peak of its own; None where neither is known."""
         peak = self.peak.value
         values = ((self.total.value,) if self.edge.place.kind.shared or self.edge.together
                   else (self.inward.value, self.outward.value))
@@ -278,15 +278,12 @@ class TrafficTable(RowTable[Traffic]):
 
     @property
     def identity(self) -> Sequence[str]:
-        """See `tables.Table.identity`."""
         return ("from", "to")
 
     def identify(self, row: Traffic) -> Identity:
-        """See `tables.Table.identify`."""
         return Identity("edge", {"from": row.edge.start, "to": row.edge.end})
 
     def cell(self, column: Column[Any], row: Traffic) -> Cell:
-        """See `tables.Table.cell`."""
         if column.id == "of peak":
             reading = row.peak if row.peak.value is None else row.total
             return Cell(column.compute(row), None if row.share is not None else reading.why)
@@ -296,7 +293,6 @@ class TrafficTable(RowTable[Traffic]):
         return Cell(found.value, found.why, found.estimated, found.partial)
 
     def evidence(self, column: Column[Any], row: Traffic) -> CellEvidence:
-        """See `tables.Table.evidence`."""
         edge, place = row.edge, row.edge.place
         if column.id in ("total", "of peak"):
             return _of_others(column.id, row)

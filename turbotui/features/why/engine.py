@@ -85,7 +85,6 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
         intervals: the number of last intervals if no span is given.
         begin: a time as `stat --replay` takes it; "" for none.
         end: a time in the same form; "" for none.
-        present: see `watch_machine`.
 
     Raises:
         UsageError: a time is invalid.

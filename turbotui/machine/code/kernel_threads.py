@@ -253,7 +253,7 @@ class KernelThreads:
             seconds: length of one round.
             rounds: number of rounds; each starts when all threads are ready.
             data: put at the start of each buffer before.
-            shared: whether the threads share what is measured; see `Round.rate`.
+            shared: whether the threads share what is measured.
 
         Raises:
             MachineError: a thread failed, or memory ran out.

@@ -124,7 +124,7 @@ class CodePage(Mapping):
         self._run = _RUN(self.address)
 
     def run(self, iterations: int, base: int, size: int) -> None:
-        """Call the code as a roof kernel (see `Kernel`)."""
+        """Call the code as a roof kernel."""
         self._run(iterations, base, size)
 
     def answer(self) -> int:

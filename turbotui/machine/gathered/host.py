@@ -64,11 +64,7 @@ class GatheredHost:
         return False
 
     def read_text(self, path: str) -> str:
-        """See `Host.read_text`.
-
-        Raises:
-            HostError: the machine's error; ENODATA for paths that were not gathered.
-        """
+        """Fails with the machine's error, and with ENODATA for paths that were not gathered."""
         data = self._machine.files.get(path)
         if data is not None:
             return decoded(data)
@@ -83,11 +79,6 @@ class GatheredHost:
         return decoded(answer)
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        """See `Host.list_dir`.
-
-        Raises:
-            HostError: as `read_text`.
-        """
         names = self._machine.folders.get(path)
         if names is not None:
             return names
@@ -98,7 +89,6 @@ class GatheredHost:
         return tuple(sorted(found))
 
     def exists(self, path: str) -> bool:
-        """See `Host.exists`."""
         machine = self._machine
         if path in machine.absent:
             return False
@@ -108,15 +98,9 @@ class GatheredHost:
         return path in self._children or name in self._children.get(folder or "/", ())
 
     def was_asked(self, path: str) -> bool:
-        """See `KnownPathsHost`."""
         return self.exists(path) or self._missing(path) == errno.ENOENT
 
     def open_file(self, path: str) -> int:
-        """See `Host.open_file`.
-
-        Raises:
-            HostError: as `read_text`.
-        """
         machine = self._machine
         if path not in machine.files and path not in machine.words:
             self._refuse(path)
@@ -125,11 +109,7 @@ class GatheredHost:
         return self._take(_Reading(path))
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
-        """See `Host.read_at`.
-
-        Raises:
-            HostError: the machine's error; ENODATA for a word that was not gathered.
-        """
+        """Fails with the machine's error, and with ENODATA for a word that was not gathered."""
         opened = self._open.get(descriptor)
         if not isinstance(opened, _Reading):
             raise HostError(errno.EBADF, f"descriptor {descriptor}")
@@ -145,18 +125,12 @@ class GatheredHost:
         return content[offset : offset + size]
 
     def open_msr(self, cpu: int) -> int:
-        """See `Host.open_msr`.
-
-        Raises:
-            HostError: as `open_file`.
-        """
         return self.open_file(f"/dev/cpu/{cpu}/msr")
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
-        """See `Host.perf_event_open`; an event that opened alone joins any group that was not tried.
+        """An event that opened alone joins any group that was not tried.
 
-        Raises:
-            HostError: the machine's error; ENODATA for an event that was not tried there.
+        Fails with the machine's error, and with ENODATA for an event that was not tried there.
         """
         del pid
         leader = self._open.get(group)
@@ -174,11 +148,7 @@ class GatheredHost:
         return self._take(_Counting([attr]))
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
-        """See `Host.read_counter`.
-
-        Raises:
-            HostError: always ENODATA, because only a counter's increase means anything, and there is none.
-        """
+        """Always fail with ENODATA, because only a counter's increase means anything, and there is none."""
         del size
         opened = self._open.get(descriptor)
         if not isinstance(opened, _Counting):
@@ -186,20 +156,11 @@ class GatheredHost:
         raise HostError(NOT_GATHERED, RECORDED_COUNTER)
 
     def close(self, descriptor: int) -> None:
-        """See `Host.close`.
-
-        Raises:
-            HostError: EBADF.
-        """
         if self._open.pop(descriptor, None) is None:
             raise HostError(errno.EBADF, f"descriptor {descriptor}")
 
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
-        """See `Host.pin_this_thread`.
-
-        Raises:
-            HostError: always ENOSYS.
-        """
+        """Always fail with ENOSYS."""
         raise HostError(errno.ENOSYS, f"sched_setaffinity to CPU {','.join(map(str, cpus))}")
 
     def usable_cpus(self) -> frozenset[int] | None:

@@ -84,7 +84,6 @@ class NotingHost(DelegatingHost):
             )
 
     def read_text(self, path: str) -> str:
-        """See `Host.read_text`."""
         try:
             text = self._host.read_text(path)
         except HostError as error:
@@ -95,7 +94,6 @@ class NotingHost(DelegatingHost):
         return text
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        """See `Host.list_dir`."""
         try:
             names = self._host.list_dir(path)
         except HostError as error:
@@ -106,18 +104,15 @@ class NotingHost(DelegatingHost):
         return names
 
     def exists(self, path: str) -> bool:
-        """See `Host.exists`."""
         known = self._host.exists(path)
         with self._lock:
             self._exists[path] = known
         return known
 
     def open_file(self, path: str) -> int:
-        """See `Host.open_file`."""
         return self._opened(path, lambda: self._host.open_file(path))
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
-        """See `Host.read_at`."""
         path = self._paths.get(descriptor, "")
         try:
             data = self._host.read_at(descriptor, size, offset)
@@ -133,11 +128,9 @@ class NotingHost(DelegatingHost):
         return data
 
     def open_msr(self, cpu: int) -> int:
-        """See `Host.open_msr`."""
         return self._opened(f"/dev/cpu/{cpu}/msr", lambda: self._host.open_msr(cpu))
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
-        """See `Host.perf_event_open`."""
         with self._lock:
             leader = self._open_counters.get(group)
             attempt = OpenAttempt(attr, () if leader is None else tuple(leader.events), cpu)
@@ -155,7 +148,6 @@ class NotingHost(DelegatingHost):
         return descriptor
 
     def close(self, descriptor: int) -> None:
-        """See `Host.close`."""
         with self._lock:  # before closing, because another thread may get the number at once
             self._paths.pop(descriptor, None)
             self._open_counters.pop(descriptor, None)

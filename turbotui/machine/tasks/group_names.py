@@ -56,7 +56,7 @@ class _Pattern:
     """The form of a manager's paths.
 
     Attributes:
-        kind: see `GroupName.kind`; "" if the group `kind` of the expression tells it.
+        kind: "" if the group `kind` of the expression tells it.
         expression: is searched in the path; the match's end is the end of the group's path.
         document: the source document.
     """

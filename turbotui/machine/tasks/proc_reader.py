@@ -53,7 +53,7 @@ class ProcReader:
         self.pause = _PAUSE
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
-        """See `TaskTracer.add_process`; threads that come later are found by each look."""
+        """Threads that come later are found by each look."""
         del on_exec
         self._pids.add(pid)
         self._begin([pid])
@@ -74,7 +74,7 @@ class ProcReader:
             self._bases[pid] = self._ran[pid] = self._threads(pid)
 
     def find_threads(self, pids: Iterable[int]) -> frozenset[int]:  # noqa: ARG002 - the protocol's
-        """See `TaskTracer.find_threads`: `take` has found them."""
+        """`take` has found them."""
         return frozenset()
 
     def take(self) -> Iterator[list[RingRecords]]:
@@ -142,13 +142,13 @@ class ProcReader:
             return None
 
     def rest(self) -> None:
-        """See `TaskTracer.rest`: there is one set, which never rests."""
+        """There is one set, which never rests."""
 
     def wake(self) -> None:
-        """See `TaskTracer.wake`."""
+        """The only set never sleeps."""
 
     def stop(self) -> None:
-        """See `TaskTracer.stop`: the last look follows."""
+        """The last look follows."""
         self._next_ns = 0
 
     def final_readings(self) -> list[Closing]:

@@ -214,7 +214,7 @@ class RunTimes:
         unknown: the spans in which the running thread is unknown, by CPU.
         cpus: the CPUs that are watched.
         until: the time of this call, in ns.
-        guessed: those of `threads` whose time is an estimate (see `CpuSlices`).
+        guessed: those of `threads` whose time is an estimate.
     """
 
     threads: Mapping[int, int]

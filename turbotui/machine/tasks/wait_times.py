@@ -116,7 +116,6 @@ class TracepointReader:
         self._left: dict[int, LeaveReason] = {}
 
     def event(self, kind: int, misc: int, data: bytes, at: int) -> Event | None:
-        """See `WaitReader.event`."""
         del misc
         if kind != _SAMPLE:
             return None
@@ -139,7 +138,6 @@ class SwitchReader:
 
     @staticmethod
     def event(kind: int, misc: int, data: bytes, at: int) -> Event | None:
-        """See `WaitReader.event`."""
         if kind != _SWITCHED:
             return None
         _process, other, _own_process, tid, time = _SWITCH.unpack_from(data, at)

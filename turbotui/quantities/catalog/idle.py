@@ -38,7 +38,7 @@ def _derived_c1(row: Inputs) -> Value:
     The deeper states belong to a core and C0 to a CPU. Where cores have unequal numbers of measured CPUs, a mean over
     cores and a mean over CPUs must not be subtracted, so the rest is computed for each CPU.
     """
-    together = row.together("tsc", *_STATES_BESIDE_C1)  # one window for all CPUs, or one unit: see `comparable`
+    together = row.together("tsc", *_STATES_BESIDE_C1)  # one window for all CPUs, or one unit
     whole = _left(row, together=together)
     parts = [part for cpu in row.each(Scope.CPU) if (part := _left(cpu, together=together)) is not None]
     if whole is None or not parts:

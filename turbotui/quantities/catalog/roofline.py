@@ -61,7 +61,7 @@ LEVEL_COLUMNS = tuple(
     for level, inner in (("L2", "L1 and L2"), ("L3", "L2 and what lies beyond it"))
 )
 """The columns of memory levels on a machine that cannot count them."""
-"""The columns of a machine that cannot count operations; see `roofline_columns` for one that can."""
+"""The columns of a machine that cannot count operations; `roofline_columns` has those of one that can."""
 
 
 def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:

@@ -158,12 +158,10 @@ class ConfiguredAccess(Access):
                 "a client's certificate": 0 if self.tls is None else int(self.tls.verify_mode)}
 
     async def check(self, request: HttpRequest) -> None:
-        """See `Access.check`."""
         if self._passwords is not None:
             await self._passwords.check(request.fields.get("authorization", ""))
 
     def succeed(self, before: Access) -> None:
-        """See `Access.succeed`."""
         if isinstance(before, ConfiguredAccess):
             lost = [name for name, level in before.protections.items() if self.protections[name] < level]
             if lost:
