@@ -11,8 +11,7 @@ from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.features.cpus.screen import TableScreen
-from turbotui.features.cpus.table_screen import CounterTable
+from turbotui.features.cpus.screen import CounterTable, TableScreen
 from turbotui.widgets.segment_lines import SegmentLines
 
 

@@ -7,7 +7,8 @@ from dashboard_driver import dashboard, text_of
 from scripted_machine import FakeSession, build_topology
 
 from turbotui.app.actions import ACTIONS, PLACES
-from turbotui.app.searching import SearchScreen, next_match
+from turbotui.app.base import WatchScreen
+from turbotui.app.cell_cursor import next_match
 from turbotui.feature import EVERYWHERE
 from turbotui.features.cpus.map_screen import MapScreen
 from turbotui.features.overview.lines import TextPlace, places_of, texts_of
@@ -36,7 +37,7 @@ async def test_what_is_not_there_is_reported(number: str) -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         await pilot.press(number)
         await pilot.pause()
-        assert isinstance(app.screen, SearchScreen)
+        assert isinstance(app.screen, WatchScreen)
         await pilot.press("slash", *"nowhere", "enter", "n")
         await pilot.pause()
         assert text_of(app, "status").startswith(" Nothing matches nowhere")

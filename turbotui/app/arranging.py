@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, ClassVar, Final, Generic, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from turbotui.app.base import WatchScreen
 from turbotui.app.modal import Window
 from turbotui.cell_widths import cut
 from turbotui.quantities.columns import Column, ColumnId
-from turbotui.quantities.tables import C, K
-from turbotui.widgets.arrangement import USUAL, ColumnArrangement
+from turbotui.widgets.arrangement import ColumnArrangement
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.content import F
 from turbotui.widgets.segment_lines import SegmentLines
-from turbotui.widgets.table_messages import ColumnDragged, WidthDragged
-from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
 _LEAST_NAME: Final = 8
@@ -35,94 +29,22 @@ class MovableColumns(Protocol):
         """Make a column wider or narrower; 0 restores its natural width."""
 
 
-class ArrangedTable(WatchScreen, Generic[F, C, K]):
-    """A screen with a table whose columns the user can move and resize."""
-
-    _table: TableWidget[F, C, K]
-
-    @property
-    @abstractmethod
-    def table_name(self) -> str:
-        """The name under which order and widths are stored; "" without a table."""
-
-    @abstractmethod
-    def show_view(self, view: TableView[C, K]) -> None:
-        """Show the table another way, arranged as `arrangement` says."""
-
-    @abstractmethod
-    def enter(self, table: TableWidget[F, C, K]) -> None:
-        """Have the keys act on a table."""
+class ArrangedTable(MovableColumns, Protocol):
+    """The screen of a table whose columns the user can move and resize."""
 
     @property
     def arrangement(self) -> ColumnArrangement:
         """Order and widths of the table's columns."""
-        return self.watch_state.arrangements.get(self.table_name, USUAL)
+
+    @property
+    def table(self) -> TableWidget[Any, Any, Any]:
+        """The table."""
 
     def show_arrangement(self, arrangement: ColumnArrangement) -> None:
         """Show the table with another order or other widths."""
-        if arrangement == USUAL:
-            self.watch_state.arrangements.pop(self.table_name, None)
-        else:
-            self.watch_state.arrangements[self.table_name] = arrangement
-        self.show_view(self._table.view)
 
-    def move_column(self, name: ColumnId, by: int) -> str:
-        """Swaps with the drawn neighbour, or else with the next column."""
-        columns = {column.id: column for column in self._table.columns_in_order}
-        if name not in columns:
-            return f"{name} is not shown: Space shows it"
-        drawn = {column.id for column in self._table.drawn[0]}
-        beside = [one for one, column in columns.items() if column.identity == columns[name].identity
-                  and (one == name or one in drawn or name not in drawn or column.identity)]
-        if not 0 <= beside.index(name) + by < len(beside):
-            beside = [one for one, column in columns.items() if column.identity == columns[name].identity]
-        at = beside.index(name) + by
-        if not 0 <= at < len(beside):
-            return f"{name} is the {'last' if by > 0 else 'first'} one"
-        self.show_arrangement(self.arrangement.moved(list(columns), name, beside[at]))
-        return f"{name} stands {'behind' if by > 0 else 'before'} {beside[at]}: Ctrl+S remembers it"
-
-    def size_column(self, name: ColumnId, by: int) -> str:
-        column = next((column for column in self._table.columns_in_order if column.id == name), None)
-        width = None if column is None else self._table.width_of(column)
-        if column is None or width is None:
-            return f"{name} is not shown, or has no room"
-        self.show_arrangement(self.arrangement.sized(name, width + by if by else None))
-        return f"{name} is {self._table.width_of(column) or width} characters wide: Ctrl+S remembers it"
-
-    def action_arrange(self) -> None:
-        """Let the next keys move and resize the column under the cursor."""
-        cell = self._table.selected
-        if cell is None or not self._table.headings:
-            self.notice("No column is under the cursor")
-            return
-        self._table.select_column(cell[0])
-        self.app.push_screen(ArrangeKeys(self, cell[0]))
-
-    @property
-    def table(self) -> TableWidget[F, C, K]:
-        """The table, for tests and the windows."""
-        return self._table
-
-    # Mouse
-
-    def on_table_widget_column_dragged(self, message: ColumnDragged) -> None:
-        """Show where the column would go, or move it there."""
-        name, to = message.column.id, message.to.id
-        if not message.dropped:
-            self.notice(f"{name}: let it go to put it in the place of {to}" if name != to else f"{name} stays here")
-        elif name != to:
-            self.enter(message.table)
-            names = [column.id for column in self._table.columns_in_order]
-            self.show_arrangement(self.arrangement.moved(names, name, to))
-            self.notice(f"{name} stands where {to} was: Ctrl+S remembers it")
-
-    def on_table_widget_width_dragged(self, message: WidthDragged) -> None:
-        """Give the column the width to which its border was dragged."""
-        self.enter(message.table)
-        self.show_arrangement(self.arrangement.sized(message.column.id, message.width))
-        width = self._table.width_of(message.column)
-        self.notice(f"{message.column.id} is {width} characters wide: Ctrl+S remembers it")
+    def notice(self, text: str) -> None:
+        """Show a sentence on the status line."""
 
 
 class ArrangeKeys(Window[None]):
@@ -146,7 +68,7 @@ class ArrangeKeys(Window[None]):
     ArrangeKeys > SegmentLines { width: 100%; }
     """
 
-    def __init__(self, screen: ArrangedTable[Any, Any, Any], column: Column[Any]) -> None:
+    def __init__(self, screen: ArrangedTable, column: Column[Any]) -> None:
         super().__init__()
         self._below = screen
         self._column = column

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -78,6 +78,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self.watch_state = watch
         self.noticed = self._noticed_empty = ""
         self._is_quiet = False
+        self._query = ""  # of the last search
         self._is_composed = False
         self._banner: SegmentLines | None = None
         self._keys_fit = -1  # the width for which the footer was drawn
@@ -158,6 +159,43 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     def drop_cursor(self) -> None:
         """Remove the cursor on screens that can do without one; does nothing here."""
+
+    # Search
+
+    def find(self, text: str, *, after: bool = False) -> bool:
+        """Go to the first match from the cursor on (with `after`: behind it), wrapping around; false for none.
+
+        A screen with rows, CPUs, panels or lines finds them by name.
+        """
+        del text, after
+        return False
+
+    def way_back(self) -> Callable[[], None]:
+        """Return a function that puts the cursor back to its current place."""
+        return self.drop_cursor
+
+    def action_search(self) -> None:
+        """Search while the user types; Enter keeps the place, Esc goes back."""
+        from turbotui.app.prompt import Prompt  # noqa: PLC0415 - the first screen loads what it draws
+
+        back = self.way_back()
+
+        def typed(text: str) -> str:
+            self._query = text
+            return "" if not text or self.find(text) else f"Nothing matches {text}"
+
+        def done(text: str | None) -> None:
+            if text is None:
+                back()
+
+        self.app.push_screen(Prompt("find", "", typed), done)
+
+    def action_search_next(self) -> None:
+        """Go to the next match of the last search."""
+        if not self._query:
+            self.notice("Nothing was searched yet: / finds as you type")
+        elif not self.find(self._query, after=True):
+            self.notice(f"Nothing matches {self._query}")
 
     # Texts
 

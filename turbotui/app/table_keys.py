@@ -9,29 +9,31 @@ from typing import ClassVar, Generic
 
 from textual.widget import Widget
 
-from turbotui.app.arranging import ArrangedTable
+from turbotui.app.arranging import ArrangeKeys
+from turbotui.app.base import WatchScreen
 from turbotui.app.copying import copy_text
 from turbotui.app.filter_prompt import filter_prompt
 from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import OneCell
-from turbotui.app.searching import SearchScreen
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import centred
+from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.tables import C, K
 from turbotui.sampling.frame import Frame
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
+from turbotui.widgets.arrangement import USUAL, ColumnArrangement
 from turbotui.widgets.cells import StyleRole, said
 from turbotui.widgets.comparison import difference_in_words, mark_line
 from turbotui.widgets.content import F
 from turbotui.widgets.segment_lines import SegmentLines
-from turbotui.widgets.table_messages import FoldClicked, Moved, TitleClicked
+from turbotui.widgets.table_messages import ColumnDragged, FoldClicked, Moved, TitleClicked, WidthDragged
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
 
-class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
+class TableKeys(WatchScreen, Generic[F, C, K]):
     """A screen with a table, shown as its `TableView` says; every change makes a new view.
 
     Attributes:
@@ -49,6 +51,11 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
     @abstractmethod
     def new_table(self) -> TableWidget[F, C, K]:
         """Make the table widget with its first view."""
+
+    @property
+    @abstractmethod
+    def table_name(self) -> str:
+        """The name under which order and widths are stored; "" without a table."""
 
     @abstractmethod
     def find_column(self, name: str) -> C | None:
@@ -85,6 +92,11 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
     def enter(self, table: TableWidget[F, C, K]) -> None:
         """Let the keys act on a table."""
         self._table = table
+
+    @property
+    def table(self) -> TableWidget[F, C, K]:
+        """The table on which the keys act."""
+        return self._table
 
     def show_mark(self) -> None:
         """Show what is compared with what."""
@@ -185,6 +197,72 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
 
         now = self._table.view.sort
         self.app.push_screen(SortMenu(self._table.columns_in_order, now.id if now else "", self.unsorted), chosen)
+
+    # Order and widths of columns
+
+    @property
+    def arrangement(self) -> ColumnArrangement:
+        """Order and widths of the table's columns."""
+        return self.watch_state.arrangements.get(self.table_name, USUAL)
+
+    def show_arrangement(self, arrangement: ColumnArrangement) -> None:
+        """Show the table with another order or other widths."""
+        if arrangement == USUAL:
+            self.watch_state.arrangements.pop(self.table_name, None)
+        else:
+            self.watch_state.arrangements[self.table_name] = arrangement
+        self.show_view(self._table.view)
+
+    def move_column(self, name: ColumnId, by: int) -> str:
+        """Swaps with the drawn neighbour, or else with the next column."""
+        columns = {column.id: column for column in self._table.columns_in_order}
+        if name not in columns:
+            return f"{name} is not shown: Space shows it"
+        drawn = {column.id for column in self._table.drawn[0]}
+        beside = [one for one, column in columns.items() if column.identity == columns[name].identity
+                  and (one == name or one in drawn or name not in drawn or column.identity)]
+        if not 0 <= beside.index(name) + by < len(beside):
+            beside = [one for one, column in columns.items() if column.identity == columns[name].identity]
+        at = beside.index(name) + by
+        if not 0 <= at < len(beside):
+            return f"{name} is the {'last' if by > 0 else 'first'} one"
+        self.show_arrangement(self.arrangement.moved(list(columns), name, beside[at]))
+        return f"{name} stands {'behind' if by > 0 else 'before'} {beside[at]}: Ctrl+S remembers it"
+
+    def size_column(self, name: ColumnId, by: int) -> str:
+        column = next((column for column in self._table.columns_in_order if column.id == name), None)
+        width = None if column is None else self._table.width_of(column)
+        if column is None or width is None:
+            return f"{name} is not shown, or has no room"
+        self.show_arrangement(self.arrangement.sized(name, width + by if by else None))
+        return f"{name} is {self._table.width_of(column) or width} characters wide: Ctrl+S remembers it"
+
+    def action_arrange(self) -> None:
+        """Let the next keys move and resize the column under the cursor."""
+        cell = self._table.selected
+        if cell is None or not self._table.headings:
+            self.notice("No column is under the cursor")
+            return
+        self._table.select_column(cell[0])
+        self.app.push_screen(ArrangeKeys(self, cell[0]))
+
+    def on_table_widget_column_dragged(self, message: ColumnDragged) -> None:
+        """Show where the column would go, or move it there."""
+        name, to = message.column.id, message.to.id
+        if not message.dropped:
+            self.notice(f"{name}: let it go to put it in the place of {to}" if name != to else f"{name} stays here")
+        elif name != to:
+            self.enter(message.table)
+            names = [column.id for column in self._table.columns_in_order]
+            self.show_arrangement(self.arrangement.moved(names, name, to))
+            self.notice(f"{name} stands where {to} was: Ctrl+S remembers it")
+
+    def on_table_widget_width_dragged(self, message: WidthDragged) -> None:
+        """Give the column the width to which its border was dragged."""
+        self.enter(message.table)
+        self.show_arrangement(self.arrangement.sized(message.column.id, message.width))
+        width = self._table.width_of(message.column)
+        self.notice(f"{message.column.id} is {width} characters wide: Ctrl+S remembers it")
 
     # The cursor
 

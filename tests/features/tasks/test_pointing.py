@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from turbotui.app.command_lines_window import CommandLinesWindow
 from turbotui.features.cpus.map_screen import MapScreen
-from turbotui.features.cpus.table_screen import TableBase
+from turbotui.features.cpus.screen import TableScreen
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.widgets.heat_map import LIT_MARK
 from turbotui.widgets.listing import Listing
@@ -38,7 +38,7 @@ async def test_a_cpu_shows_who_runs_there_and_esc_returns(key: str) -> None:
         await found.next()
         everything = len(found.rows)
         table = await at(found, "1")
-        assert isinstance(table, TableBase)
+        assert isinstance(table, TableScreen)
         table.table.select(cpu_row(3))
         await found.press(key)
         screen = await back_on_tasks(found)
@@ -49,7 +49,7 @@ async def test_a_cpu_shows_who_runs_there_and_esc_returns(key: str) -> None:
         assert content is not None
         assert all(3 in inputs.row.loads for row in content.rows if (inputs := content.get(row)) is not None)
         await found.press("escape")
-        while not isinstance(found.app.screen_stack[0], TableBase):
+        while not isinstance(found.app.screen_stack[0], TableScreen):
             await found.pilot.pause()
         assert screen.watch_state.pointing.cpu is None
 
@@ -65,11 +65,11 @@ async def test_a_task_pins_and_lights_its_cpus(key: str) -> None:
         assert inputs is not None
         cpus = sorted(inputs.row.loads)
         await found.press(key)
-        while not isinstance(found.app.screen_stack[0], TableBase):
+        while not isinstance(found.app.screen_stack[0], TableScreen):
             await found.pilot.pause()
         await found.pilot.pause()
         table = found.app.screen_stack[0]
-        assert isinstance(table, TableBase)
+        assert isinstance(table, TableScreen)
         assert table.table.view.tags == tuple(map(cpu_row, cpus[:8]))
         assert f"{inputs.row.name} ran there" in text_of(found.app, "status")
         the_map = await at(found, "3")
@@ -82,7 +82,7 @@ async def test_a_task_pins_and_lights_its_cpus(key: str) -> None:
         await found.press("escape")
         await back_on_tasks(found)
         again = await at(found, "1")
-        assert isinstance(again, TableBase)
+        assert isinstance(again, TableScreen)
         assert again.table.view.tags == ()
 
 
@@ -90,7 +90,7 @@ async def test_enter_ends_the_interval_where_the_row_is_no_cpu_and_ctrl_j_always
     async with tasks(laptop(), (200, 36)) as found:
         await found.next()
         table = await at(found, "1")
-        assert isinstance(table, TableBase)
+        assert isinstance(table, TableScreen)
         assert "Enter who" in text_of(found.app, "keys")
         seq = found.session.ended
         table.table.select(SYSTEM_ROW)
@@ -101,7 +101,7 @@ async def test_enter_ends_the_interval_where_the_row_is_no_cpu_and_ctrl_j_always
         assert found.session.ended == seq + 2
         assert found.app.screen_stack[0] is table
         topology = await at(found, "2")
-        assert isinstance(topology, TableBase)
+        assert isinstance(topology, TableScreen)
         package = next(line.row for line in topology.table.lines if line.row.scope is Scope.PACKAGE)
         topology.table.select(package)
         await found.press("enter")

@@ -9,9 +9,8 @@ from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import bindings_for
-from turbotui.app.cell_cursor import CellCursorScreen
+from turbotui.app.cell_cursor import CellCursorScreen, next_match
 from turbotui.app.frame_charts import FrameCharts
-from turbotui.app.searching import next_match
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn

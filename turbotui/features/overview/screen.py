@@ -10,9 +10,8 @@ from rich.cells import set_cell_size
 from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
-from turbotui.app.cell_cursor import CellCursorScreen
+from turbotui.app.cell_cursor import CellCursorScreen, next_match
 from turbotui.app.one_cell import number_in_words
-from turbotui.app.searching import next_match
 from turbotui.app.watch import Watch
 from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu

@@ -9,10 +9,9 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
-from turbotui.app.cell_cursor import CellCursorScreen
+from turbotui.app.cell_cursor import CellCursorScreen, next_match
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.one_cell import number_in_words
-from turbotui.app.searching import next_match
 from turbotui.app.watch import Watch
 from turbotui.diagnosis import limits
 from turbotui.diagnosis.limit_history import LimitVerdict
