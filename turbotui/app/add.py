@@ -50,17 +50,13 @@ class Additions(Protocol):
         """Whether registers, files and telemetry can be added as well as events."""
 
     def sets(self) -> Mapping[str, EventSet]:
-        """The known event sets.
-
-        Raises:
-            UsageError: a user's file of sets cannot be read.
-        """
+        """The known event sets. Raises UsageError if a user's file of sets cannot be read."""
 
     def there(self) -> Sequence[tuple[str, str, Unavailable | None]]:
         """Added columns: name, what each counts, and why it is unavailable if it is."""
 
     def add(self, text: str) -> Sequence[tuple[str, Unavailable | None]]:
-        """Add what a text names; returns the names of the columns, each with the reason if it is unavailable.
+        """Add the columns that a text names; each is returned with the reason if it is unavailable.
 
         Raises:
             UsageError: the text is not a counter.
@@ -71,11 +67,7 @@ class Additions(Protocol):
 
 
 class CpuAdditions:
-    """Added columns of the tables of CPUs.
-
-    Args:
-        watch: the watch that receives the counters.
-    """
+    """Added columns of the tables of CPUs."""
 
     introduction = _INTRODUCTION
     takes_places = True
@@ -101,9 +93,7 @@ class CpuAdditions:
 class AddCounter(FieldWindow):
     """The window that adds and removes counters; the table behind it changes at once.
 
-    Args:
-        additions: the columns to add to and remove from.
-        changed: called when a column was added or removed, with the name of the added one.
+    `changed` is called when a column was added or removed, with the name of the added one.
     """
 
     DEFAULT_CSS = """
@@ -209,7 +199,6 @@ class AddCounter(FieldWindow):
 
 
 def _there(name: str, what: str, why: Unavailable | None) -> Item:
-    """An added column, with the reason if it is unavailable."""
     role, said = (StyleRole.PLAIN, what) if why is None else (StyleRole.DIM, f"{what}: {why.sentence()}")
     return Item(((f"{' ' if why is None else '-'}{name}", role), (f"  {said}", StyleRole.DIM)), f"{_REMOVE}{name}")
 

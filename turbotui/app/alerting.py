@@ -39,8 +39,6 @@ def make_alerts(settings: PersonalSettings, session: WatchedSession,
     """The alerts of the user's settings on this machine; None without any.
 
     Args:
-        settings: the requests.
-        session: the watched session.
         why_absent: why a column is unavailable; None if it is available.
 
     Returns:
@@ -82,9 +80,7 @@ class Alerting:
     """The alerts of one machine, on the user interface's thread; another thread writes the log.
 
     Args:
-        rules: the conditions.
         absent: sentences about alerts whose columns this machine lacks.
-        kind, host: of the machine.
         tables: conditions on other tables than that of CPUs.
 
     Attributes:
@@ -135,7 +131,6 @@ class Alerting:
         """Check a moment of a recording, without writing the log.
 
         Args:
-            frame: the moment.
             played: whether it follows the moment before, whatever was left out at a high speed; after a jump, only
                 conditions without a duration can be shown.
 

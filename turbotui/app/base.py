@@ -43,20 +43,14 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     No widget on it takes the focus, so Textual's keys of every screen (Tab to move the focus, Ctrl+C to copy) are not
     inherited, because they would hide the app's actions on the same keys.
-
-    Attributes:
-        where: whose keys it has.
-        number: the key that shows it.
-        word: its name in the footer.
-        opens: the footer's word for Enter, where the cursor is on something that Enter opens; "" where it never is.
-        worth: rank up to which keys are worth more in the footer than the names of the other screens.
     """
 
-    where: ClassVar[str] = EVERYWHERE
+    where: ClassVar[str] = EVERYWHERE  # whose keys it has
     number: ClassVar[str] = ""
-    word: ClassVar[str] = ""
+    word: ClassVar[str] = ""  # its name in the footer
+    # the footer's word for Enter, where the cursor is on something that Enter opens; "" where it never is
     opens: ClassVar[str] = ""
-    worth: ClassVar[int] = 2
+    worth: ClassVar[int] = 2  # rank up to which keys are worth more in the footer than the names of the other screens
 
     DEFAULT_CSS = """
     WatchScreen { background: $background; layers: base over; }
@@ -321,7 +315,6 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Show a sentence on the status line until the next key or frame with something else to say.
 
         Args:
-            text: the sentence.
             quiet: whether it is dim, like the usual text there.
         """
         self.noticed = as_sentence(text)

@@ -50,13 +50,7 @@ class BesideCommand(Protocol):
 
 
 def beside_line(command: BesideCommand, width: int, key: str) -> list[TextSegment]:
-    """The line on top: the command, its state, and its last line of output.
-
-    Args:
-        command: the command.
-        width: of the screen.
-        key: the key that shows its output.
-    """
+    """The line on top: the command, its state, and its last line of output."""
     right = f" {key} output "
     state = f" · {command.state}"
     last = next((line.strip() for line in reversed(command.lines(3)) if line.strip()), "")

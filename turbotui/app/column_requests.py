@@ -25,24 +25,18 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Beside:
-    """Sources and signals that one screen reads in addition to columns.
-
-    Attributes:
-        until: when they are closed, on the clock; None while their screen is shown.
-        lasting: whether they are read whatever other screens read.
-    """
+    """Sources and signals that one screen reads in addition to columns."""
 
     sources: tuple[Source, ...]
     signals: frozenset[SignalId]
-    until: float | None = None
-    lasting: bool = False
+    until: float | None = None  # when they are closed, on the clock; None while their screen is shown
+    lasting: bool = False  # whether they are read whatever other screens read
 
 
 class ColumnRequests:
     """The columns that are read for the screens: those shown now, those shown recently, and those that cost nothing.
 
     Args:
-        session: the session that reads them.
         clock: seconds that only grow.
     """
 
@@ -57,7 +51,6 @@ class ColumnRequests:
         """Read these columns from now on; earlier columns are read for `KEEP_READING` seconds longer.
 
         Args:
-            columns: of the current view.
             hidden: columns that the user removed, which are not read any longer.
         """
         until = self._clock() + KEEP_READING
@@ -127,7 +120,6 @@ class ColumnRequests:
 
 
 def _can_be_multiplexed(column: CounterColumn, capabilities: Capabilities) -> bool:
-    """Whether the kernel may multiplex a counter of the column with others."""
     signals = (capabilities.signals.get(name) for name in (*column.needs, *column.wants))
     return any(signal is not None and bool(signal.running) for signal in signals)
 

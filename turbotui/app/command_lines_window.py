@@ -27,7 +27,6 @@ class CommandLinesWindow(MenuWindow[str]):
 
     Args:
         who: the row, for the title.
-        lines: the command lines.
         origin: another machine or moment that the row is of; "" for this machine now.
     """
 

@@ -99,7 +99,6 @@ def _name(screen: Screen[object]) -> str:
 
 
 def _raiser(error: BaseException) -> Screen[object] | None:
-    """The screen of the innermost widget that was at work."""
     found: Screen[object] | None = None
     at: TracebackType | None = error.__traceback__
     while at is not None:

@@ -45,12 +45,6 @@ def clipboard_of(environment: Mapping[str, str]) -> Clipboard:
 
 
 def copy_text(app: App[int], text: str, what: str) -> str:
-    """Copy a text through the terminal; returns a sentence about the result.
-
-    Args:
-        app: whose terminal.
-        text: the text to copy.
-        what: what the text is, for the sentence.
-    """
+    """Copy a text through the terminal; returns a sentence about the result, with `what` as its subject."""
     app.copy_to_clipboard(text)
     return f"{clipboard_of(os.environ).value}: {what}"

@@ -49,8 +49,6 @@ _ANY_TERMINAL = Abilities()
 
 
 class _Asked(Message, bubble=False):
-    """A request from another thread or a signal handler, as a message."""
-
     def __init__(self, what: str) -> None:
         super().__init__()
         self.what = what
@@ -198,7 +196,6 @@ class TurbotuiApp(SavingApp, TourApp):
             self.call_after_refresh(self.begin_tour)
 
     def _about_problems(self) -> str:
-        """The first mistake in the settings, and which key lists the others."""
         first, *others = self._problems
         key = next(action.shown for action in self.actions if action.id == "help").split()[0]
         return f"{len(self._problems)} mistakes ({key} lists them): {first}" if others else first
@@ -254,7 +251,7 @@ class TurbotuiApp(SavingApp, TourApp):
             self.screen.refresh()
 
     def _handle_exception(self, error: Exception, *, alive: bool = False) -> None:
-        """Contain a failure; if that is impossible, leave with the terminal restored, and let the command say why.
+        """Contain a failure, or leave with the terminal restored; the command says why.
 
         Textual's own report, which shows every local variable, is not used.
         """
@@ -268,7 +265,6 @@ class TurbotuiApp(SavingApp, TourApp):
             self.call_later(self.key_gate.release)  # after what has failed is removed
 
     async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
-        """Run the action of a key, contain its failure, and say why if it had nothing to act on."""
         base = self._base if namespace is self._base else None
         before = None if base is None else (base.noticed, len(self.screen_stack))
         try:

@@ -19,8 +19,6 @@ class FailedScreen(WatchScreen):
     """Says what failed, and that everything else continues.
 
     Args:
-        watch: the state that all screens share.
-        number, word: of the screen that failed.
         sentence: what failed, and where the report is.
         for_good: whether it has failed before and stays closed.
     """

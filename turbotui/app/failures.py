@@ -25,19 +25,12 @@ _PACKAGE: Final = os.path.dirname(os.path.abspath(__file__)).rpartition(os.sep)[
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An exception that was contained, or that ended the program.
+    """An exception that was contained, or that ended the program."""
 
-    Attributes:
-        where: what failed, in words for people: "the window Graph", "screen 3 map".
-        place: file and function of the project in which it occurred.
-        error: the exception.
-        report: path of the report; "" if none could be written.
-    """
-
-    where: str
-    place: str
+    where: str  # what failed, in words for people: "the window Graph", "screen 3 map"
+    place: str  # file and function of the project in which it occurred
     error: BaseException
-    report: str
+    report: str  # path of the report; "" if none could be written
 
     @property
     def sentence(self) -> str:
@@ -47,14 +40,7 @@ class Failure:
 
 
 class Failures:
-    """Every failure of a run.
-
-    Args:
-        environment: for the state folder.
-
-    Attributes:
-        seen: in the order of occurrence.
-    """
+    """Every failure of a run, in the order of occurrence."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -95,10 +81,7 @@ def _frames(at: TracebackType | None) -> list[FrameType]:
 
 
 def write_report(error: BaseException, where: str, environment: Mapping[str, str]) -> str:
-    """Write what is needed to find the fault: versions and calls, but no values, environment or command line.
-
-    Returns:
-        The path.
+    """Write versions and calls, but no values, environment or command line; returns the path.
 
     Raises:
         OSError: it cannot be written.

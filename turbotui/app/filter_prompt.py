@@ -13,8 +13,6 @@ def filter_prompt(before: Filter[C], find: Callable[[str], C | None],
     """The prompt for a filter, and the function that takes its answer; Esc restores the earlier filter.
 
     Args:
-        before: the current filter.
-        find: the column of a name as a user types it; None if there is none.
         take: shows the rows that a filter leaves; an empty filter leaves all.
     """
 

@@ -21,9 +21,7 @@ def footer(actions: Sequence[Action], screens: Sequence[ScreenTab], number: str,
 
     Args:
         actions: those of the screen that have a label, in the order in which they are shown.
-        screens: all screens.
         number: key of the screen that is shown, whose name is worth as much as the keys of rank 0.
-        width: of the line.
         worth: rank up to which keys are worth more than the names of the other screens.
     """
     keys = {key for _, key, _ in screens}
@@ -63,12 +61,10 @@ def _fitting(actions: Sequence[Action], room: int) -> list[Action]:
 
 
 def _key_width(action: Action) -> int:
-    """Characters of a key with its label, and of the gap behind it."""
     return len(action.shown.partition(" ")[0]) + len(action.label) + 3
 
 
 def _keys_width(actions: Sequence[Action], worth: int) -> int:
-    """Characters of all keys up to a rank."""
     return 1 + sum(_key_width(action) for action in actions if action.rank <= worth)
 
 

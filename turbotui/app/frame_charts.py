@@ -15,11 +15,7 @@ from turbotui.widgets.table_view import TableView
 
 
 class FrameCharts:
-    """Draws the past of a row's cells.
-
-    Args:
-        watch: has the frame that is shown, and histories.
-    """
+    """Draws the past of a row's cells."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
@@ -30,14 +26,7 @@ class FrameCharts:
 
     def lines(self, chosen: tuple[CounterColumn, RowId], columns: tuple[CounterColumn, ...], width: int,
               height: int) -> Sequence[list[TextSegment]]:
-        """The charts; none where there is no room, or no frame.
-
-        Args:
-            chosen: the cell under the cursor.
-            columns: of the charts.
-            width: of a line.
-            height: the lines that are empty.
-        """
+        """The charts; none where there is no room, or no frame."""
         frame = self._watch.frame
         if height < LEAST or frame is None:
             return ()

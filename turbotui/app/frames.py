@@ -44,11 +44,8 @@ class FramesApp(App[int]):
     """Shows frames on the visible screens.
 
     Attributes:
-        watched: the state that every screen shares.
-        containment: failures that did not end the program.
         open_recorder: opens a file to record to; None for a recording of the readings alone.
         kept_columns: returns the columns that are recorded whatever is shown; None for none.
-        handover: the terminal as the opening left it; None without an opening.
     """
 
     containment: Containment
@@ -72,10 +69,6 @@ class FramesApp(App[int]):
     # Frames as they come
 
     def _wake(self) -> None:
-        """Let the newest frame be shown; may be called from any thread.
-
-        This bypasses Textual's message queue: a message per frame was a tenth of the cost of showing it.
-        """
         loop = self._loop_here
         if loop is None or loop.is_closed():
             return
@@ -160,7 +153,6 @@ class FramesApp(App[int]):
         return screen if isinstance(screen, WatchScreen) else None
 
     def _resumed(self) -> None:
-        """Redraw the current screen, and read what it needs."""
         raise NotImplementedError
 
     def read_wanted(self) -> None:
@@ -335,7 +327,6 @@ class FramesApp(App[int]):
         """Draw the moment of the cursor on all screens.
 
         Args:
-            cursor: where it stands.
             played: whether time passed; otherwise the user moved the cursor.
         """
         watch = self.watched
@@ -382,17 +373,14 @@ class FramesApp(App[int]):
 
     @property
     def _banded(self) -> bool:
-        """Whether a banner says that the machine is not real."""
         raise NotImplementedError
 
     def _do(self, work: Coroutine[Any, Any, None] | None) -> None:
-        """Start a background task, cancelling the previous one."""
         if self._work is not None:
             self._work.cancel()
         self._work = None if work is None else asyncio.get_running_loop().create_task(work)
 
 
 def _follows(frame: Frame | None, before: Frame | None) -> bool:
-    """Whether an interval starts where another one ended."""
     return (before is not None and frame is not None and frame.older is not None and frame.older.seq == before.newer.seq
             and frame.older.wall_ns == before.newer.wall_ns)

@@ -170,7 +170,6 @@ class Graph(Window[None]):
     # The past
 
     def _load(self) -> None:
-        """Start reading missing values of the visible curves."""
         if self._cells is None or self._cursor is None:
             return
         if not self._cells.missing(self._cursor.span):

@@ -37,8 +37,6 @@ class CellCurve:
     """The values of one cell: those of its ring until frames of the past have been read.
 
     Attributes:
-        cell: the cell.
-        role: its colour.
         name: of the row, kept after the row has gone.
         timed: oldest first; a new object whenever the values change.
     """
@@ -87,8 +85,6 @@ class GraphCells:
     """The cells of a graph: each row is a curve, each column a panel; columns are chosen as in a table.
 
     Args:
-        watch: has the frames of the past.
-        cells: of one column.
         changed: called when columns are added or removed.
 
     Attributes:

@@ -65,8 +65,6 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: st
     """Keys of the current screen, all keys by place, marks, and every column that is available here.
 
     Args:
-        watch: for the columns.
-        screens: mode, key and name of each.
         here: the place whose keys come first, all of them.
         actions: with the keys that hold.
     """

@@ -25,7 +25,6 @@ class HistoryReader:
     """Brings the shown history what drawing asked for.
 
     Args:
-        watch: has the frames and the history.
         read: called when everything that was asked for has been read.
     """
 
@@ -75,7 +74,6 @@ class HistoryReader:
         self._read()
 
     def _moments(self, history: History, unread: Collection[range]) -> Sequence[int]:
-        """The ends of the intervals that have what is unread, oldest first."""
         watch, cursor = self._watch, self._watch.cursor
         if cursor is None:
             return ()

@@ -13,7 +13,6 @@ def next_interval(seconds: float, by: int) -> float:
 
     Args:
         seconds: the present interval, which need not be one of the steps. An interval beyond the steps stays as it is.
-        by: the direction.
     """
     # a thousandth of tolerance, because an interval may be a step with a rounding error
     if by > 0:

@@ -27,9 +27,6 @@ _FEW: Final = 64  # CPUs up to which files of each may be read for the details o
 class Judge:
     """Judges every new frame once, and moments of the past, for all screens; used on the screens' thread.
 
-    Args:
-        watch: the watched machine.
-
     Attributes:
         diagnosis: of the newest frames.
     """
@@ -72,10 +69,9 @@ class Judge:
         target.push(frame)
 
     def take(self, diagnosis: MachineDiagnosis, time_ns: int | None) -> None:
-        """Use a diagnosis that has seen the minute before, for the newest frame or a moment of the past.
+        """Use a diagnosis that has seen the minute before.
 
         Args:
-            diagnosis: see above.
             time_ns: the moment's wall clock; None for the newest frame.
         """
         if time_ns is None:

@@ -24,8 +24,6 @@ class KeyGate:
     """Delivers keys one at a time: a key waits until the effects of the key before it are visible.
 
     Args:
-        app: the app that receives the keys.
-        pass_on: delivers a key at its turn.
         patience: seconds before checking whether the widget that holds a key has gone, which it does not report.
     """
 

@@ -26,11 +26,7 @@ _CHOICES: Final = (
 
 
 class LeaveWindow(MenuWindow[str]):
-    """The window with the ways to leave; it returns the chosen one, or None to continue as before.
-
-    Args:
-        command: the running command.
-    """
+    """The window with the ways to leave; it returns the chosen one, or None to continue as before."""
 
     hint = "Enter choose · Esc go on"
 

@@ -27,11 +27,7 @@ NAME_ROOM: Final = 14
 
 
 class ListingWindow(Window[Result]):
-    """A window with a list and a cursor.
-
-    Attributes:
-        heading, hint: in the window's frame.
-    """
+    """A window with a list and a cursor."""
 
     heading: str = ""
     hint: str = "Esc close"
@@ -53,11 +49,7 @@ class ListingWindow(Window[Result]):
 
 
 class MenuWindow(ListingWindow[Result]):
-    """A window with a list from which one line is chosen.
-
-    Attributes:
-        page: number of items that the page keys skip.
-    """
+    """A window with a list from which one line is chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "up", show=False),
@@ -67,7 +59,7 @@ class MenuWindow(ListingWindow[Result]):
         Binding("enter", "choose", "choose"),
     ]
 
-    page: int = 10
+    page: int = 10  # number of items that the page keys skip
 
     def action_page(self, by: int) -> None:
         """Move the cursor by pages."""
@@ -82,13 +74,9 @@ class MenuWindow(ListingWindow[Result]):
 
 
 class SearchField(Input):
-    """A field that leaves the space key to the list, because no column's name contains a space.
+    """A field that leaves the space key to the list, because no column's name contains a space."""
 
-    Attributes:
-        left: further keys for the list.
-    """
-
-    left: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()  # further keys for the list
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         """Take every printable key except those of the list."""
@@ -96,12 +84,7 @@ class SearchField(Input):
 
 
 class ListWindow(ListingWindow[None]):
-    """A window with a field and a list that follows the typed text: letters go to the field, arrows to the list.
-
-    Attributes:
-        first: the key on which the list's cursor starts; "" for the first.
-        said: selector of the widget with the window's sentences.
-    """
+    """A window with a field and a list that follows the typed text: letters go to the field, arrows to the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", priority=True, show=False),
@@ -111,6 +94,7 @@ class ListWindow(ListingWindow[None]):
     ]
 
     first: str = ""
+    # selector of the widget with the window's sentences
     said: str = "#said"
 
     def fill(self) -> None:
@@ -140,9 +124,6 @@ class PickWindow(ListWindow):
     """A window on the right with the list of what can be shown, and the meaning of the current line.
 
     Space or a click shows and hides an item; the table behind changes at once.
-
-    Attributes:
-        placeholder: text in the empty field.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -164,7 +145,7 @@ class PickWindow(ListWindow):
     heading = "columns"
     hint = "type to search · Space show/hide · Esc close"
     said = "#about"
-    placeholder: str = "search"
+    placeholder: str = "search"  # text in the empty field
 
     def __init__(self, arranges: MovableColumns | None) -> None:
         super().__init__()
@@ -208,9 +189,6 @@ def pick_line(name: str, wide: int, rest: str, why: Unavailable | None = None, *
     Args:
         name: also the line's key.
         wide: width of the name.
-        rest: the meaning.
-        why: why it is unavailable, if it is.
-        is_shown: whether it is shown now.
     """
     if why is not None:
         return Item(((f" -  {flush_left(name, wide)} ", StyleRole.DIM), (why.sentence(), StyleRole.DIM)), name)

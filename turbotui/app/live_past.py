@@ -55,7 +55,6 @@ def past_events(found: Iterable[Event | Gap]) -> Sequence[PastEvent]:
 
 
 def _in_words(gap: Gap) -> str:
-    """A gap in words."""
     seconds, frames = age(abs(gap.seconds)), f"{gap.frames:,} interval{'s' * (gap.frames != 1)}"
     return {
         "missed": f"{frames} left out: a reading took too long",

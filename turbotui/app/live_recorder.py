@@ -30,9 +30,6 @@ class LiveRecorder:
     """Writes frames to a file as they come.
 
     Args:
-        path: of the file; an existing one is continued.
-        machine: the machine of the frames.
-        open_recorder: opens the file.
         columns: the columns to read as long as it records, whatever is shown.
         looks: whether to look at tasks and groups for the diagnosis of the recording.
 
@@ -130,8 +127,6 @@ def begin_recording(watch: Watch, path: str, open_recorder: Callable[[str, Machi
     """Record a watch's frames to a file from now on.
 
     Args:
-        watch: the watch, which gets the recorder.
-        path: of the file.
         open_recorder: opens the file; None for one file that is never divided or thinned.
         kept_columns: returns the columns that are recorded whatever is shown; None for none.
 

@@ -40,7 +40,6 @@ def watch_memory(machine: Machine, definitions: Sequence[Definition] | None = No
 
     Args:
         machine: real, simulated or recorded.
-        definitions: what a recording counted beside its catalog; None for a live machine.
     """
     module = next((feature.memory for feature in FEATURES if feature.memory), "")
     if not module:

@@ -23,21 +23,13 @@ from turbotui.widgets.slots import HISTORY
 
 
 class OneCell(ABC):
-    """One cell of a table over time, for the windows that explain and graph it.
-
-    Attributes:
-        column: of the cell.
-        row: of the cell, by its stable key.
-        seconds: length of an interval.
-        top: end of the scale of its values; 0.0 if they have none.
-        in_frames: whether frames of the past contain it.
-    """
+    """One cell of a table over time, for the windows that explain and graph it."""
 
     column: Column[Any]
     row: Any
-    seconds: float
-    top: float = 0.0
-    in_frames: bool = False
+    seconds: float  # length of an interval
+    top: float = 0.0  # end of the scale of its values; 0.0 if they have none
+    in_frames: bool = False  # whether frames of the past contain it
 
     @property
     @abstractmethod

@@ -18,11 +18,7 @@ _MOST = 1000
 
 
 class OutputWindow(Window[None]):
-    """The window with a command's last lines, which stays in place once the user scrolls back.
-
-    Args:
-        command: the command.
-    """
+    """The window with a command's last lines, which stays in place once the user scrolls back."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("O", "close", "close", show=False)]
 

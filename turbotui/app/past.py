@@ -17,15 +17,10 @@ from turbotui.widgets.rows import row_words
 
 @dataclass(frozen=True, slots=True)
 class PastEvent:
-    """An event at a moment, shown by a tick on the time bar.
+    """An event at a moment, shown by a tick on the time bar."""
 
-    Attributes:
-        time_ns: ns since 1970.
-        text: a sentence; outside text if it is a user's mark.
-    """
-
-    time_ns: int
-    text: str
+    time_ns: int  # ns since 1970
+    text: str  # a sentence; outside text if it is a user's mark
 
 
 class PastFrames(Protocol):
@@ -53,7 +48,6 @@ class TimeCursor:
     """The shown moment: now, or one of a timeline.
 
     Args:
-        timeline: provides the moments.
         live: whether there is a now after the last moment; a recording has none.
 
     Attributes:
@@ -82,11 +76,7 @@ class TimeCursor:
         return sorted((*found, *self.marks), key=lambda event: event.time_ns) if self.marks else found
 
     def step(self, by: int) -> bool:
-        """Step forward or back by a number of moments; after the last one of a watched machine comes now.
-
-        Returns:
-            Whether another moment is shown.
-        """
+        """Step by a number of moments; true if another is shown. After the last one of a watched machine comes now."""
         return self.go_to(self.index + by)
 
     def go_to(self, index: int) -> bool:
@@ -180,12 +170,7 @@ class TimeCursor:
 
 @dataclass(frozen=True, slots=True)
 class FoundMoment:
-    """A moment found by a search.
-
-    Attributes:
-        time_ns: when, in ns since 1970.
-        text: what was found there.
-    """
+    """A moment found by a search."""
 
     time_ns: int
     text: str

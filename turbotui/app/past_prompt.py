@@ -14,13 +14,7 @@ from turbotui.quantities.moments import is_moment, parse_moment
 
 def past_prompt(cursor: TimeCursor, find: Callable[[str], CounterColumn | None],
                 answered: Callable[[TimeCursor], None]) -> tuple[Prompt, Callable[[str | None], None]]:
-    """The prompt for a time or a condition, and the function that takes its answer.
-
-    Args:
-        cursor: moves to the typed time, or keeps the condition.
-        find: the column of a name as a user types it; None if there is none.
-        answered: called on Enter, after the cursor has moved or has a condition.
-    """
+    """The prompt for a time or a condition, and the function that takes its answer and then calls `answered`."""
     times = cursor.timeline.times
     here = times[cursor.index]
 

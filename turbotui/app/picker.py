@@ -68,7 +68,6 @@ class Picker(PickWindow):
         return items
 
     def _added_of(self, one: EventSet) -> list[str]:
-        """The columns of a set that were added."""
         names = {name for name, _what in self._watch.session.by_hand()}
         return [column.name for column in one.columns if column.name in names]
 
@@ -115,7 +114,6 @@ class Picker(PickWindow):
             self.fill()
 
     def _toggle_set(self, one: EventSet) -> None:
-        """Add a set, or remove it if it was added."""
         there = self._added_of(one)
         self._said = ""
         if there:

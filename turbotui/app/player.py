@@ -20,7 +20,6 @@ class Player:
     """Moves a cursor through a recording.
 
     Args:
-        cursor: of the recording.
         speed: seconds of the recording that pass in a second.
 
     Attributes:
@@ -60,14 +59,7 @@ class Player:
         return max(_LEAST, (times[after] - head) / NS / self.speed)
 
     def advance(self, seconds: float) -> bool:
-        """Move the cursor by the time that has passed.
-
-        Args:
-            seconds: that passed since the last call.
-
-        Returns:
-            Whether another moment has to be shown.
-        """
+        """Move by the seconds that passed since the last call; true if another moment has to be shown."""
         at = self.cursor.at
         if at is None:
             return False

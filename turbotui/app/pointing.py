@@ -7,19 +7,12 @@ from turbotui.dataclass import dataclass
 
 @dataclass(slots=True)
 class Pointing:
-    """The latest thing pointed at.
+    """The latest thing pointed at."""
 
-    Attributes:
-        cpu: the CPU whose tasks the tasks screen shows; None for all.
-        cpus: CPUs to highlight on the map and to pin in the tables of CPUs.
-        who: the task that ran on them.
-        came_from: the screen to which Esc returns; "" for none.
-    """
-
-    cpu: int | None = None
-    cpus: tuple[int, ...] = ()
+    cpu: int | None = None  # the CPU whose tasks the tasks screen shows; None for all
+    cpus: tuple[int, ...] = ()  # CPUs to highlight on the map and to pin in the tables of CPUs
     who: str = ""
-    came_from: str = ""
+    came_from: str = ""  # the screen to which Esc returns; "" for none
 
     def at_cpu(self, cpu: int, came_from: str) -> None:
         """Ask which tasks run on a CPU."""

@@ -15,8 +15,6 @@ class Prompt(Window[str]):
     """A field at the bottom of the screen; it returns the text on Enter, None on Esc.
 
     Args:
-        word: before the field.
-        text: to start with.
         typed: called with every change; returns a sentence to show, or "".
         replaces: whether the text to start with is selected, so that the first letter takes its place; a filter is more
             often continued, another choice is not.

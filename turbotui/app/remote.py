@@ -15,15 +15,7 @@ from turbotui.repertoire import Abilities
 
 
 def show_remote(way: Connector, abilities: Abilities, *, theme: str | None = None, screen: str = "") -> int:
-    """Connect, and show readings until the user leaves.
-
-    Args:
-        way: how to reach the collector.
-        abilities: of the terminal.
-        screen: as above.
-
-    Returns:
-        The exit status.
+    """Connect, and show readings until the user leaves; returns the exit status.
 
     Raises:
         LinkError: there is no connection, or no reading arrived.

@@ -69,13 +69,7 @@ class ContentMoment:
 
 
 class RowAlerts:
-    """The alerts about one table, with their reader.
-
-    Args:
-        table: its name.
-        rules: the conditions.
-        reader: reads the table.
-    """
+    """The alerts about one table, with their reader."""
 
     def __init__(self, table: str, rules: Sequence[AlertRule], reader: BackgroundTable) -> None:
         self.table, self.rules = table, tuple(rules)
@@ -90,11 +84,7 @@ class RowAlerts:
         return self._reader.why_none()
 
     def take(self, frame: Frame) -> tuple[Sequence[Alert], Sequence[Alert]]:
-        """Check what was read since the last frame, and start reading the next interval.
-
-        Returns:
-            The alerts that begin, and those that end.
-        """
+        """Check what was read since the last frame and start the next interval; returns begun and ended alerts."""
         if not self._is_begun:
             self._is_begun = True
             self._reader.begin(self.watch.columns, self._publish)
@@ -119,10 +109,6 @@ class RowAlerts:
 
 def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[list[RowAlerts], list[str], list[str]]:
     """Make the alerts of a user's settings on tables other than that of CPUs.
-
-    Args:
-        settings: the requests.
-        session: the watched session.
 
     Returns:
         The alerts by table; sentences about alerts that are impossible here; about malformed alerts, with line numbers.

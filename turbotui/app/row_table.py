@@ -33,11 +33,7 @@ RowWidget: TypeAlias = TableWidget[RowContent[R], Column[R], Hashable]
 
 
 class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
-    """Screen with a table of rows of any kind, shown by `show_content`.
-
-    Attributes:
-        painter_kind: paints the lines.
-    """
+    """Screen with a table of rows of any kind, shown by `show_content`."""
 
     unsorted = "the table's order"
     painter_kind: type[RowPainter[R]] = RowPainter

@@ -21,8 +21,6 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
     """Run an application and restore the terminal at its end.
 
     Args:
-        app: not started yet.
-        stop: ends the session, however the application ended.
         failure: what ended the sampling, if anything.
         left_by: the signal that asked the program to end before signals were handled here; 0 for none.
 

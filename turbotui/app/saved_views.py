@@ -22,14 +22,7 @@ CounterView: TypeAlias = TableView[CounterColumn, RowId]
 
 
 def profile_of(watch: Watch, view: CounterView, screen: str, theme: str) -> Profile:
-    """The current view of a screen as a profile.
-
-    Args:
-        watch: has the columns, added counters and interval.
-        view: of the current table.
-        screen: its mode.
-        theme: by name.
-    """
+    """The current view of a screen as a profile."""
     return Profile(
         screen=screen,
         columns=tuple(column.id for column in watch.columns),
@@ -49,9 +42,6 @@ def view_of(profile: Profile, watch: Watch, view: CounterView, *, grouped: bool)
     """A table's settings from a profile; settings that this machine does not have are unchanged.
 
     Args:
-        profile: the profile to apply.
-        watch: for columns by name.
-        view: the current settings.
         grouped: whether the user can choose the table's levels.
     """
     view = replace(view, sort=watch.find(profile.sort), reverse=profile.reverse)
@@ -84,7 +74,6 @@ def name_prompt(profile: Callable[[], Profile], said: Callable[[str], None]) -> 
     """The prompt for a name, and the function that saves under it.
 
     Args:
-        profile: the profile to save.
         said: takes a sentence about the result.
     """
     profiles = Profiles(os.environ)

@@ -24,13 +24,9 @@ _SCREENS_TOLD: Final = 4
 
 
 class SavingApp(ScreensApp):
-    """Saves and copies the view, and says where a key works.
+    """Saves and copies the view, and says where a key works."""
 
-    Attributes:
-        repertoire: replacements for characters that the terminal lacks; None for none.
-    """
-
-    repertoire: Repertoire | None = None
+    repertoire: Repertoire | None = None  # replacements for characters that the terminal lacks; None for none
 
     def action_save_screen(self) -> None:
         """Save the view as a drawing and as text in the current folder."""
@@ -51,11 +47,7 @@ class SavingApp(ScreensApp):
         return f"Saved {os.path.basename(path)}.svg and .txt in {guarded(folder)}"
 
     def pictures(self, title: str) -> tuple[str, str]:
-        """The terminal's current picture, windows included, as a drawing (SVG) and as text.
-
-        Args:
-            title: of the drawing.
-        """
+        """The terminal's current picture, windows included, as a drawing (SVG) with this title, and as text."""
         from turbotui.widgets.drawn_screen import drawn_screen  # noqa: PLC0415 - few save a picture
 
         visible_screen_stack.set(self._background_screens)  # the screen behind a window
@@ -102,7 +94,6 @@ class SavingApp(ScreensApp):
         return found
 
     def _where_it_works(self, key: str, here: str) -> str:
-        """A sentence about a key without a binding on a screen."""
         others = [action for action in actions_of(self) if key in action.keys and here not in action.where]
         places = {where for action in others for where in action.where}
         screens = [f"{spec.word} ({spec.number})" for spec in self.screens if spec.place in places]

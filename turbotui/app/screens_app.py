@@ -29,16 +29,7 @@ _FAILED = "failed "
 
 
 class ScreensApp(BesideApp):
-    """Shows one screen at a time, by key, name or saved view.
-
-    Args:
-        watched: the state that every screen shares.
-        driver_class: of the terminal.
-        first_screen: mode of the screen to begin with.
-
-    Attributes:
-        screens: all screens, in the order of their keys.
-    """
+    """Shows one screen at a time, by key, name or saved view; `screens` is in the order of the keys."""
 
     screens: ClassVar[Sequence[ScreenSpec]] = SCREENS
 

@@ -44,49 +44,34 @@ MOST_ALERTS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class PersonalSettings:
-    """A user's choices for every start; empty fields leave the defaults.
-
-    Attributes:
-        theme: its name.
-        interval: seconds; None for the dashboard's default.
-        screen: id of the first screen.
-        profile: name of the saved view to begin with.
-        columns: names of the visible columns of CPUs.
-        tour: whether the tour is offered at the start.
-        event_tables: folder of the vendor's names of events; used by `events.vendor.opening`.
-        keys: keys of actions, by the action's id, in Textual's names of keys.
-        preset: name of a set of keys, under those of `keys`.
-        tables: order, widths and choice of columns, by the table's name.
-        alerts: conditions, each with the index of its table in the file.
-        units: by the quantity: "temperature", "energy".
-        thresholds: values from which columns of CPUs are marked, by name.
-        row_thresholds: the same for other tables, by the table's name.
-        why: percent of the wanted work from which causes of slowness are shown, by the rule's id; infinite for never.
-        fleet: the table of the fleet as written; `features.fleet.settings` reads it.
-        problems: sentences about mistakes, each with its line; the part with the mistake is not used.
-        where: the path of the file.
-        written: its text.
-    """
+    """A user's choices for every start; empty fields leave the defaults."""
 
     theme: str = ""
-    interval: float | None = None
-    screen: str = ""
-    profile: str = ""
-    columns: tuple[str, ...] = ()
-    tour: bool = True
-    event_tables: str = ""
+    interval: float | None = None  # seconds; None for the dashboard's default
+    screen: str = ""  # id of the first screen
+    profile: str = ""  # name of the saved view to begin with
+    columns: tuple[str, ...] = ()  # names of the visible columns of CPUs
+    tour: bool = True  # whether the tour is offered at the start
+    event_tables: str = ""  # folder of the vendor's names of events; used by `events.vendor.opening`
+    # keys of actions, by the action's id, in Textual's names of keys
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    preset: str = ""
+    preset: str = ""  # name of a set of keys, under those of `keys`
+    # order, widths and choice of columns, by the table's name
     tables: Mapping[str, ColumnArrangement] = field(default_factory=dict)
-    alerts: tuple[tuple[int, AlertRequest], ...] = ()
-    units: Mapping[str, str] = field(default_factory=dict)
+    alerts: tuple[tuple[int, AlertRequest], ...] = ()  # conditions, each with the index of its table in the file
+    units: Mapping[str, str] = field(default_factory=dict)  # by the quantity: "temperature", "energy"
+    # values from which columns of CPUs are marked, by name
     thresholds: Mapping[str, Limits] = field(default_factory=dict)
+    # the same for other tables, by the table's name
     row_thresholds: Mapping[str, Mapping[str, Limits]] = field(default_factory=dict)
+    # percent of the wanted work from which causes of slowness are shown, by the rule's id; infinite for never
     why: Mapping[str, float] = field(default_factory=dict)
+    # the table of the fleet as written; `features.fleet.settings` reads it
     fleet: Mapping[str, object] = field(default_factory=dict)
+    # sentences about mistakes, each with its line; the part with the mistake is not used
     problems: tuple[str, ...] = ()
-    where: str = ""
-    written: str = field(default="", repr=False)
+    where: str = ""  # the path of the file
+    written: str = field(default="", repr=False)  # its text
 
     def problem(self, name: str, why: str, within: Sequence[str] = (), which: int = 0) -> str:
         """A sentence about the mistake in a name, with its line in the file.
@@ -157,12 +142,7 @@ def _can_be_folder(path: str) -> bool:
 
 
 def parse_settings(written: str, where: str) -> PersonalSettings:
-    """Parse a user's settings.
-
-    Args:
-        written: TOML.
-        where: the file, for messages.
-    """
+    """Parse settings in TOML; `where` names the file in messages."""
     try:
         data = parse_toml(written)
     except DocumentError as error:
@@ -183,7 +163,6 @@ def parse_settings(written: str, where: str) -> PersonalSettings:
 
 
 def _read_keys(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Read `keys` and `preset` from the table of keys, adding mistakes to the problems."""
     keys: dict[str, tuple[str, ...]] = {}
     for action, value in table.items():
         try:
@@ -194,11 +173,6 @@ def _read_keys(file: PersonalSettings, table: Mapping[str, Any], problems: list[
 
 
 def _read_tables(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
-    """Read `tables` from the tables of columns, adding mistakes to the problems.
-
-    Raises:
-        WrongKindError: the value is not a table of tables.
-    """
     if not isinstance(table, Mapping) or not all(isinstance(columns, Mapping) for columns in table.values()):
         raise WrongKindError("tables, as [tables.cpus]")
     found: dict[str, ColumnArrangement] = {}
@@ -215,11 +189,6 @@ def _read_tables(file: PersonalSettings, table: object, problems: list[str]) -> 
 
 
 def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> dict[str, Any]:
-    """Read `alerts` from the tables of alerts, adding mistakes to the problems.
-
-    Raises:
-        WrongKindError: the values are not tables.
-    """
     if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
         raise WrongKindError("tables, each written [[alert]]")
     from turbotui.quantities.alerts import read_request  # noqa: PLC0415 - most people have no alerts
@@ -236,7 +205,6 @@ def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> 
 
 
 def _read_units(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Read `units` from the table of units, adding mistakes to the problems."""
     for quantity, unit in table.items():
         known = UNITS.get(quantity)
         if known is None:
@@ -249,7 +217,6 @@ def _read_units(file: PersonalSettings, table: Mapping[str, Any], problems: list
 
 
 def _read_thresholds(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Read `thresholds` from the table of columns, adding mistakes to the problems."""
     from turbotui.quantities.presentation import read_limits  # noqa: PLC0415 - most people have none
 
     def limits_of(columns: Mapping[str, object], within: tuple[str, ...]) -> dict[str, Limits]:
@@ -274,7 +241,6 @@ def _has_tables(value: object) -> TypeGuard[Mapping[str, object]]:
 
 
 def _read_why(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Read `why` from the table of causes, adding mistakes to the problems."""
     from turbotui.diagnosis.rule_table import RULES  # noqa: PLC0415 - most people have none
 
     known, found = [rule.id for rule in RULES], dict[str, float]()
@@ -316,15 +282,11 @@ _READERS: Final[Mapping[str, _Reader]] = {
 
 def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangement] | None = None,
              **values: str | float | bool | tuple[str, ...] | None) -> str:
-    """Write values into a user's settings, leaving comments, tables and other values as they are.
+    """Write values into a user's settings, leaving comments, tables and other values as they are; returns the file.
 
     Args:
-        environment: of the process.
         tables: the user's arrangement of columns by the table's name; stored keys that it lacks are removed.
         values: by the names of `VALUES`; None to remove one.
-
-    Returns:
-        The file.
 
     Raises:
         TurbotuiError: the existing file is not TOML, or it cannot be read or written.
@@ -357,7 +319,6 @@ def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangem
 
 
 def _others(data: Mapping[str, object], values: Collection[str], tables: Collection[str]) -> dict[str, object]:
-    """Keys of a file other than these values and the columns of these tables."""
     found = {name: value for name, value in data.items() if name not in values and name != _TABLES}
     of_tables = data.get(_TABLES)
     if isinstance(of_tables, Mapping):

@@ -27,8 +27,6 @@ def line_of(written: str, name: str, within: Sequence[str] = (), which: int = 0)
     """The number of the line that assigns a name or starts its table; 1 if it cannot be found.
 
     Args:
-        written: TOML.
-        name: as written there.
         within: path of the table that contains it; empty for the first occurrence anywhere.
         which: index among several tables with this path.
     """

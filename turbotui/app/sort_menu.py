@@ -18,7 +18,6 @@ class SortMenu(MenuWindow[str]):
     """The menu of columns to sort by; it returns a column's name, "" for the table's own order, or None for no change.
 
     Args:
-        columns: the columns to choose from.
         current: name of the current sort column.
         unsorted: name of the table's own order; "" if it cannot be chosen.
         word: title of the window.

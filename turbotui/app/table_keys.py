@@ -34,13 +34,9 @@ from turbotui.widgets.table_widget import TableWidget
 
 
 class TableKeys(WatchScreen, Generic[F, C, K]):
-    """A screen with a table, shown as its `TableView` says; every change makes a new view.
+    """A screen with a table, shown as its `TableView` says; every change makes a new view."""
 
-    Attributes:
-        unsorted: the sort menu's word for the table's own order.
-    """
-
-    unsorted: ClassVar[str] = "topology order"
+    unsorted: ClassVar[str] = "topology order"  # the sort menu's word for the table's own order
 
     DEFAULT_CSS = "TableKeys #compared { display: none; }"
 

@@ -13,12 +13,7 @@ from turbotui.quantities.units import Unit, parse_celsius
 
 
 def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Prompt, Callable[[str | None], None]]:
-    """The prompt for the temperature, and the function that takes its answer.
-
-    Args:
-        session: the session whose temperatures count down.
-        told: called with a sentence about the new state.
-    """
+    """The prompt for the temperature, and the function that takes its answer."""
     def typed(text: str) -> str:
         try:
             if text.strip():
@@ -81,7 +76,7 @@ def _in_words(session: WatchedSession, celsius: int) -> str:
 
 
 def _parsed(session: WatchedSession, text: str) -> int:
-    """Parse whole °C, typed in the unit in which the user reads temperatures.
+    """Whole °C, typed in the unit in which the user reads temperatures.
 
     Raises:
         UsageError: the text is not a temperature.

@@ -18,11 +18,7 @@ _COPIED = 100
 
 
 class TextWindow(Window[None]):
-    """A window whose text is computed again for every frame.
-
-    Args:
-        tell: returns the title, and the lines for a width in characters.
-    """
+    """A window whose text is computed again for every frame: `tell` returns the title, and the lines for a width."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close", show=False)]
     KEYS: ClassVar[str] = "y copy · Esc close"

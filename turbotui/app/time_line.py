@@ -31,9 +31,7 @@ class TimeLine(SegmentLines):
         """Show where the cursor is.
 
         Args:
-            cursor: at a moment of the past.
             latest: the newest frame of a watched machine, whose time is now.
-            width: characters.
             state: whether a recording plays, in words.
         """
         times = cursor.timeline.times

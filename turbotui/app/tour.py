@@ -27,17 +27,11 @@ _LINES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class TourStep:
-    """One step of the tour.
-
-    Attributes:
-        about: its heading.
-        text: sentences; {id} stands for the key of that action.
-        done: names of Textual actions that complete the step.
-    """
+    """One step of the tour."""
 
     about: str
-    text: str
-    done: tuple[str, ...]
+    text: str  # sentences; {id} stands for the key of that action
+    done: tuple[str, ...]  # names of Textual actions that complete the step
 
 
 STEPS: Final[tuple[TourStep, ...]] = (
@@ -112,7 +106,6 @@ class TourApp(ScreensApp):
             self._show_tour()
 
     def _remember_end(self) -> str:
-        """Store that the tour is no longer offered; returns a sentence about it."""
         again = f"{self._key('tour')} begins it again"
         if self.tour_ended:
             return f"The tour is over: {again}"
@@ -131,7 +124,6 @@ class TourApp(ScreensApp):
             self._show_tour()
 
     def _show_tour(self) -> None:
-        """Show the step on the current screen, or remove the lines."""
         base = self._base
         if base is None or not base.composed:
             return

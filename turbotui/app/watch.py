@@ -61,7 +61,6 @@ class Watch:
         marked: that command, or other programs, whose region marks are read; None for none.
         arrangements: order and widths of columns that the user changed, by the table's name.
         remembered: names of the tables whose columns the settings contain.
-        alerts: the user's alerts; None for none.
         row_limits: the user's thresholds for columns of other rows than CPUs, by table and lower-case column.
         why_limits: percent of the wanted work from which causes of slowness are shown, by the rule's id.
         mistakes: the file of the settings, and a sentence about each mistake in it.
@@ -203,11 +202,7 @@ class Watch:
         return None
 
     def swap_joules(self) -> str:
-        """Show every visible watt column as joules of the interval, or the reverse.
-
-        Returns:
-            The unit that is now shown; "" if no column has both.
-        """
+        """Show every visible watt column as joules, or the reverse; returns the unit, "" if no column has both."""
         if self.show_joules():
             return "joules"
         return "watts" if self._swap("_J", "Watt") else ""
@@ -258,11 +253,7 @@ class Watch:
         return True
 
     def spy(self, plan: SpyPlan) -> None:
-        """Set the spies' plan, and show its columns.
-
-        Raises:
-            UsageError: an event has the name of a column.
-        """
+        """Set the spies' plan, and show its columns. Raises UsageError if an event has the name of a column."""
         if self.spied_on is not None:
             self.spied_on.spy(plan)
             self.follow_spies()
@@ -318,7 +309,6 @@ class Watch:
         """Record a frame in the histories, whether it is shown or the picture is paused, before it is drawn.
 
         Args:
-            frame: the newest one.
             sparks: columns kept for every CPU (core, package), so that a row has its past when it is scrolled into
                 view.
             lines: further rows with sparklines: the groups of a tree.

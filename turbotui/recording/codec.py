@@ -65,18 +65,13 @@ CLOCK_OF_TICK: Final = -2
 
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """One column of a tick.
+    """One column of a tick."""
 
-    Attributes:
-        rows: the number of cells.
-        against: the number of an earlier, similar column with as many rows, whose difference is stored; -1: none; -2:
-            the tick's monotonic clock. A column against a -2 column is, like that one, stored anew at every tick.
-        rounded: whether a tier of lower resolution may round its increases.
-    """
-
-    rows: int
+    rows: int  # the number of cells
+    # the number of an earlier, similar column with as many rows, whose difference is stored; -1: none; -2: the tick's
+    # monotonic clock. A column against a -2 column is, like that one, stored anew at every tick.
     against: int = -1
-    rounded: bool = False
+    rounded: bool = False  # whether a tier of lower resolution may round its increases
 
     @property
     def follows(self) -> bool:
@@ -86,44 +81,24 @@ class ColumnLayout:
 
 @dataclass(frozen=True, slots=True)
 class TableTick:
-    """One tick of a table.
-
-    Attributes:
-        wall_ns: wall clock.
-        started_ns: the host's monotonic clock.
-        counts: number of the tick, span, busy, overruns, late answers, frames behind.
-        columns: cells by row, in the order of the layout.
-        extras: JSON of facts that few ticks have; usually empty.
-    """
+    """One tick of a table."""
 
     wall_ns: int
-    started_ns: int
-    counts: Counts
-    columns: Sequence[Sequence[Cell]]
-    extras: Mapping[str, object] = field(default_factory=dict)
+    started_ns: int  # the host's monotonic clock
+    counts: Counts  # number of the tick, span, busy, overruns, late answers, frames behind
+    columns: Sequence[Sequence[Cell]]  # cells by row, in the order of the layout
+    extras: Mapping[str, object] = field(default_factory=dict)  # JSON of facts that few ticks have; usually empty
 
 
 @dataclass(frozen=True, slots=True)
 class _Related:
-    """Adjacent columns that are stored against other columns.
-
-    Attributes:
-        columns: the columns.
-        place: the offset of their lanes, in bytes.
-        arithmetic: arithmetic on the number of their lanes.
-    """
-
     columns: tuple[ColumnLayout, ...]
     place: slice
     arithmetic: Lanes
 
 
 class LaneLayout:
-    """The columns of a layout and the lanes of their cells.
-
-    Raises:
-        DamagedError: no tick can have such a layout.
-    """
+    """The columns of a layout and the lanes of their cells. Raises DamagedError if no tick can have such a layout."""
 
     def __init__(self, columns: Sequence[ColumnLayout]) -> None:
         self.columns = tuple(columns)
@@ -178,7 +153,6 @@ class TickEncoder:
 
     Args:
         number: the number of the layout, which every tick carries.
-        lane_layout: the layout.
         significant: bits to which the increases of rounded columns are rounded; 0: every bit is kept. The error is
             carried into the next increase, so totals do not drift, and no counter goes back.
     """
@@ -197,12 +171,7 @@ class TickEncoder:
         self._seen: dict[int, tuple[Sequence[Cell], bytes, bytes]] = {}
 
     def encode(self, tick: TableTick, *, key: bool) -> bytes:
-        """Return the payload of the record of one tick.
-
-        Args:
-            tick: the tick, with the columns and rows of the layout.
-            key: whether the tick must be decodable alone; the first tick always is.
-        """
+        """Return the payload of one tick's record; with `key` it can be decoded alone, as the first tick always can."""
         if key or not self._begun:
             self._begin()
         lane_layout = self._lane_layout
@@ -329,11 +298,7 @@ def words_of(data: bytes) -> list[int]:
 
 
 def _words(cells: Sequence[Cell]) -> array[int]:
-    """Encode cells that are all words.
-
-    Raises:
-        TypeError, OverflowError: a cell is no word.
-    """
+    """Encode cells that are all words. Raises TypeError or OverflowError if a cell is no word."""
     packed = isinstance(cells, array) and cells.typecode == "Q"
     return cast("array[int]", cells) if packed else array("Q", cast("Sequence[int]", cells))
 

@@ -23,11 +23,7 @@ class StreamCompressor(Protocol):
     """Compresses a sequence of pieces, each in the context of the pieces before it."""
 
     def compress(self, parts: Sequence[bytes]) -> bytes:
-        """Compress one piece, so that it can be unpacked without the pieces that follow.
-
-        Args:
-            parts: the parts of the piece; each is a block with a code of its own.
-        """
+        """Compress one piece, each part as a block of its own, so that it can be unpacked without those that follow."""
 
 
 class StreamDecompressor(Protocol):
@@ -73,11 +69,7 @@ if sys.version_info >= (3, 14):
         return zstd.compress(data, LEVEL)
 
     def unpack(data: bytes) -> bytes:
-        """Undo `pack`.
-
-        Raises:
-            DamagedError: it is nothing that was packed, or longer than any record may be.
-        """
+        """Undo `pack`. Raises DamagedError if it is nothing that was packed, or longer than any record may be."""
         try:
             found = zstd.ZstdDecompressor(options=_LIMITS).decompress(data, MOST_PAYLOAD + 1)
         except (zstd.ZstdError, EOFError) as error:
@@ -131,11 +123,7 @@ else:
         return zstandard.ZstdCompressor(level=LEVEL).compress(data)
 
     def unpack(data: bytes) -> bytes:
-        """Undo `pack`.
-
-        Raises:
-            DamagedError: it is nothing that was packed, or longer than any record may be.
-        """
+        """Undo `pack`. Raises DamagedError if it is nothing that was packed, or longer than any record may be."""
         pieces = _Pieces()
         pieces.piece = data
         unpacking = zstandard.ZstdDecompressor(max_window_size=1 << _MOST_WINDOW_LOG)

@@ -53,11 +53,7 @@ def topology_facts(topology: Topology) -> dict[str, object]:
 
 
 def topology_from(said: JsonValue) -> Topology:
-    """Restore the topology of `topology_facts`.
-
-    Raises:
-        DamagedError: it is none.
-    """
+    """Restore the topology of `topology_facts`. Raises DamagedError if it is none."""
     places: dict[int, CpuPlace] = {}
     for one in said["places"].items():
         kind = one.get("type")
@@ -116,22 +112,14 @@ class CpuTableLayout:
     """The layout of one machine's readings, valid while signals and CPUs stay the same.
 
     Columns of a tick are its clocks, then the values of its signals, then their wraps.
-
-    Attributes:
-        topology: gives the rows of every signal: the instances of its scope.
-        capabilities: describe the signals.
-        signals: in the order of their columns; each has the number of its clock.
-        clocks: the number of clocks; signals that are read together share a clock.
-        wraps: signals whose wraps are counted, in the order of their columns.
-        lane_layout: the columns and their lanes.
     """
 
-    topology: Topology
-    capabilities: Capabilities
-    signals: Mapping[SignalId, int]
-    clocks: int
-    wraps: tuple[SignalId, ...]
-    lane_layout: LaneLayout
+    topology: Topology  # gives the rows of every signal: the instances of its scope
+    capabilities: Capabilities  # describe the signals
+    signals: Mapping[SignalId, int]  # in the order of their columns; each has the number of its clock
+    clocks: int  # the number of clocks; signals that are read together share a clock
+    wraps: tuple[SignalId, ...]  # signals whose wraps are counted, in the order of their columns
+    lane_layout: LaneLayout  # the columns and their lanes
     _columns: Mapping[SignalId, int] = field(init=False)
     _wrapped: Mapping[SignalId, int] = field(init=False)
 
@@ -206,13 +194,7 @@ class CpuTableLayout:
 
 
 def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool = False) -> CpuTableLayout:
-    """Make the layout of a snapshot.
-
-    Args:
-        snapshot: the snapshot, as the sampler publishes it.
-        capabilities: the capabilities of the snapshot's frame.
-        rounded: whether the layout is for a tier that rounds increases.
-    """
+    """Make the layout of a published snapshot, for a tier that rounds increases if `rounded`."""
     signals, known = capabilities.signals, {}
     names = sorted(snapshot.values, key=lambda name: (len(snapshot.values[name]), signals[name].scope.rank, name))
     clocks: dict[int, int] = {}
@@ -257,7 +239,6 @@ def layout_from(said: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLayo
     """Restore the layout of `layout_facts`.
 
     Args:
-        said: the JSON document.
         known: topologies to use in place of an equal new one, because frames compare topologies by identity.
 
     Raises:

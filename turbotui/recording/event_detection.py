@@ -32,13 +32,10 @@ _STATES: Final = (*_IDLE, *(f"stat.{name}" for name in ("user", "nice", "system"
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of spike.
+    """A kind of spike: a value that is `times` the median of earlier readings and `more` above it.
 
-    Attributes:
-        word: the name in sentences.
-        counter: the signal, summed over all instances; "": the share of CPU time that is not idle.
-        times: the least ratio to the median of earlier readings.
-        more: the least excess over that median, in counts per second and CPU, or as a share.
+    The counter is summed over all instances, in counts per second and CPU; "" is the share of CPU time that is not
+    idle.
     """
 
     word: str

@@ -80,21 +80,13 @@ class RecordKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One whole record.
+    """One whole record."""
 
-    Attributes:
-        kind: a `RecordKind`, or the number of a kind that a later version added.
-        stream: the number of the record's table; 0 is the table of CPUs.
-        sequence: the record's number in the journal, from 0.
-        payload: its content.
-        offset: of the first byte from the beginning of the journal; 0 for a record that was not read.
-    """
-
-    kind: int
-    stream: int
-    sequence: int
-    payload: bytes
-    offset: int = 0
+    kind: int  # a `RecordKind`, or the number of a kind that a later version added
+    stream: int  # the number of the record's table; 0 is the table of CPUs
+    sequence: int  # the record's number in the journal, from 0
+    payload: bytes  # its content
+    offset: int = 0  # of the first byte from the beginning of the journal; 0 for a record that was not read
 
     @property
     def end(self) -> int:
@@ -104,16 +96,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Bytes of a journal that form no whole record.
+    """Bytes of a journal that form no whole record."""
 
-    Attributes:
-        offset: of the first of them.
-        length: how many.
-        streams: the streams of the damaged records whose heads are intact; those of others are unknown.
-    """
-
-    offset: int
-    length: int
+    offset: int  # of the first of them
+    length: int  # how many
+    # the streams of the damaged records whose heads are intact; those of others are unknown
     streams: tuple[int, ...] = ()
 
 
@@ -131,11 +118,7 @@ def framed(record: Record) -> bytes:
 
 
 class RecordParser:
-    """Parses the bytes of a journal, in pieces of any size, into records and the damage between them.
-
-    Args:
-        offset: the offset of the first byte that `feed` gets.
-    """
+    """Parses the bytes of a journal, in pieces of any size, into records and the damage between them."""
 
     def __init__(self, offset: int = 0) -> None:
         self._buffer = bytearray()

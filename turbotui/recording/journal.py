@@ -37,10 +37,6 @@ class Journal:
     Attributes:
         paths: the files of the recording.
 
-    Args:
-        paths: see above.
-        layouts: layouts that are known from other recordings.
-
     Raises:
         RecordingError: none of the files can be read, or they have no reading; a single file that cannot be read, or
             that belongs to another recording, is left out and is one of `missing`.
@@ -61,11 +57,7 @@ class Journal:
 
     def _readable(self, layouts: KnownLayouts, opened: contextlib.ExitStack,
                   grow: Callable[[], bool] | None) -> list[RecordingPart]:
-        """Open every file that can be read, and note the others.
-
-        Raises:
-            RecordingError: there is none.
-        """
+        """Others are noted. Raises RecordingError if there is none."""
         parts: list[RecordingPart] = []
         errors: list[RecordingError] = []
         for path in self.paths:
@@ -82,7 +74,7 @@ class Journal:
         return parts
 
     def _of_one_recording(self, parts: Sequence[RecordingPart]) -> list[RecordingPart]:
-        """Return the parts of the recording that the first part with a header belongs to, and note the others.
+        """Parts of the recording that the first part with a header belongs to; the others are noted.
 
         A name shows only which recording a file lies beside. Files of turbotui 0.4 do not name their recording: they
         belong to it if they are of the same machine.
@@ -318,7 +310,7 @@ class Journal:
 
 
 def _following(ticks: Iterable[RecordedTick]) -> Iterator[tuple[RecordedTick, bool]]:
-    """Yield ticks, and whether each follows the one before: in its session, and not before it.
+    """Ticks, each with whether it follows the one before: in its session, and not before it.
 
     Files are read in the order of their wall clocks, which is not theirs if the clock was set back between them.
     """
@@ -330,7 +322,6 @@ def _following(ticks: Iterable[RecordedTick]) -> Iterator[tuple[RecordedTick, bo
 
 
 def _without(span: tuple[int, int], known: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Return the parts of a span that lie outside another span."""
     if known[1] < span[0] or known[0] > span[1]:
         yield span
         return

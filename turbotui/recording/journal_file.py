@@ -34,20 +34,14 @@ _FIRST_LOOK: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class KeyEntry:
-    """A key tick in the index.
+    """A key tick in the index."""
 
-    Attributes:
-        wall_ns, started_ns: the tick's wall and monotonic clock.
-        key: offset of the tick's record.
-        layout: offset of the tick's layout.
-        noted: offsets of gaps and events between the previous key tick and this one.
-    """
-
+    # wall_ns, started_ns: the tick's wall and monotonic clock
     wall_ns: int
     started_ns: int
-    key: int
-    layout: int
-    noted: tuple[int, ...] = ()
+    key: int  # offset of the tick's record
+    layout: int  # offset of the tick's layout
+    noted: tuple[int, ...] = ()  # offsets of gaps and events between the previous key tick and this one
 
 
 class JournalFile:

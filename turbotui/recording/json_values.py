@@ -24,7 +24,6 @@ class JsonValue:
     Every method raises DamagedError if the value has another type.
 
     Args:
-        value: the value as JSON has it.
         where: the value's place in the document, for error messages.
     """
 
@@ -122,7 +121,6 @@ class JsonValue:
         """Return the value as a member of an enumeration.
 
         Args:
-            kind: the enumeration.
             otherwise: the result for an unknown text, because a later version may have more members.
         """
         try:
@@ -150,11 +148,7 @@ def packed(document: Mapping[str, object]) -> bytes:
 
 
 def unpacked(payload: bytes, where: str) -> JsonValue:
-    """Parse the JSON document of a payload.
-
-    Raises:
-        DamagedError: it is none.
-    """
+    """Parse the JSON document of a payload. Raises DamagedError if it is none."""
     from turbotui.recording.compression import unpack  # noqa: PLC0415 - as above
 
     try:
@@ -164,11 +158,7 @@ def unpacked(payload: bytes, where: str) -> JsonValue:
 
 
 def whole(text: str) -> int:
-    """Parse a key of an object as an integer.
-
-    Raises:
-        DamagedError: it is none.
-    """
+    """Parse a key of an object as an integer. Raises DamagedError if it is none."""
     try:
         return integer(text)
     except ValueError:

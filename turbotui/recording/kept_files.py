@@ -34,11 +34,7 @@ def kept_facts(kept: KeptAnswers) -> dict[str, object]:
 
 
 def kept_from(said: JsonValue) -> KeptAnswers:
-    """Restore the answers of `kept_facts`.
-
-    Raises:
-        DamagedError: they are none.
-    """
+    """Restore the answers of `kept_facts`. Raises DamagedError if they are none."""
     words = {}
     for one in said["words"].items():
         parts = one.items()

@@ -29,34 +29,23 @@ _NUMBERS: Final = ("family", "model", "stepping", "implementer", "part")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header of a session: which machine was recorded, when, and how.
+    """The header of a session: which machine was recorded, when, and how."""
 
-    Attributes:
-        version: of the turbotui that recorded.
-        name: of the machine.
-        was: REAL or SIMULATED; RECORDED for a session over a tree of files.
-        model: what the processor says it is.
-        privileges: of the process that recorded.
-        boot_id: the kernel's id of this boot of the machine; "" if the kernel does not tell it.
-        wall_ns, now_ns: wall clock and monotonic clock at the session's beginning.
-        session: a number unique to this session, which the parts of a rotated journal share.
-        recording: the `identity` of the recording that the session continues or begins; "" in files of turbotui 0.4.
-        tier: seconds between ticks, and significant bits of increases; (0, 0): everything is recorded exactly.
-        command: the words of the command that ran during the recording; () for none.
-    """
-
-    version: str
-    name: str
-    was: HostKind
-    model: CpuModel
-    privileges: Privileges
+    version: str  # of the turbotui that recorded
+    name: str  # of the machine
+    was: HostKind  # REAL or SIMULATED; RECORDED for a session over a tree of files
+    model: CpuModel  # what the processor says it is
+    privileges: Privileges  # of the process that recorded
     tcc: int | None
-    boot_id: str
+    boot_id: str  # the kernel's id of this boot of the machine; "" if the kernel does not tell it
+    # wall_ns, now_ns: wall clock and monotonic clock at the session's beginning
     wall_ns: int
     now_ns: int
-    session: str
+    session: str  # a number unique to this session, which the parts of a rotated journal share
+    # seconds between ticks, and significant bits of increases; (0, 0): everything is recorded exactly
     tier: tuple[float, int] = (0.0, 0)
-    command: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()  # the words of the command that ran during the recording; () for none
+    # the `identity` of the recording that the session continues or begins; "" in files of turbotui 0.4
     recording: str = ""
 
     @property
@@ -82,7 +71,6 @@ def header_of(machine: Machine, command: Sequence[str] = (), recording: str = ""
     """Make the header of a session that begins now.
 
     Args:
-        machine: the machine that is recorded.
         command: the words of the command that runs meanwhile; () for none.
         recording: the identity of the recording that the session continues; "" for a new one.
     """

@@ -12,26 +12,19 @@ from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswers:
-    """Answers of a recorded host.
+    """Answers of a recorded host."""
 
-    Attributes:
-        texts: path -> content of a file.
-        folders: path -> names in it.
-        words: (path of a device, offset) -> the bytes that were read there.
-        refused: path, or description of the attempt -> errno.
-    """
-
-    texts: Mapping[str, str] = field(default_factory=dict)
-    folders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)  # path -> content of a file
+    folders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # path -> names in it
+    # (path of a device, offset) -> the bytes that were read there
     words: Mapping[tuple[str, int], bytes] = field(default_factory=dict)
-    refused: Mapping[str, int] = field(default_factory=dict)
+    refused: Mapping[str, int] = field(default_factory=dict)  # path, or description of the attempt -> errno
 
 
 class RecordedHost:
     """A `machine.host.Host` of kept answers; a file that was not kept gives ENOENT.
 
     Args:
-        name: of the machine, visible.
         was: the machine's kind when it was recorded, REAL or SIMULATED; a simulated machine says so in its name.
         privileges: of the process that recorded.
         now_ns, wall_ns: the clocks when it was recorded.

@@ -37,19 +37,11 @@ class RecordedSource:
         return 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Refused.
-
-        Raises:
-            HostError: always; a recording holds readings and no counters.
-        """
+        """Always fail with a HostError: a recording holds readings and no counters."""
         raise HostError(errno.ENODEV, f"{self.title} of the recording of {machine.host.name}, CPU {cpu}, {len(wanted)}")
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
-        """Refused.
-
-        Raises:
-            HostError: always, as `open`.
-        """
+        """Always fail with a HostError, as `open`."""
         raise HostError(errno.ENODEV, f"{self.title} of the recording of {machine.host.name}, {len(wanted)} signals")
 
 

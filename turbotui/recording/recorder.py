@@ -38,7 +38,6 @@ class RecordingFile:
     """One file that this process alone appends to.
 
     Args:
-        path: the file's path; a missing file is created.
         sync_seconds: time between calls of fdatasync(2), made by a thread of their own; 0: one call at the end.
 
     Attributes:
@@ -120,12 +119,9 @@ class RecordingFile:
 
 
 class FrameRecorder(Protocol):
-    """The interface of `Recorder` and `RotatingRecorder`.
+    """The interface of `Recorder` and `RotatingRecorder`."""
 
-    Attributes:
-        failures: why something is not recorded although the recording goes on, by its name ("more readings ...").
-    """
-
+    # why something is not recorded although the recording goes on, by its name ("more readings ...")
     failures: dict[str, str]
 
     @property
@@ -152,10 +148,6 @@ class Recorder:
     """Records frames to a file; an existing recording is continued with a new session.
 
     Args:
-        path: the file's path.
-        machine: the machine that is recorded.
-        kept: the machine's files that `info` of the recording needs.
-        tier: which ticks are recorded, and how exactly.
         header: the header of a session that continues from another file; None begins a session.
         command: the words of the command that runs during the recording; () for none.
 
@@ -284,10 +276,9 @@ class Recorder:
 
 
 def refuse_other_machine(file: JournalFile, header: Header) -> Header | None:
-    """Refuse to continue the recording of another machine, because readers show the first session's machine.
+    """Refuse to continue another machine's recording, because readers show the first session's machine.
 
-    Returns:
-        The header of the recording; None if it is damaged.
+    Returns the header of the recording; None if it is damaged.
 
     Raises:
         RecordingError: the recording is of another machine, or has a later format.

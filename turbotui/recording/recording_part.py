@@ -29,19 +29,14 @@ _NEAR: Final = 1 << 20  # bytes before a damaged layout in which to look for its
 
 @dataclass(frozen=True, slots=True)
 class CoveredTime:
-    """A time that is read from one file of a recording.
-
-    Attributes:
-        first_ns, last_ns: wall clocks of the first and last tick.
-        seconds: time between ticks in a tier of lower resolution; 0: every tick.
-        whole: whether the time covers the whole file.
-    """
+    """A time that is read from one file of a recording."""
 
     part: RecordingPart
+    # first_ns, last_ns: wall clocks of the first and last tick
     first_ns: int
     last_ns: int
-    seconds: float
-    whole: bool
+    seconds: float  # time between ticks in a tier of lower resolution; 0: every tick
+    whole: bool  # whether the time covers the whole file
 
     def ticks(self, begin: KeyEntry | int, end_ns: int | None) -> Iterator[RecordedTick]:
         """Yield the ticks from a key tick of the file on, up to a wall clock."""

@@ -57,8 +57,6 @@ class _Group:
 
 
 class _Track:
-    """The groups of one tier, oldest first."""
-
     def __init__(self, tier: Tier) -> None:
         self.tier = tier
         self.encoder = SnapshotEncoder(tier, _KEY_EVERY)
@@ -223,12 +221,10 @@ class _DecodedGroup:
         self._frames: list[Frame] = []
 
     def frame(self, at: int) -> Frame:
-        """Return the frame at a position."""
         self.decode(at + 1 - len(self._frames))
         return self._frames[at]
 
     def decode(self, count: int) -> None:
-        """Decode up to `count` more frames."""
         layout = self.group.layout
         done = len(self._frames)
         for number, payload in enumerate(self.group.payloads[done:done + max(0, count)], done):

@@ -31,16 +31,12 @@ _PARTS: Final = 12  # parts of a tier's time; at most one part more than needed 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Limits of what a recording keeps.
+    """Limits of what a recording keeps."""
 
-    Attributes:
-        seconds: the longest time for which anything is kept.
-        full_seconds: the time for which every tick is kept; then one in 10 s for eight hours, then one in 60 s.
-        most_bytes: the most bytes of all files; the oldest part of the finest resolution is removed first. 0: no limit.
-    """
-
-    seconds: float = float("inf")
+    seconds: float = float("inf")  # the longest time for which anything is kept
+    # the time for which every tick is kept; then one in 10 s for eight hours, then one in 60 s
     full_seconds: float = FULL_SECONDS
+    # the most bytes of all files; the oldest part of the finest resolution is removed first. 0: no limit
     most_bytes: int = 0
 
     def tiers(self) -> Iterator[tuple[Tier, float]]:
@@ -54,12 +50,6 @@ class Retention:
 
 class RotatingRecorder:
     """Records frames to FILE and its parts (`parts`), and removes parts that are too old or exceed the size.
-
-    Args:
-        path: the path of FILE; an existing FILE becomes a part.
-        machine: the machine that is recorded.
-        retention: the limits of what is kept.
-
 
     Raises:
         RecordingError: as `Recorder`.
@@ -105,7 +95,7 @@ class RotatingRecorder:
         self._recorders[name].take(frame)
 
     def _each(self, action: Callable[[Recorder], object]) -> None:
-        """Call for the recorder of each tier; a tier of lower resolution that fails is given up, and the others go on.
+        """A tier of lower resolution that fails is given up, and the others go on.
 
         Raises:
             RecordingError: the full resolution cannot be written.

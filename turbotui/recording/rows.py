@@ -34,15 +34,11 @@ _HEAD: Final = struct.Struct("<qq")  # wall clock and monotonic clock of the tic
 
 @dataclass(frozen=True, slots=True)
 class IntervalRows(ABC):
-    """The rows of a feature's table over one interval.
+    """The rows of a feature's table over one interval."""
 
-    Attributes:
-        stream: the number of the table's stream.
-        wall_ns, started_ns: the wall clock (ns since 1970) and the monotonic clock of the tick that ended the interval.
-    """
+    stream: ClassVar[int]  # the number of the table's stream
 
-    stream: ClassVar[int]
-
+    # wall_ns, started_ns: the wall clock (ns since 1970) and the monotonic clock of the tick that ended the interval
     wall_ns: int
     started_ns: int
 
@@ -57,15 +53,10 @@ class IntervalRows(ABC):
 
 @dataclass(frozen=True, slots=True)
 class RecordedRows:
-    """The rows of an interval, read from a recording.
+    """The rows of an interval, read from a recording."""
 
-    Attributes:
-        wall_ns: as in `IntervalRows`.
-        said: the JSON document.
-    """
-
-    wall_ns: int
-    said: JsonValue
+    wall_ns: int  # as in `IntervalRows`
+    said: JsonValue  # the JSON document
 
     def restored(self, read: Callable[[JsonValue, int], T]) -> T:
         """Return what a feature's reader makes of the document and the wall clock.
@@ -91,11 +82,7 @@ def wall_of(record: Record) -> int | None:
 
 
 def rows_from(record: Record) -> RecordedRows:
-    """Restore the rows of a record.
-
-    Raises:
-        DamagedError: the record holds no rows.
-    """
+    """Restore the rows of a record. Raises DamagedError if the record holds no rows."""
     wall = wall_of(record)
     if wall is None:
         raise DamagedError(f"record {record.sequence} of the recording holds no rows")
@@ -126,9 +113,6 @@ def joined_rows(rows: FindRows, frame: Frame, kind: type[R], read: Callable[[Jso
     """Return the rows of a frame's interval, which may be several recorded ones; None if none were recorded.
 
     Args:
-        rows: `Journal.rows`, or a function like it.
-        frame: a frame of the same recording.
-        kind: of the rows.
         read: restores rows from their JSON document and the wall clock at their end.
 
     Raises:

@@ -22,34 +22,22 @@ from turbotui.sampling.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class RecordedTick:
-    """One snapshot of a journal.
-
-    Attributes:
-        header: the header of the snapshot's session.
-        offset: the offset of the snapshot's record.
-    """
+    """One snapshot of a journal."""
 
     snapshot: Snapshot
     capabilities: Capabilities
-    header: Header
-    offset: int = 0
+    header: Header  # the header of the snapshot's session
+    offset: int = 0  # the offset of the snapshot's record
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A part of a journal that cannot be read.
+    """A part of a journal that cannot be read."""
 
-    Attributes:
-        offset: the offset of the part's first byte.
-        length: in bytes; 0 if whole records are missing.
-        ticks: the number of missing ticks, as far as known.
-        text: a sentence for people.
-    """
-
-    offset: int
-    length: int
-    ticks: int
-    text: str
+    offset: int  # the offset of the part's first byte
+    length: int  # in bytes; 0 if whole records are missing
+    ticks: int  # the number of missing ticks, as far as known
+    text: str  # a sentence for people
 
 
 _MOST_LAYOUTS: Final = 16
@@ -246,9 +234,5 @@ def _missing(damage: Damage | None, found: Record, lost: int) -> Missing:
 
 
 def event_from(said: JsonValue) -> Event:
-    """Restore an event from its JSON document.
-
-    Raises:
-        DamagedError: it is none.
-    """
+    """Restore an event from its JSON document. Raises DamagedError if it is none."""
     return Event(said["wall_ns"].integer(), said["started_ns"].integer(), said["kind"].text(), said["text"].text())

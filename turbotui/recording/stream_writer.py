@@ -26,36 +26,24 @@ _LAYOUT_EVERY: Final = 30  # key ticks, after which the layout is written again
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time without ticks, or a jump of the clock.
-
-    Attributes:
-        wall_ns, started_ns: clocks of the tick behind the gap.
-        reason: "missed" (a tick took longer than the interval), "suspend", "clock" (the wall clock was set), "lost" (a
-            reader was too slow).
-        seconds: the length of the gap, or by how much the clock was set.
-        frames: the number of missing ticks; 0 if unknown.
-    """
+    """A time without ticks, or a jump of the clock."""
 
     wall_ns: int
     started_ns: int
+    # "missed" (a tick took longer than the interval), "suspend", "clock" (the wall clock was set), "lost" (a reader was
+    # too slow)
     reason: str
-    seconds: float = 0.0
-    frames: int = 0
+    seconds: float = 0.0  # the length of the gap, or by how much the clock was set
+    frames: int = 0  # the number of missing ticks; 0 if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of the journal: a mark, a change of CPUs, or an alert.
-
-    Attributes:
-        wall_ns, started_ns: wall and monotonic clock of the event.
-        kind: "mark" (set by a user), "topology" (CPUs came or went), "alert".
-        text: a text for people.
-    """
+    """An event of the journal: a mark, a change of CPUs, or an alert."""
 
     wall_ns: int
     started_ns: int
-    kind: str
+    kind: str  # "mark" (set by a user), "topology" (CPUs came or went), "alert"
     text: str
 
 
@@ -63,9 +51,6 @@ class StreamWriter:
     """Writes records with their numbers, and the index.
 
     Args:
-        write: writes the bytes of whole records; an exception ends the journal.
-        header: the session's header.
-        tier: the tier of the ticks.
         offset: the offset of the first record, which is the file's length.
         last_index: offset of the last index that the file already has; 0 if none.
         noted: offsets of gaps and events in the file behind that index.

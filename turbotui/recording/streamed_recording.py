@@ -18,12 +18,7 @@ _MOST_BEFORE: Final = 1 << 24  # bytes before the first reading; the layout of 1
 
 
 class _Arrived:
-    """The bytes of a stream so far, in a file in memory.
-
-    Args:
-        source: the descriptor that is read; a signal by Ctrl-C ends the stream.
-        most: bytes that are kept.
-    """
+    """The bytes of a stream so far, in a file in memory; a signal by Ctrl-C ends the stream."""
 
     def __init__(self, source: int, most: int) -> None:
         self._source, self._most = source, most

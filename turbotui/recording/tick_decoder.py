@@ -44,11 +44,7 @@ class TickHead:
 
 
 def head_of(payload: bytes) -> TickHead:
-    """Parse the head of a tick's payload.
-
-    Raises:
-        DamagedError: it is too short.
-    """
+    """Parse the head of a tick's payload. Raises DamagedError if it is too short."""
     if len(payload) < HEAD.size:
         raise DamagedError("a tick has no head")
     wall, started, number, _size = HEAD.unpack_from(payload)
@@ -135,10 +131,6 @@ class TickDecoder:
 
     def decode(self, payload: bytes, *, key: bool) -> DecodedTick:
         """Decode one tick.
-
-        Args:
-            payload: the payload of a record of this layout.
-            key: whether the tick is a key tick.
 
         Raises:
             DamagedError: the payload is no tick, or not the next tick; then a key tick must follow.

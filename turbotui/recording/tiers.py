@@ -27,17 +27,11 @@ _SIGNIFICANT: Final = 12  # bits; the error that is carried on is at most 0.025 
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """A resolution of the past.
+    """A resolution of the past."""
 
-    Attributes:
-        name: the name in files' names, "full" or "10s".
-        seconds: time from one tick to the next; 0: every tick.
-        significant: bits that are kept of the increases of 64-bit counters and time stamps; 0: all.
-    """
-
-    name: str
-    seconds: float = 0.0
-    significant: int = 0
+    name: str  # the name in files' names, "full" or "10s"
+    seconds: float = 0.0  # time from one tick to the next; 0: every tick
+    significant: int = 0  # bits that are kept of the increases of 64-bit counters and time stamps; 0: all
 
 
 FULL: Final = Tier("full")
@@ -49,16 +43,11 @@ TIERS: Final = (FULL, TEN_SECONDS, MINUTE)
 
 @dataclass(frozen=True, slots=True)
 class EncodedTick:
-    """A snapshot that was encoded as the payload of a record.
-
-    Attributes:
-        snapshot: the encoded snapshot.
-        number: the number of the layout, which changes with the layout; a layout's first tick is a key tick.
-    """
+    """A snapshot that was encoded as the payload of a record."""
 
     snapshot: Snapshot
     layout: CpuTableLayout
-    number: int
+    number: int  # the number of the layout, which changes with the layout; a layout's first tick is a key tick
     key: bool
     payload: bytes
 
@@ -80,7 +69,6 @@ class SnapshotEncoder:
     """Encodes those snapshots that a tier keeps, in their order.
 
     Args:
-        tier: the tier, which says which snapshots are kept, and how exactly.
         key_every: ticks from one key tick to the next.
     """
 
@@ -145,9 +133,6 @@ class Thinning:
     """Keeps one snapshot in `seconds`, and carries facts of the skipped snapshots to the next kept one.
 
     The facts are which counters began anew, so that no difference spans that moment, and where wraps were missed.
-
-    Args:
-        seconds: time between kept snapshots; 0 for every snapshot.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -25,11 +25,7 @@ _NO_PMU = "This machine has no PMU "  # the words of machine.events for that
 
 @dataclass(frozen=True, slots=True)
 class AddedEvents:
-    """Events that are watched because a user asked for them.
-
-    Attributes:
-        columns: the columns that were not removed.
-    """
+    """Events that are watched because a user asked for them."""
 
     request: EventRequest
     source: EventSource
@@ -65,9 +61,7 @@ def open_request(
     """Probe what a request names and make its columns.
 
     Args:
-        machine: where to probe.
         capabilities: of the catalog's signals.
-        request: what is asked for.
         taken: titles that other columns have.
         beside: events that are counted already.
 
@@ -93,28 +87,18 @@ def open_request(
 
 @dataclass(frozen=True, slots=True)
 class ChosenColumn:
-    """The outcome of adding one column of an event set on one machine.
-
-    Attributes:
-        added: the column with its source; None if the set refers to a column of the catalog.
-        used: the alternative that is counted; None if none can be counted.
-        refused: the earlier alternatives, or all of them, with the reason why each is not counted here.
-        why: one sentence, if no alternative can be counted.
-    """
+    """The outcome of adding one column of an event set on one machine."""
 
     name: ColumnId
-    added: AddedEvents | None
-    used: Alternative | None
+    added: AddedEvents | None  # the column with its source; None if the set refers to a column of the catalog
+    used: Alternative | None  # the alternative that is counted; None if none can be counted
+    # the earlier alternatives, or all of them, with the reason why each is not counted here
     refused: tuple[tuple[Alternative, Unavailable], ...]
-    why: Unavailable | None = None
+    why: Unavailable | None = None  # one sentence, if no alternative can be counted
 
 
 def named_set(sets: Mapping[str, EventSet], name: str) -> EventSet:
-    """The event set of that name.
-
-    Raises:
-        AddError: there is no such set.
-    """
+    """The event set of that name. Raises AddError if there is no such set."""
     found = sets.get(name)
     if found is None:
         near = difflib.get_close_matches(name, sets, n=3, cutoff=0.4)

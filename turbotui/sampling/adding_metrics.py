@@ -56,7 +56,6 @@ def metric_requests(machine: Machine, tables: VendorTables, text: str, *, taken:
     """Find what has to be counted for metrics of the tables.
 
     Args:
-        machine: the machine that counts.
         tables: the tables of its CPU.
         text: "metric:NAME[,NAME ...]"; each NAME is a metric or a group, in any case.
         taken: titles of columns that are not metrics.
@@ -99,7 +98,6 @@ def open_metrics(
     """Probe what metrics need and make their columns.
 
     Args:
-        machine: where to probe.
         capabilities: of the catalog's signals.
         planned: by `metric_requests`.
         taken: titles that other columns have.
@@ -145,11 +143,7 @@ def share_counters(
 
 
 def _named(constants: MachineConstants, tables: VendorTables, text: str) -> Iterator[_Named]:
-    """The metrics that a text names, including the members of groups.
-
-    Raises:
-        AddError: a name is unknown.
-    """
+    """The metrics that a text names, including the members of groups. Raises AddError if a name is unknown."""
     try:
         names = metric_names(text)
     except MetricError as error:

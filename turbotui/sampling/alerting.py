@@ -94,29 +94,17 @@ _SIGNS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A period in which a condition held for as long as its rule demands.
-
-    Attributes:
-        rule: the rule of the alert.
-        since_ns: ns since 1970: when the condition began to hold in the first row.
-        begun_ns: ns since 1970: when it had held long enough.
-        rows: rows in which it holds now; after the end, the rows of the last moment.
-        most: the greatest number of rows at once.
-        extreme: the greatest value of the rule's column in these rows, or the least.
-        extreme_name: the row of the extreme value, for people.
-        names: the first of the rows, for people.
-        ended_ns: ns since 1970; None while the alert lasts.
-    """
+    """A period in which a condition held for as long as its rule demands."""
 
     rule: AlertRule
-    since_ns: int
-    begun_ns: int
-    rows: tuple[Hashable, ...]
-    most: int
-    extreme: float | None
-    extreme_name: str
-    names: tuple[str, ...]
-    ended_ns: int | None = None
+    since_ns: int  # ns since 1970: when the condition began to hold in the first row
+    begun_ns: int  # ns since 1970: when it had held long enough
+    rows: tuple[Hashable, ...]  # rows in which it holds now; after the end, the rows of the last moment
+    most: int  # the greatest number of rows at once
+    extreme: float | None  # the greatest value of the rule's column in these rows, or the least
+    extreme_name: str  # the row of the extreme value, for people
+    names: tuple[str, ...]  # the first of the rows, for people
+    ended_ns: int | None = None  # ns since 1970; None while the alert lasts
 
 
 @dataclass()
@@ -132,7 +120,6 @@ class AlertWatch:
     """Checks the intervals of one table in order.
 
     Args:
-        rules: the conditions, all of this table.
         words: by default those of rows of CPUs, and so are the names.
         names: the name of a row for people; by default its words.
 
@@ -157,14 +144,11 @@ class AlertWatch:
         return [one.alert for one in self._watched if one.alert is not None]
 
     def take(self, frame: Frame, *, joined: bool = False) -> tuple[Sequence[Alert], Sequence[Alert]]:
-        """Check an interval.
+        """Check an interval; returns the alerts that begin with it, and those that end.
 
         Args:
             frame: the interval; unless it follows the one before, nothing is known to have held in between.
             joined: treat it as following the one before, whatever was left out.
-
-        Returns:
-            The alerts that begin with this interval, and those that end.
         """
         if frame.older is None:
             return (), ()
@@ -199,7 +183,6 @@ class AlertWatch:
         return alert
 
     def _judge(self, one: _Watched, moment: AlertMoment) -> None:
-        """Update an alert, and the time since which its rows meet the condition, with an interval."""
         begin_ns, now_ns = moment.begin_ns, moment.end_ns
         rule, rows = one.rule, moment.rows(one.rule)
         passing = self._passing(rule.filter.condition, moment, rows)

@@ -23,13 +23,9 @@ def _no_words() -> array[int]:
 
 
 class AnsweringWorker(Protocol):
-    """A worker that answers requests; compared by identity.
+    """A worker that answers requests; compared by identity."""
 
-    Attributes:
-        busy: whether it was asked and has not answered yet.
-    """
-
-    busy: bool
+    busy: bool  # whether it was asked and has not answered yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +34,17 @@ class Readings:
 
     The lists are parallel because a machine with a thousand CPUs has ten thousand results every tick, and their
     consumer runs on another CPU: it then touches the lists and the values, and nothing else.
-
-    Attributes:
-        cpus: the CPU of each reading.
-        sources: id of the source.
-        signals: the signals of each reading; the same tuple object as long as a reader returns the same signals.
-        started_ns, ended_ns: host monotonic time around the read.
-        middles_ns: the middle of that time.
-        raws: one raw value per signal, in an array if all are words; None if the read failed.
     """
 
     cpus: list[int] = field(default_factory=list)
-    sources: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)  # id of the source
+    # the signals of each reading; the same tuple object as long as a reader returns the same signals
     signals: list[tuple[SignalId, ...]] = field(default_factory=list)
+    # started_ns, ended_ns: host monotonic time around the read
     started_ns: list[int] = field(default_factory=list)
     ended_ns: list[int] = field(default_factory=list)
-    middles_ns: array[int] = field(default_factory=_no_words)
+    middles_ns: array[int] = field(default_factory=_no_words)  # the middle of that time
+    # one raw value per signal, in an array if all are words; None if the read failed
     raws: list[Sequence[Raw] | None] = field(default_factory=list)
 
     def add(self, head: tuple[int, str], signals: tuple[SignalId, ...], started_ns: int, ended_ns: int,
@@ -114,46 +105,35 @@ class SharedReading:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A worker's answer to one tick.
-
-    Attributes:
-        gone: CPUs that were found offline.
-        began: (source id, CPU or SHARED) whose counts start with this tick.
-        failures: (source id, CPU or SHARED) -> why opening or reading failed.
-        ticks: answers to the ticks of a request for several, by tick number; the other fields are empty then.
-        late: whether it came after its own tick and stands in for a later one.
-        interrupted: (source id, CPU) -> length in ns of a read in which the thread lost its CPU.
-    """
+    """A worker's answer to one tick."""
 
     worker: AnsweringWorker
     readings: Readings = field(default_factory=Readings)
     shared: tuple[SharedReading, ...] = ()
-    gone: frozenset[int] = frozenset()
-    began: frozenset[tuple[str, int]] = frozenset()
+    gone: frozenset[int] = frozenset()  # CPUs that were found offline
+    began: frozenset[tuple[str, int]] = frozenset()  # (source id, CPU or SHARED) whose counts start with this tick
+    # (source id, CPU or SHARED) -> why opening or reading failed
     failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    # answers to the ticks of a request for several, by tick number; the other fields are empty then
     ticks: Mapping[int, Answer] = field(default_factory=dict)
-    late: bool = False
+    late: bool = False  # whether it came after its own tick and stands in for a later one
+    # (source id, CPU) -> length in ns of a read in which the thread lost its CPU
     interrupted: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """One request: make the open readers match these tasks, then read all of them.
-
-    Attributes:
-        wrap_check: only read open counters of these tasks, to see whether they wrapped between two ticks; open and
-            close nothing.
-        ticks: times on the loop's clock (monotonic, in s) at which to read; empty: once, immediately.
-        after: seconds after each tick at which this worker reads.
-    """
+    """One request: make the open readers match these tasks, then read all of them."""
 
     tasks: tuple[Task, ...]
     shared: tuple[tuple[Source, frozenset[SignalId]], ...]
     machine: Machine
     reply: Callable[[Answer], None]
+    # only read open counters of these tasks, to see whether they wrapped between two ticks; open and close nothing
     wrap_check: bool = False
+    # times on the loop's clock (monotonic, in s) at which to read; empty: once, immediately
     ticks: tuple[float, ...] = ()
-    after: float = 0.0
+    after: float = 0.0  # seconds after each tick at which this worker reads
 
     @property
     def cpus(self) -> set[int]:

@@ -20,23 +20,18 @@ from turbotui.sampling.wraps import WrapCounter
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A tick of the sampler: its number, its times and the late CPUs, without the readings.
-
-    Attributes:
-        started_ns: start of the tick, including the time that the machine slept.
-        slept_ns: the time that the machine slept, which the readings' own stamps lack.
-        anew: signals without a difference to the tick before, because another source provides them now or the machine
-            slept while they were read.
-    """
+    """A tick of the sampler: its number, its times and the late CPUs, without the readings."""
 
     seq: int
     wall_ns: int
-    started_ns: int
+    started_ns: int  # start of the tick, including the time that the machine slept
     late: frozenset[int]
     overruns: int
     late_total: int
     behind: int = 0
-    slept_ns: int = 0
+    slept_ns: int = 0  # the time that the machine slept, which the readings' own stamps lack
+    # signals without a difference to the tick before, because another source provides them now or the machine slept
+    # while they were read
     anew: frozenset[SignalId] = frozenset()
 
 
@@ -151,7 +146,6 @@ class Assembler:
             self._places.clear()  # the layout has them in a tenth of the memory
 
     def _put_shared(self, reading: SharedReading, columns: TickColumns) -> None:
-        """Put the rows of a file that covers all CPUs into their columns."""
         middle = (reading.started_ns + reading.ended_ns) >> 1
         clocks: set[int] = set()
         for name, row in zip(reading.signals, reading.raw or (), strict=True):

@@ -84,26 +84,19 @@ _REMARKS: Mapping[SignalId, tuple[Callable[[Machine], bool], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The findings of every source, and the source chosen for each signal (the first usable one in source order).
+    """The findings of every source, and the source chosen for each signal (the first usable one in source order)."""
 
-    Attributes:
-        sources: in order of preference.
-        probes: source id -> what it found.
-        signals: usable signals, as the chosen source describes them.
-        provider: signal id -> the chosen source.
-        missing: signals that no source can provide -> the reason of the first source that knows them.
-        disbelieved: the missing signals that a source offers and the findings of others contradict.
-        beside: compared signals -> what the other sources of the signal are read for.
-        remarks: remarks on signals that count something else here than their name says.
-    """
-
-    sources: tuple[Source, ...]
-    probes: Mapping[str, Probe]
-    signals: Mapping[SignalId, Signal]
-    provider: Mapping[SignalId, Source]
+    sources: tuple[Source, ...]  # in order of preference
+    probes: Mapping[str, Probe]  # source id -> what it found
+    signals: Mapping[SignalId, Signal]  # usable signals, as the chosen source describes them
+    provider: Mapping[SignalId, Source]  # signal id -> the chosen source
+    # signals that no source can provide -> the reason of the first source that knows them
     missing: Mapping[SignalId, Unavailable]
+    # the missing signals that a source offers and the findings of others contradict
     disbelieved: Mapping[SignalId, Unavailable] = field(default_factory=dict)
+    # remarks on signals that count something else here than their name says
     remarks: Mapping[SignalId, str] = field(default_factory=dict)
+    # compared signals -> what the other sources of the signal are read for
     beside: Mapping[SignalId, tuple[SignalId, ...]] = field(default_factory=dict)
 
     def why_missing(self, signal: SignalId) -> Unavailable:

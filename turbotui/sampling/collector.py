@@ -90,7 +90,6 @@ class _Resting(threading.local):
         self.rests = False  # this thread has rested in a `WakeUp`, and will again
 
     def rest(self) -> None:
-        """Do the deferred work."""
         calls, self.calls = self.calls, []
         for call in calls:
             call()

@@ -25,7 +25,6 @@ def complete_added(host: Host, text: str, limit: int = 50) -> tuple[str, ...]:
 
 
 def _places(host: Host, token: str) -> list[str]:
-    """Places on the machine that a token may be the start of."""
     if token.startswith("perf/"):
         device, slash, event = token.removeprefix("perf/").partition("/")
         if not slash:

@@ -56,7 +56,6 @@ def disagreements(interval: Interval) -> Marks:
 
 
 def _parts_over_wholes(interval: Interval) -> Marks:
-    """Energy domains that use more than the domain that contains them."""
     found: Marks = {}
     for part, whole in PARTS:
         if not (interval.was_read(part) and interval.was_read(whole)):
@@ -81,7 +80,6 @@ def _parts_over_wholes(interval: Interval) -> Marks:
 
 
 def _states_beyond_the_interval(interval: Interval) -> Marks:
-    """CPUs whose states add up to more than the interval."""
     read = [(name, word) for name, word in _STATES if interval.was_read(name)]
     if len(read) < 2 or not interval.was_read("tsc"):
         return {}

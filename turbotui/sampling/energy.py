@@ -28,20 +28,13 @@ ENERGY_SOURCES: Final = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Energy of packages over some time, with the cycles by which it is shared among tasks.
+    """Energy of packages over some time, with the cycles by which it is shared among tasks."""
 
-    Attributes:
-        joules: by package (position in the topology).
-        cycles: unhalted cycles by CPU; empty if they are not counted.
-        seconds: the length of that time.
-        why: the reason, if there is no energy.
-        spans: seconds between the readings of a package's own counter, if they differ from `seconds`.
-    """
-
-    joules: Mapping[int, float]
-    cycles: Mapping[int, float]
-    seconds: float = 0.0
-    why: Unavailable | None = None
+    joules: Mapping[int, float]  # by package (position in the topology)
+    cycles: Mapping[int, float]  # unhalted cycles by CPU; empty if they are not counted
+    seconds: float = 0.0  # the length of that time
+    why: Unavailable | None = None  # the reason, if there is no energy
+    # seconds between the readings of a package's own counter, if they differ from `seconds`
     spans: Mapping[int, float] = field(default_factory=dict)
 
     def over(self, seconds: float) -> Energy:

@@ -28,15 +28,10 @@ _WITHOUT_EVENTS = frozenset({"software", "breakpoint", "tracepoint", "kprobe", "
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One completion of the typed text.
+    """One completion of the typed text."""
 
-    Attributes:
-        text: the whole text, completed.
-        note: what it means; "" if the name says it.
-    """
-
-    text: str
-    note: str = ""
+    text: str  # the whole text, completed
+    note: str = ""  # what it means; "" if the name says it
 
 
 def complete_events(
@@ -44,12 +39,7 @@ def complete_events(
 ) -> tuple[Completion, ...]:
     """Return up to `limit` whole texts that start with the typed text, with its last word completed.
 
-    Args:
-        host: the machine.
-        text: as typed; several bare words are looked for in the descriptions of the vendor's events.
-        sets: the known event sets.
-        limit: maximum number of completions.
-        search: the vendor's tables, if they have been read.
+    Several bare words are looked for in the descriptions of the vendor's events.
     """
     text = usual_prefix(text)
     if text.startswith(METRIC):
@@ -77,7 +67,6 @@ def _vendors(search: EventSearch | None, text: str, limit: int) -> Iterator[Comp
 
 
 def _vendors_of(search: EventSearch | None, devices: Devices, pmu: str, word: str, limit: int) -> Iterator[Completion]:
-    """Events of the vendor's tables for a PMU."""
     for one in devices.matching(pmu)[:1]:
         rows = () if search is None or "=" in word else search.find(word, limit, one.name)
         yield from (Completion(f"{row.name}/", row.brief or row.description)
@@ -118,7 +107,6 @@ def _last_word(text: str, devices: Devices) -> tuple[str, str, str]:
 
 
 def _named(devices: Devices, word: str) -> list[str]:
-    """The PMUs that a word names."""
     return [name for name in devices.names if name == word or names_instance(word, name)] if word else []
 
 

@@ -20,17 +20,11 @@ _WORDS = {Reduce.SUM: "Σ", Reduce.MEAN: "mean ", Reduce.MAX: "max ", Reduce.MIN
 
 @dataclass(frozen=True, slots=True)
 class CellArithmetic:
-    """A cell with its arithmetic.
+    """A cell with its arithmetic."""
 
-    Attributes:
-        cell: as in the frame.
-        term: the arithmetic; None for texts, ids and unknown values.
-        numbers: the number of every reading in the term.
-    """
-
-    cell: Value
-    term: Term | None
-    numbers: dict[TracedReading, float]
+    cell: Value  # as in the frame
+    term: Term | None  # the arithmetic; None for texts, ids and unknown values
+    numbers: dict[TracedReading, float]  # the number of every reading in the term
 
     @property
     def signals(self) -> frozenset[SignalId]:
@@ -40,50 +34,32 @@ class CellArithmetic:
 
 @dataclass(frozen=True, slots=True)
 class EvidencePart:
-    """One instance's part in a reading.
+    """One instance's part in a reading."""
 
-    Attributes:
-        row: the instance.
-        cpu: the CPU that read it or, if one read covers all CPUs, the CPU that it belongs to.
-        alone: whether that CPU read only its own value.
-        value: SI; the increase of a counter, the value of a gauge; None if unknown, and for texts.
-        term: the value computed from the raw words by the signal's scale and width; None if it is the raw word.
-        older, newer: raw words at the ends of the interval, exactly as read; a gauge has only the newer.
-        stamp_ns: host monotonic clock at the middle of the newer reading; 0 without a reading.
-        seconds: between the two readings of a counter.
-    """
-
-    row: RowId
-    cpu: int
-    alone: bool
-    value: float | None
+    row: RowId  # the instance
+    cpu: int  # the CPU that read it or, if one read covers all CPUs, the CPU that it belongs to
+    alone: bool  # whether that CPU read only its own value
+    value: float | None  # SI; the increase of a counter, the value of a gauge; None if unknown, and for texts
+    # the value computed from the raw words by the signal's scale and width; None if it is the raw word
     term: Term | None
+    # older, newer: raw words at the ends of the interval, exactly as read; a gauge has only the newer
     older: Raw
     newer: Raw
-    stamp_ns: int
-    seconds: float | None
+    stamp_ns: int  # host monotonic clock at the middle of the newer reading; 0 without a reading
+    seconds: float | None  # between the two readings of a counter
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One signal's part in a cell: what was read, where, and the resulting value.
-
-    Attributes:
-        label: its name in the formula.
-        source: title of the chosen source.
-        others: usable sources that come next, with what they would read.
-        value: reduced to the row; None if unknown, and for texts.
-        count: instances inside the row.
-        parts: the first of these instances.
-    """
+    """One signal's part in a cell: what was read, where, and the resulting value."""
 
     signal: Signal
-    label: str
-    source: str
-    others: tuple[tuple[str, str], ...]
-    value: float | None
-    count: int
-    parts: tuple[EvidencePart, ...]
+    label: str  # its name in the formula
+    source: str  # title of the chosen source
+    others: tuple[tuple[str, str], ...]  # usable sources that come next, with what they would read
+    value: float | None  # reduced to the row; None if unknown, and for texts
+    count: int  # instances inside the row
+    parts: tuple[EvidencePart, ...]  # the first of these instances
 
 
 class TracedInputs:
@@ -164,8 +140,6 @@ def cell_arithmetic(frame: Frame, column: CounterColumn, row: RowId) -> CellArit
     """Compute a cell again and record its arithmetic.
 
     Args:
-        frame: the interval.
-        column: of the cell.
         row: of the cell; a row finer than the column's scope has the value of the instance that contains it.
     """
     cell = frame.cell(column, row)
@@ -179,14 +153,7 @@ def cell_arithmetic(frame: Frame, column: CounterColumn, row: RowId) -> CellArit
 
 
 def evidence(frame: Frame, column: CounterColumn, row: RowId, *, most: int = 4) -> tuple[Evidence, ...]:
-    """The signals behind a cell with what was read in this interval, in the column's order.
-
-    Args:
-        frame: the interval.
-        column: of the cell.
-        row: of the cell.
-        most: maximum number of instances of each signal to list.
-    """
+    """The signals behind a cell with what was read in this interval, in `most` instances each."""
     home = frame.home(column, row)
     if home is None:
         return ()

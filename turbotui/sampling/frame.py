@@ -140,7 +140,6 @@ class Frame(Interval):
         return self._select(rows).at_owners(self, column) if rows else ((), ())
 
     def _select(self, rows: Sequence[RowId]) -> Selection:
-        """The selection of rows that are asked for together."""
         scope = rows[0].scope
         if rows is self.topology.rows(scope):
             level = self._levels_of.get(scope)
@@ -268,7 +267,6 @@ class Frame(Interval):
         return Unavailable(Reason.OUT_OF_RANGE, doubt or said)
 
     def _part_missing(self, signal: Signal, position: int) -> Unavailable:
-        """Why a part of a row's value is unknown."""
         part = self.topology.instances(signal.scope)[position]
         found = problem(self, signal, part.cpus)
         place = f"{part.row.scope.value} {part.label if part.label >= 0 else '.'.join(map(str, part.row.key))}"

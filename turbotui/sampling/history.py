@@ -19,16 +19,10 @@ _GAP = math.nan
 
 
 class FrameTime(NamedTuple):
-    """The time of a frame's interval.
+    """The time of a frame's interval."""
 
-    Attributes:
-        seq: its number.
-        start: when it began, in ns since 1970.
-        end: when it ended.
-    """
-
-    seq: int
-    start: int
+    seq: int  # its number
+    start: int  # when it began, in ns since 1970
     end: int
 
 
@@ -41,9 +35,8 @@ def frame_time(frame: Frame) -> FrameTime:
 class HistoryRing:
     """The last `length` values of one cell, oldest first, and its extremes since the last reset.
 
-    Attributes:
-        last: number of the newest interval; -1 for none.
-        unread: intervals of the picture among which are some in which the cell was not kept.
+    `last` is the number of the newest interval, -1 for none; `unread` has intervals of the picture of which some were
+    not kept.
     """
 
     __slots__ = ("_at", "_values", "count", "high", "last", "low", "total", "unread")
@@ -198,14 +191,7 @@ class History:
         return history
 
     def push(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId], *, length: int = 0) -> None:
-        """Keep the values of these columns in these rows; a cell named twice is kept once.
-
-        Args:
-            frame: the newest one.
-            columns: of which cells.
-            rows: of which cells.
-            length: number of intervals to keep for these cells; 0 for the history's own length.
-        """
+        """Keep the values of these columns in these rows, each once, for `length` intervals (0: its own)."""
         for column in columns:
             self._push(frame.seq, column, rows, frame.bare_cells(column, rows), length or self.length)
         self.pushed += 1

@@ -284,7 +284,7 @@ class Interval(Differences):
         return found
 
     def _risen(self, name: SignalId) -> Rises | None:
-        """The increases of a counter that is known and believed everywhere, never went back and was never multiplexed.
+        """Of a counter that is known and believed everywhere, never went back and was never multiplexed.
 
         None means that instances have to be checked one by one.
         """

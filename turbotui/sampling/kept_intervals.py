@@ -29,11 +29,7 @@ P = TypeVar("P", bound=KeptInterval)
 
 
 class KeptIntervals(Generic[P]):
-    """Intervals in order of time; when there are too many rows, intervals go that leave the smallest gap for their age.
-
-    Args:
-        most_rows: maximum number of rows in all intervals together.
-    """
+    """Intervals in order of time; if rows are too many, intervals go that leave the smallest gap for their age."""
 
     def __init__(self, most_rows: int = _MOST_ROWS) -> None:
         self._most_rows = most_rows

@@ -33,12 +33,9 @@ def empty_places(snapshot: Snapshot, capabilities: Capabilities) -> Mapping[Sign
 
 
 def filled(snapshot: Snapshot, before: Snapshot | None, places: Mapping[SignalId, Sequence[int]]) -> Snapshot:
-    """A snapshot with an earlier snapshot's values and stamps at some places, replacing what it had there.
+    """A snapshot with an earlier one's values and stamps at these positions by signal.
 
-    Args:
-        snapshot: what is to be filled.
-        before: the earlier snapshot; without one, or where CPUs came or went, the places become unknown.
-        places: positions by signal.
+    Without an earlier snapshot, or where CPUs came or went, the positions become unknown.
     """
     usable = before is not None and before.topology is snapshot.topology
     values, stamps, fresh = dict(snapshot.values), dict(snapshot.stamps), dict(snapshot.fresh)

@@ -63,20 +63,13 @@ def _zeros(size: int) -> array[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where the items of a group go in a column.
+    """Where the items of a group go in a column."""
 
-    Attributes:
-        whole: whether the items are the whole column, in its order.
-        filled: whether this group and others leave no gap in the column.
-        stretches: runs of items, with the place of each.
-    """
-
-    whole: bool
-    filled: bool
-    stretches: tuple[tuple[slice, slice], ...]
+    whole: bool  # whether the items are the whole column, in its order
+    filled: bool  # whether this group and others leave no gap in the column
+    stretches: tuple[tuple[slice, slice], ...]  # runs of items, with the place of each
 
     def put(self, column: MutableSequence[Any], items: Sequence[Any]) -> None:
-        """Put the items of a group into a column."""
         for source, place in self.stretches:
             column[place] = items[source]
 
@@ -86,8 +79,6 @@ def _target(pairs: Sequence[tuple[int, int]], size: int, column: int, filled: in
 
     Args:
         pairs: in the order of the group.
-        size: of the group.
-        column: size of the column.
         filled: positions of the column that this group and others fill.
     """
     whole = len(pairs) == size == column and all(index == place for index, place in pairs)
@@ -116,22 +107,14 @@ def _slice(stretch: Sequence[tuple[int, int]], which: int) -> slice:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Readings of the same signals from the same source, in the order of the first column that they fill.
+    """Readings of the same signals from the same source, in the order of the first column that they fill."""
 
-    Attributes:
-        pick: selects the group's items from those of all readings.
-        width: number of values of a reading.
-        columns: index in the reading, signal, and target of the values.
-        clocks: clock, and target of the time stamps.
-    """
-
-    pick: Callable[[Sequence[Any]], Sequence[Any]]
-    width: int
-    columns: tuple[tuple[int, SignalId, _Target], ...]
-    clocks: tuple[tuple[int, _Target], ...]
+    pick: Callable[[Sequence[Any]], Sequence[Any]]  # selects the group's items from those of all readings
+    width: int  # number of values of a reading
+    columns: tuple[tuple[int, SignalId, _Target], ...]  # index in the reading, signal, and target of the values
+    clocks: tuple[tuple[int, _Target], ...]  # clock, and target of the time stamps
 
     def put(self, readings: Readings, columns: TickColumns) -> None:
-        """Put the values and time stamps of the group into their columns."""
         raws, moments = self.pick(readings.raws), self.pick(readings.middles_ns)
         words = _side_by_side(raws, self.width) if len(raws) >= PACKED else None
         values = columns.values
@@ -164,8 +147,6 @@ class ReadingLayout:
 
     Args:
         readings: the first readings of that kind.
-        place: the places of a reading's values and time stamp.
-        columns: of a tick.
     """
 
     def __init__(self, readings: Readings, place: Place, columns: TickColumns) -> None:
@@ -202,7 +183,6 @@ def _first_place(member: tuple[int, Places]) -> int:
 
 def _group(width: int, members: Sequence[tuple[int, Places]], columns: TickColumns,
            filled: Mapping[SignalId, int]) -> _Group:
-    """A group of readings, by their numbers and places."""
     values: dict[tuple[int, SignalId], list[tuple[int, int]]] = {}
     stamps: dict[int, list[tuple[int, int]]] = {}
     for at, (_number, (places, moments)) in enumerate(members):

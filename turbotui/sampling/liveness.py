@@ -73,11 +73,7 @@ class OneInstant:
 
 
 class Liveness:
-    """Watches the counters of `MUST_MOVE` by row, so that hot-plug and changes of the plan do not disturb it.
-
-    Args:
-        recorded: whether the machine is a recorded one.
-    """
+    """Watches the counters of `MUST_MOVE` by row, so that hot-plug and changes of the plan do not disturb it."""
 
     def __init__(self, *, recorded: bool = False) -> None:
         self._counters: dict[tuple[SignalId, RowId], _Counter] = {}
@@ -88,9 +84,6 @@ class Liveness:
         """Record a reading of all instances.
 
         Args:
-            name: one of `MUST_MOVE`.
-            rows: its instances.
-            raws: as read; None for a missing reading.
             stamps: host monotonic ns of each reading.
             fresh: positions whose counter was restarted, so that a new value is no movement.
 

@@ -21,38 +21,23 @@ _RESIDENT_SECONDS: Final = 0.25  # between two readings of the process's own mem
 class OwnCost:
     """The cost of watching: CPU time, memory, wake-ups and late answers.
 
-    Attributes:
-        cpu_percent: of one CPU, over the last interval, children not included; None before the second frame.
-        rss_bytes: resident memory; None where /proc/self/statm cannot be read.
-        sample_ms: from the first read's start to the last one's end in the last tick.
-        late: worker answers that came too late since the start.
-        overruns: ticks skipped since the start because a tick was still in progress.
-        cpu_us: CPU time of one interval in microseconds, all threads; None before the second frame.
-        wakeups: number of wake-ups of this process's threads in an interval; None before the second frame.
-        reads: counter groups that spies read in an interval.
-        opened: counters that they opened in an interval.
-
     Frames that were held back and published together share the cost of their group evenly.
     """
 
-    cpu_percent: float | None
-    rss_bytes: int | None
-    sample_ms: float
-    late: int
-    overruns: int
-    cpu_us: float | None = None
+    cpu_percent: float | None  # of one CPU, over the last interval, children not included; None before the second frame
+    rss_bytes: int | None  # resident memory; None where /proc/self/statm cannot be read
+    sample_ms: float  # from the first read's start to the last one's end in the last tick
+    late: int  # worker answers that came too late since the start
+    overruns: int  # ticks skipped since the start because a tick was still in progress
+    cpu_us: float | None = None  # CPU time of one interval in microseconds, all threads; None before the second frame
+    # number of wake-ups of this process's threads in an interval; None before the second frame
     wakeups: float | None = None
-    reads: float = 0.0
-    opened: float = 0.0
+    reads: float = 0.0  # counter groups that spies read in an interval
+    opened: float = 0.0  # counters that they opened in an interval
 
 
 def missed_words(frame: Frame | None, interval: float) -> str:
-    """A sentence about missed deadlines and late CPUs since the start; "" if there were none.
-
-    Args:
-        frame: the newest.
-        interval: nominal seconds between deadlines.
-    """
+    """A sentence about missed deadlines and late CPUs since the start; "" if there were none."""
     if frame is None:
         return ""
     skipped, late = frame.newer.overruns, frame.newer.late_total
@@ -70,17 +55,11 @@ def missed_words(frame: Frame | None, interval: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU time and wake-ups of this process since its start.
+    """CPU time and wake-ups of this process since its start."""
 
-    Attributes:
-        at: s of monotonic time.
-        used: s of CPU time, all threads.
-        woken: number of wake-ups of its threads.
-    """
-
-    at: float
-    used: float
-    woken: int
+    at: float  # s of monotonic time
+    used: float  # s of CPU time, all threads
+    woken: int  # number of wake-ups of its threads
 
 
 def usage_now() -> Usage:
@@ -92,8 +71,6 @@ def usage_now() -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """The usage of this process when frames were about to be published."""
-
     usage: Usage
     reads: int
     opened: int
@@ -114,15 +91,7 @@ def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame, resident: int
 
 
 class Meter:
-    """Measures this process from frame to frame, on the thread that publishes frames.
-
-    Args:
-        host: the machine on which this process runs, whatever it watches.
-        usage: returns what this process has used.
-
-    Attributes:
-        cost: of the newest interval.
-    """
+    """Measures this process from frame to frame, on the thread that publishes frames."""
 
     def __init__(self, host: Host, usage: Callable[[], Usage] = usage_now) -> None:
         self._host = host
@@ -134,13 +103,7 @@ class Meter:
         self.cost = OwnCost(None, None, 0.0, 0, 0)
 
     def note(self, frame: Frame, reads: int, opened: int) -> None:
-        """Note a new frame.
-
-        Args:
-            frame: the newest.
-            reads: counter groups read by spies since the start.
-            opened: counters opened by spies since the start.
-        """
+        """Note a new frame, with the groups that spies read and the counters that they opened since the start."""
         newer = frame.newer
         first, self._behind = not self._behind, newer.behind
         if not first:

@@ -30,19 +30,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The signals that each CPU reads, by source, and the files that cover all CPUs.
+    """The signals that each CPU reads, by source, and the files that cover all CPUs."""
 
-    Attributes:
-        tasks: CPU -> its tasks in source order; every measured CPU has an entry, so that each has a worker.
-        shared: sources that read all CPUs at once, with the wanted signals.
-        dropped: signals that had to be given up, with reasons.
-        descriptors: number of descriptors that stay open.
-    """
-
+    # CPU -> its tasks in source order; every measured CPU has an entry, so that each has a worker
     tasks: Mapping[int, tuple[Task, ...]]
+    # sources that read all CPUs at once, with the wanted signals
     shared: tuple[tuple[Source, frozenset[SignalId]], ...]
-    dropped: Mapping[SignalId, Unavailable]
-    descriptors: int
+    dropped: Mapping[SignalId, Unavailable]  # signals that had to be given up, with reasons
+    descriptors: int  # number of descriptors that stay open
 
     def signals(self) -> frozenset[SignalId]:
         """Every signal that is read."""

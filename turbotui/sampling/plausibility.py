@@ -41,16 +41,11 @@ Unbelieved: TypeAlias = Mapping[SignalId, Mapping[int, Unavailable]]
 
 @dataclass(frozen=True, slots=True, eq=False)  # its hash is asked for by every counter of every interval
 class Rule:
-    """A contradiction that shows which counter is wrong.
+    """A contradiction that shows which counter is wrong."""
 
-    Attributes:
-        subjects: the signals whose increase the rule may take back; one that ends with "." stands for all ids that
-            begin with it.
-        find: finds the contradiction in an interval.
-    """
-
+    # the signals whose increase the rule may take back; one that ends with "." stands for all ids that begin with it
     subjects: tuple[SignalId, ...]
-    find: Callable[[Interval], Unbelieved]
+    find: Callable[[Interval], Unbelieved]  # finds the contradiction in an interval
 
 
 _PACKAGE_C0: tuple[SignalId, ...] = ("c0.pkg.total", "c0.pkg.any", "c0.pkg.gfx", "c0.pkg.both")

@@ -44,7 +44,6 @@ def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable 
 
 
 def _why_no_level(frame: Frame, signal: Signal, positions: set[int]) -> Unavailable | None:
-    """Why an existing reading of a gauge is no value."""
     levels, doubted = frame.levels(signal.id), frame.unbelieved(signal.id)
     if signal.unit is Unit.TEXT or any(levels[position] is not None for position in positions):
         return None
@@ -58,7 +57,6 @@ def _why_no_level(frame: Frame, signal: Signal, positions: set[int]) -> Unavaila
 
 
 def _why_no_difference(frame: Frame, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
-    """Why two existing readings of a counter have no difference."""
     doubted = frame.unbelieved(signal.id)
     found = next((doubted[position] for position in sorted(positions) if position in doubted), None)
     if found is not None:
@@ -75,7 +73,6 @@ def _why_no_difference(frame: Frame, signal: Signal, origin: str, positions: set
 
 
 def _why_unread(frame: Frame, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
-    """Why no instance of a signal had a value in the newer snapshot."""
     provider, newer = frame.capabilities.provider[signal.id], frame.newer
     if provider.shared:
         readers = {SHARED}

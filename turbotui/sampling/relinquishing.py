@@ -15,15 +15,10 @@ _REMEDY = "start again with the column shown, or without --drop-privileges"
 
 @dataclass(frozen=True, slots=True)
 class Relinquished:
-    """The counters that must stay open as they are, because they could not be opened again.
+    """The counters that must stay open as they are, because they could not be opened again."""
 
-    Attributes:
-        before: what the machine offered to root.
-        held: source id -> exactly the signals that the source has open.
-    """
-
-    before: Capabilities
-    held: Mapping[str, frozenset[SignalId]]
+    before: Capabilities  # what the machine offered to root
+    held: Mapping[str, frozenset[SignalId]]  # source id -> exactly the signals that the source has open
 
     def wanted(self, wanted: frozenset[SignalId], offered: Capabilities) -> frozenset[SignalId]:
         """The signals to read without privileges; of sources that cannot be reopened, exactly the open ones."""
@@ -31,11 +26,7 @@ class Relinquished:
         return frozenset(free.union(*self.held.values()))
 
     def offered(self, now: Capabilities) -> Capabilities:
-        """The capabilities without privileges, with a reason for each signal that needs root.
-
-        Args:
-            now: what the machine offers without root.
-        """
+        """What the machine offers without root, with a reason for each signal that needs root."""
         signals, provider, missing = dict(now.signals), dict(now.provider), dict(now.missing)
         for name, source in self.before.provider.items():
             open_here = self.held.get(source.id, frozenset())
@@ -53,13 +44,7 @@ class Relinquished:
 
 
 def relinquish(before: Capabilities, now: Capabilities, read: frozenset[SignalId]) -> Relinquished:
-    """Find the counters that must stay open.
-
-    Args:
-        before: what the machine offered to root.
-        now: what the machine offers without root.
-        read: the signals that are being read.
-    """
+    """Find the counters of the signals that are being `read` that must stay open without root."""
     held: dict[str, frozenset[SignalId]] = {}
     for source in before.sources:
         mine = frozenset(name for name in read if name in before.provider and before.provider[name].id == source.id)

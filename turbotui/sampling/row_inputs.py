@@ -22,8 +22,6 @@ class RowInputs:
     """`columns.Inputs` for one row of one frame.
 
     Args:
-        frame: the interval.
-        row: the row's level and instance.
         left_out: CPUs that are excluded from reductions because another signal of the formula is unknown there: a sum
             over them divided by a sum without them would be meaningless.
         increases: increases over all CPUs of the row that its formulas have asked for; ten formulas divide by the same.

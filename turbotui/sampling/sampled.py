@@ -21,7 +21,6 @@ def frames_of(session: Session, intervals: int | None = None) -> Iterator[Frame]
     """Sample a session that is not started yet, and close every counter at the end.
 
     Args:
-        session: already told what to read.
         intervals: number of intervals; None until `Session.stop` is called or the iterator is closed.
 
     Yields:

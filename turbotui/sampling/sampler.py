@@ -160,7 +160,6 @@ class Sampler:
         """Sample until `stop`, or until this many intervals have been published.
 
         Args:
-            intervals: number of intervals; None for no limit.
             first: length of the first interval in seconds, short so that a screen has numbers soon; None for a full
                 one.
         """

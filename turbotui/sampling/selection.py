@@ -34,7 +34,6 @@ def why_absent(column: CounterColumn, capabilities: Capabilities, topology: Topo
 
 
 def _one_type(topology: Topology) -> Unavailable:
-    """Why there is only one kind of core."""
     if topology.core_types:
         return Unavailable(Reason.NO_HARDWARE, f"all measured cores are {topology.core_types[0]}")
     reason = Reason.NO_HARDWARE if topology.kinds.answer is KindsAnswer.ONE else Reason.UNKNOWN_MODEL
@@ -89,8 +88,6 @@ def choose_columns(
     """Apply --show, --hide and --enable in the order given (docs/specs/turbostat.md 1.4).
 
     Args:
-        catalog: resolves names and category words.
-        start: the columns without any choice.
         choices: ("show" | "hide" | "enable", comma-separated words). The first show clears what was there.
         kept: columns that the first show does not clear.
 
@@ -129,13 +126,7 @@ def signals_of(columns: Iterable[CounterColumn], capabilities: Capabilities,
 
 
 def compared_with(wanted: Collection[SignalId], capabilities: Capabilities, interval: float) -> frozenset[SignalId]:
-    """The signals that are read from second sources, to be compared with these.
-
-    Args:
-        wanted: signals that are read.
-        capabilities: of the machine.
-        interval: seconds between two readings.
-    """
+    """The signals that are read from second sources, to be compared with these."""
     if interval < COMPARED_SECONDS:
         return frozenset()
     return frozenset(other for name, others in capabilities.beside.items() if name in wanted for other in others)

@@ -215,11 +215,7 @@ class Session(GrowingCatalog):
         """None, because this process reads the machine."""
 
     def set_tcc(self, degrees: int | None) -> None:
-        """Count thermal readouts down from this temperature from now on; None for the machine's own value.
-
-        Args:
-            degrees: in °C.
-        """
+        """Count thermal readouts (°C) down from this temperature from now on; None for the machine's own value."""
         self.machine = replace(self.machine, tcc=degrees)
         self._sampler.set_tcc(degrees)
         self._sampler.end_interval()

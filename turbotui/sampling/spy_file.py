@@ -9,11 +9,7 @@ from turbotui.quantities.spies import SpyError, SpyPlan, parse_plan
 
 
 class SpyFile:
-    """A configuration on disk, which has changed if its time or size has.
-
-    Args:
-        path: as given.
-    """
+    """A configuration on disk, which has changed if its time or size has."""
 
     def __init__(self, path: str) -> None:
         self.path = path

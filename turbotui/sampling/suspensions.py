@@ -15,11 +15,7 @@ _SHORTEST_NS: Final = 10_000_000  # shorter sleeps are noise of two clocks: susp
 
 
 class Suspensions:
-    """The suspensions of one machine since the first check.
-
-    Attributes:
-        ns: total time asleep.
-    """
+    """The suspensions of one machine since the first check; `ns` is the total time asleep."""
 
     def __init__(self, host: Host) -> None:
         self._host = host if isinstance(host, SuspendableHost) else None

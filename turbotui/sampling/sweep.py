@@ -27,29 +27,24 @@ _MANY = 6
 
 @dataclass(slots=True)
 class _Owners:
-    """The instances of one scope that own the values of some rows, with their signals in that order.
-
-    Attributes:
-        instances: every instance once.
-        positions: positions of the instances in their scope; None if they are the whole scope.
-        places: index in `instances` for each row, -1 for a row that is coarser or does not exist; None if the rows are
-            the instances.
-        deltas, rates, values, windows: of signals, as far as computed.
-        together: for signals that are divided by each other, whether each instance's were read together.
-        around: scope -> positions of the instances of that scope that contain these.
-        first: the rows whose values are shown, each once, with the index at which each is shown first.
-    """
+    """The instances of one scope that own the values of some rows, with their signals in that order."""
 
     scope: Scope
-    instances: Sequence[Instance]
-    positions: Sequence[int] | None
+    instances: Sequence[Instance]  # every instance once
+    positions: Sequence[int] | None  # positions of the instances in their scope; None if they are the whole scope
+    # index in `instances` for each row, -1 for a row that is coarser or does not exist; None if the rows are the
+    # instances
     places: Sequence[int] | None
+    # deltas, rates, values, windows: of signals, as far as computed
     deltas: dict[SignalId, Numbers] = field(default_factory=dict)
     rates: dict[SignalId, Numbers] = field(default_factory=dict)
     values: dict[SignalId, Numbers] = field(default_factory=dict)
     windows: dict[SignalId, Numbers] = field(default_factory=dict)
+    # for signals that are divided by each other, whether each instance's were read together
     together: dict[tuple[SignalId, ...], Sequence[bool]] = field(default_factory=dict)
+    # scope -> positions of the instances of that scope that contain these
     around: dict[Scope, Sequence[int]] = field(default_factory=dict)
+    # the rows whose values are shown, each once, with the index at which each is shown first
     first: tuple[tuple[RowId, ...], tuple[int, ...]] | None = None
 
 

@@ -41,12 +41,7 @@ class LateAnswers:
             self._answers[worker] = Answer(worker, began=answer.began, late=True)
 
     def with_answers(self, answers: Sequence[Answer], *, ticks: bool) -> list[Answer]:
-        """The answers to a tick together with unused late ones.
-
-        Args:
-            answers: the answers that came in time.
-            ticks: whether they belong to several ticks, for which no earlier answer can stand in.
-        """
+        """The answers that came in time, with unused late ones unless they belong to several `ticks`."""
         if not self._answers:
             return list(answers)
         found = []
@@ -125,8 +120,6 @@ class WorkerPool:
         """Ask every free worker and wait for the answers.
 
         Args:
-            now: time on the loop's clock.
-            seconds: how long to wait.
             wrap_check: read only counters that wrap.
             ticks: times at which to read; empty: once, immediately.
             waits: whether to ask a worker that is still reading when it is free, unless it was waited for in vain
@@ -177,7 +170,6 @@ class WorkerPool:
         return answers if wrap_check else self._late_answers.with_answers(answers, ticks=bool(ticks)), frozenset(late)
 
     def _ask(self, collector: Collector, cpu: int, worker: Worker, work: ReadRequest) -> None:
-        """Hand a free worker its request."""
         collector.expect(worker)
         # workers with their own clocks get their requests at once; a slow shared file delays no CPU
         at_once = bool(work.ticks) or (cpu == SHARED and self._semaphore.together > 1)

@@ -33,30 +33,18 @@ _TRIES = 3  # number of attempts, the shortest of which counts, if the first was
 
 @dataclass(slots=True)
 class _Held:
-    """An open reader.
+    """An open reader."""
 
-    Attributes:
-        wanted: the signals that it returns.
-        task: the task it was opened for.
-        reader: itself.
-        rotating: the same reader, if it rotates between event sets.
-        take: reads it; `decode` turns the result, read between two times in ns, into values.
-        quickest: ns of its quickest read so far; 0 before the first.
-        lacking: the same reader, while it lacks something that may be had later.
-        retry_at: when it tries to get that again, on the worker's clock.
-        gap: seconds between the last two attempts.
-    """
-
-    wanted: frozenset[SignalId]
+    wanted: frozenset[SignalId]  # the signals that it returns
     task: Task
     reader: Reader
-    rotating: Rotating | None
-    take: Callable[[], object]
+    rotating: Rotating | None  # the same reader, if it rotates between event sets
+    take: Callable[[], object]  # reads it; `decode` turns the result, read between two times in ns, into values
     decode: Callable[[Any, int, int], Sequence[Raw]]
-    quickest: int = 0
-    lacking: Incomplete | None = None
-    retry_at: float = 0.0
-    gap: float = _FIRST_GAP
+    quickest: int = 0  # ns of its quickest read so far; 0 before the first
+    lacking: Incomplete | None = None  # the same reader, while it lacks something that may be had later
+    retry_at: float = 0.0  # when it tries to get that again, on the worker's clock
+    gap: float = _FIRST_GAP  # seconds between the last two attempts
 
     def retry(self, now: float) -> None:
         """Try to complete the reader if it is time; the attempts become rarer, and those of CPUs do not coincide."""
@@ -93,7 +81,6 @@ class Worker(threading.Thread):
     """Reads the counters of `cpus` (a single CPU on a real machine) when asked.
 
     Args:
-        name: name of the thread.
         pin_to: the CPUs to which the thread is bound; empty: not bound.
         clock: the time of the ticks.
 
@@ -117,12 +104,7 @@ class Worker(threading.Thread):
         self._wake_up = threading.Lock()  # locked until somebody wakes the worker
 
     def ask(self, work: ReadRequest, semaphore: WorkerSemaphore | None = None) -> None:
-        """Hand over a request; the answer arrives through `work.reply` on this worker's thread.
-
-        Args:
-            work: what to read.
-            semaphore: admits the worker when told to; None: start at once.
-        """
+        """Hand over a request, which `semaphore` admits; `work.reply` gets the answer on this worker's thread."""
         self.busy = True
         self._semaphore = semaphore
         self._wake_up.acquire(blocking=False)
@@ -194,7 +176,6 @@ class Worker(threading.Thread):
         return readers if all(held.rotating is None or held.rotating.deferrable for held in readers) else []
 
     def _held(self, work: ReadRequest) -> list[_Held]:
-        """The open readers of the tasks."""
         keys = ((task.source.id, task.cpu) for task in work.tasks)
         return [self._readers[key] for key in keys if key in self._readers]
 
@@ -246,11 +227,6 @@ class Worker(threading.Thread):
         """Decode readings into an answer, and let readers rotate to their next event set.
 
         Args:
-            taken: results from the readers.
-            gone: CPUs known to be offline.
-            failures: failures known already.
-            began: readers that were just opened.
-            shared: shared files already read.
             rotate: whether an interval ended with these readings.
             more: whether results of later ticks are still to be decoded.
         """

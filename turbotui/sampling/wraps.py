@@ -20,21 +20,13 @@ _ROUGH_NS: Final = 20_000_000  # registers update once a ms or later: a short in
 
 @dataclass(slots=True)
 class _Counter:
-    """The last reading of one instance and its wraps so far.
+    """The last reading of one instance and its wraps so far."""
 
-    Attributes:
-        bits: the field of the raw word.
-        at_ns: time of the reading, `slept_ns` included.
-        slept_ns: time for which the machine had been suspended.
-        wraps: number of wraps seen so far.
-        unsure: whether it was unread for longer than a wrap takes since the last snapshot, or was reset.
-    """
-
-    bits: int
-    at_ns: int
-    slept_ns: int = 0
-    wraps: int = 0
-    unsure: bool = False
+    bits: int  # the field of the raw word
+    at_ns: int  # time of the reading, `slept_ns` included
+    slept_ns: int = 0  # time for which the machine had been suspended
+    wraps: int = 0  # number of wraps seen so far
+    unsure: bool = False  # whether it was unread for longer than a wrap takes since the last snapshot, or was reset
 
 
 class WrapCounter:
@@ -50,8 +42,6 @@ class WrapCounter:
         has no effect.
 
         Args:
-            signal: a counter narrower than 64 bits with `wrap_seconds`.
-            row: the instance.
             raw: as read; None is ignored.
             at_ns: time of the reading, `slept_ns` included.
             slept_ns: time for which the machine was suspended since sampling began.

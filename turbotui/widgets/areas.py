@@ -22,8 +22,6 @@ def area(past: Sequence[float], top: float, width: int, height: int) -> list[str
     Args:
         past: oldest first; NaN is a gap.
         top: end of the scale.
-        width: in characters.
-        height: in characters.
 
     Returns:
         `height` lines of `width` characters, the upper one first. What is not 0 has at least an eighth.

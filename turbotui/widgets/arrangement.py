@@ -21,17 +21,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ColumnArrangement:
-    """A user's order and widths of the columns of one table.
+    """A user's order and widths of the columns of one table."""
 
-    Attributes:
-        order: names from left to right; a column that is not named follows its usual left neighbour.
-        widths: characters of a value, by name; the others have their natural width.
-        show, hide: names of columns that are shown or hidden against the default; columns of CPUs belong to no single
-            table and are kept elsewhere.
-    """
-
+    # names from left to right; a column that is not named follows its usual left neighbour
     order: tuple[ColumnId, ...] = ()
+    # characters of a value, by name; the others have their natural width
     widths: Mapping[ColumnId, int] = field(default_factory=dict)
+    # show, hide: names of columns that are shown or hidden against the default; columns of CPUs belong to no single
+    # table and are kept elsewhere
     show: tuple[ColumnId, ...] = ()
     hide: tuple[ColumnId, ...] = ()
 
@@ -55,13 +52,7 @@ class ColumnArrangement:
         return [columns[name] for name in joined([name for name in self.order if name in columns], columns)]
 
     def moved(self, shown: Sequence[ColumnId], name: ColumnId, to: ColumnId) -> ColumnArrangement:
-        """Move a column to another one's place; the columns in between shift towards the old place.
-
-        Args:
-            shown: the columns of the table as they stand now.
-            name: the column that moves.
-            to: the column whose place it takes.
-        """
+        """Move a column to another one's place; the columns in between shift towards the old place."""
         if name == to or name not in shown or to not in shown:
             return self
         order = [one for one in shown if one != name]
@@ -77,11 +68,7 @@ class ColumnArrangement:
 
 
 def widths(value: object) -> Mapping[ColumnId, int]:
-    """Read widths by name from a user's file.
-
-    Raises:
-        WrongKindError: the value is not such a table.
-    """
+    """Read widths by name from a user's file. Raises WrongKindError if the value is not such a table."""
     if not isinstance(value, Mapping):
         raise WrongKindError('a table, as {CPU = 4, "Busy%" = 8}')
     if any(type(wide) is not int or not NARROWEST <= wide <= WIDEST for wide in value.values()):

@@ -11,10 +11,8 @@ def remote_banner(kind: HostKind, machine: str, way: str, trouble: str, width: i
 
     Args:
         kind: of the machine; a real one needs no word.
-        machine: its name.
         way: how the machine is reached.
         trouble: why no readings arrive; "" while they do.
-        width: characters.
     """
     who = machine if kind is HostKind.REAL else f"{kind.value} {machine}"
     words: tuple[str, ...]

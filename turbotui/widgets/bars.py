@@ -34,16 +34,11 @@ class BarLabel:
 
 
 def bar(value: float | None, top: float, width: int, marks: Sequence[float] = ()) -> str:
-    """A horizontal bar from 0 to `top` in steps of an eighth of a character, with marks that stay visible.
+    """A horizontal bar of `width` characters from 0 to `top` in steps of an eighth, with marks that stay visible.
 
     Args:
         value: the filled length; None leaves the bar empty.
         top: the value at its right end.
-        width: characters.
-        marks: the values to mark.
-
-    Returns:
-        Exactly `width` characters.
     """
     if width <= 0 or top <= 0:
         return ""
@@ -65,8 +60,6 @@ def labels(marks: Sequence[BarMark], top: float, width: int) -> list[BarLabel]:
 
     Args:
         marks: in any order; a mark beyond `top` has no place.
-        top: as in `bar`.
-        width: of the bar.
 
     Returns:
         The labels from left to right. Labels that do not fit are left out, the last ones first.
@@ -91,7 +84,6 @@ def stacked(histories: Sequence[Sequence[float]], top: float, width: int, height
 
     Args:
         histories: one for each layer, oldest first, of equal length; NaN is a gap in time.
-        top: the value at the upper edge.
         width: characters, one for each of the last intervals.
         height: lines.
 

@@ -79,19 +79,12 @@ _WIDEST_TITLE: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One visible column of a table.
-
-    Attributes:
-        column: the column.
-        width: characters of the value, mark not included.
-        title: the text above it.
-        spark: whether this is the sparkline of the column's history, beside the column.
-    """
+    """One visible column of a table."""
 
     column: Any  # a `Column`; the painter knows of which kind
-    width: int
-    title: str
-    spark: bool = False
+    width: int  # characters of the value, mark not included
+    title: str  # the text above it
+    spark: bool = False  # whether this is the sparkline of the column's history, beside the column
 
     @property
     def group(self) -> object:

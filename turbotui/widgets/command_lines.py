@@ -16,13 +16,7 @@ _USERS_MANAGER: Final = "/user@"
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A command line and its effect.
-
-    Attributes:
-        heading: the subject.
-        words: the line as a shell takes it.
-        meaning: a sentence.
-    """
+    """A command line and its effect."""
 
     heading: str
     words: str
@@ -31,11 +25,7 @@ class CommandLine:
 
 @dataclass(frozen=True, slots=True)
 class CommandRow(Generic[T]):
-    """A row of a table of command lines.
-
-    Attributes:
-        line: makes the command line for a target; None if it makes no sense for the target.
-    """
+    """A row of a table of command lines."""
 
     heading: str
     line: Callable[[T], str | None]
@@ -72,7 +62,6 @@ def unit_commands(unit: Callable[[T], GroupName | None], share: str, look: str) 
     """Command lines for every unit of systemd.
 
     Args:
-        unit: the unit of a target; None for none.
         share: heading of the lines that set a share of the CPUs.
         look: heading of the lines that only show something.
     """

@@ -16,19 +16,12 @@ from turbotui.widgets.comparison import difference
 
 @dataclass(frozen=True, slots=True)
 class Line(Generic[K]):
-    """One line of a table.
+    """One line of a table."""
 
-    Attributes:
-        row: whose values it shows.
-        depth: indentation in a tree.
-        open: whether a group is unfolded; None for a row without children.
-        parent: the group that contains the row.
-    """
-
-    row: K
-    depth: int = 0
-    open: bool | None = None
-    parent: K | None = None
+    row: K  # whose values it shows
+    depth: int = 0  # indentation in a tree
+    open: bool | None = None  # whether a group is unfolded; None for a row without children
+    parent: K | None = None  # the group that contains the row
 
 
 class Content(ABC, Generic[C, K]):
@@ -86,7 +79,6 @@ def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reve
     """Sort rows by a column in either direction: unknown values come last, equal ones in the table's order.
 
     Args:
-        content: whose values.
         rows: in the table's order.
         column: to sort by; None for the table's order.
         reverse: whether the greatest comes first.

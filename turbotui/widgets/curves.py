@@ -26,17 +26,11 @@ _START = attrgetter("start")
 
 
 class TimedValue(NamedTuple):
-    """The value of an interval.
+    """The value of an interval."""
 
-    Attributes:
-        start: when it began, in ns since 1970.
-        end: when it ended.
-        value: NaN if unknown.
-    """
-
-    start: int
+    start: int  # when it began, in ns since 1970
     end: int
-    value: float
+    value: float  # NaN if unknown
 
     @property
     def known(self) -> bool:
@@ -49,28 +43,18 @@ class TimedValue(NamedTuple):
 
 
 class Bucket(NamedTuple):
-    """A curve's values at one place.
+    """A curve's values at one place."""
 
-    Attributes:
-        low: the least value.
-        high: the greatest.
-        joined: whether the curve continues from the place before.
-    """
-
-    low: float
-    high: float
-    joined: bool
+    low: float  # the least value
+    high: float  # the greatest
+    joined: bool  # whether the curve continues from the place before
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Statistics of some values.
+    """Statistics of some values."""
 
-    Attributes:
-        low, mean, high: the mean is over time, so a long interval weighs more.
-        count: number of known values.
-    """
-
+    # low, mean, high: the mean is over time, so a long interval weighs more
     low: float
     mean: float
     high: float
@@ -100,13 +84,7 @@ def extent(timed: Sequence[TimedValue]) -> Extent | None:
 
 
 def buckets(timed: Sequence[TimedValue], span: TimeSpan, size: int) -> list[Bucket | None]:
-    """Divide a curve into `size` places with the least and greatest value of the intervals that overlap each place.
-
-    Args:
-        timed: oldest first.
-        span: the span to divide.
-        size: how many.
-    """
+    """Divide a curve into `size` places with the least and greatest value of the intervals that overlap each place."""
     seen = visible(timed, span)
     values, starts, ends = [one.value for one in seen], [one.start for one in seen], [one.end for one in seen]
     ordered = all(map(le, starts, starts[1:]))  # no interval contains another one
@@ -133,17 +111,9 @@ def buckets(timed: Sequence[TimedValue], span: TimeSpan, size: int) -> list[Buck
 
 def raster(curves: Sequence[tuple[Sequence[Bucket | None], StyleRole]], bottom: float, top: float, width: int,
            height: int) -> list[list[TextSegment]]:
-    """Draw curves as characters; where several meet, the last one gives the colour.
+    """Draw curves as `height` lines of `width` characters; where several meet, the last one gives the colour.
 
-    Args:
-        curves: two places for each character, and the role.
-        bottom: of the scale.
-        top: of the scale, greater than `bottom`.
-        width: in characters.
-        height: in characters.
-
-    Returns:
-        `height` lines of `width` segments of one character each.
+    A curve has two places for each character.
     """
     bits = [[0] * width for _ in range(height)]
     roles = [[StyleRole.PLAIN] * width for _ in range(height)]

@@ -69,7 +69,6 @@ class DirectScreen(Screen[None]):
 
     @property
     def _is_clear(self) -> bool:
-        """Whether this screen is on top and its layout is current."""
         app = self.app
         # `is_current` is also true of a screen below a window
         return (app.screen is self and not app._batch_count  # noqa: SLF001 - as `Screen` asks before it draws

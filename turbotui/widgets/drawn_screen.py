@@ -27,12 +27,7 @@ _PLAIN: Final = 0x2000  # lower code points are in every font, and all equally w
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Adjacent characters of one line that are drawn alike.
-
-    Attributes:
-        at: the first cell, from the left.
-        width: in cells.
-    """
+    """Adjacent characters of one line that are drawn alike, from the cell `at` on."""
 
     at: int
     width: int
@@ -44,9 +39,6 @@ def drawn_screen(lines: Sequence[Iterable[Segment]], width: int, theme: Terminal
     """Draw a screen.
 
     Args:
-        lines: of the screen, from the top.
-        width: of the screen in cells.
-        theme: the terminal's own colours.
         ground: background colour, as #rrggbb.
         title: text for people who cannot see the picture, and for the title of the window that shows it.
     """

@@ -26,10 +26,6 @@ def explanation(content: Content[Any, Any] | None, column: Column[Any], row: obj
 
     Args:
         content: the table; None before the first reading.
-        column: of the cell.
-        row: of the cell.
-        past: `past_lines` of the cell.
-        width: characters of a line.
     """
     lines = textwrap.wrap(column.help, width)
     start = f"  {column.id} "
@@ -73,14 +69,7 @@ def _marks(cell: Cell) -> list[str]:
 
 
 def past_lines(column: Column[Any], ring: HistoryRing | None, top: float | None, seq: int) -> list[str]:
-    """Least, greatest and mean of a cell since they were last reset.
-
-    Args:
-        column: of the cell.
-        ring: its history; None if it was not kept.
-        top: of the spark's scale; None for its peak.
-        seq: number of the frame.
-    """
+    """Least, greatest and mean of a cell since they were last reset; none if its history was not kept."""
     if ring is None or not ring.count or ring.mean is None:
         return [] if column.decimals < 0 else ["  min, mean and max are kept from now on"]
     shown = top or nice_top(ring.high)

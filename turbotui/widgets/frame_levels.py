@@ -25,9 +25,6 @@ class FrameLevels:
     """How much of the possible range cells take, frame by frame.
 
     The ends of a scale are computed once for each kind of core behind an L3 cache, not for each CPU.
-
-    Attributes:
-        find: returns a catalog column by its name.
     """
 
     find: Callable[[ColumnId], CounterColumn | None]
@@ -91,7 +88,6 @@ class FrameLevels:
         return max((each for like in likes if isinstance(each := frame.cell(column, like), int | float)), default=None)
 
     def _renew(self, frame: Frame) -> None:
-        """Forget what may have changed."""
         if frame.topology is not self._topology:
             self._topology = frame.topology
             self._likes.clear()

@@ -53,16 +53,11 @@ Alerted: TypeAlias = Mapping[ColumnId, Mapping[Hashable, StyleRole]]
 
 @dataclass(kw_only=True)
 class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
-    """Paints CPUs or a tree; most cells of a CPU have no mark and are painted a column at a time.
-
-    Attributes:
-        history: for sparklines.
-        levels: of cells and sparklines.
-        alerted: returns the roles of cells that belong to alerts; None without alerts.
-    """
+    """Paints CPUs or a tree; most cells of a CPU have no mark and are painted a column at a time."""
 
     history: History
     levels: FrameLevels
+    # returns the roles of cells that belong to alerts; None without alerts
     alerted: Callable[[], Alerted] | None = None
     _alerted: Alerted = field(default_factory=dict)
     _may_be_scaled: dict[ColumnId, bool] = field(default_factory=dict)
@@ -211,13 +206,11 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return {row for row, found in zip(plain, frame.cells(column.rule, plain), strict=True) if found}
 
     def _standings_of(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[StyleRole | None]:
-        """`_standing` of many rows."""
         if column.scope is Scope.CPU and not column.whole_only:
             return [StyleRole.PLAIN] * len(rows)
         return [self._standing(frame, column, row) for row in rows]
 
     def _cell(self, frame: Frame, row: RowId, slot: Slot, standing: StyleRole) -> TextSegment:
-        """One cell with its mark."""
         column: CounterColumn = slot.column
         value = self.value(frame, column, row)
         if value is None:

@@ -15,22 +15,14 @@ MORE_LEFT, MORE_RIGHT = "‹", "›"
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """The slots that are drawn, with their positions.
+    """The slots that are drawn, with their positions."""
 
-    Attributes:
-        slots: drawn slots after the identity columns, left to right.
-        starts: the character each slot (with its mark) starts at.
-        indices: each slot's position among all slots of the table.
-        edge: width of the identity part, its rule included.
-        width: of the whole line.
-        more_left, more_right: whether slots are left out on that side.
-    """
-
-    slots: tuple[Slot, ...]
-    starts: tuple[int, ...]
-    indices: tuple[int, ...]
-    edge: int
-    width: int
+    slots: tuple[Slot, ...]  # drawn slots after the identity columns, left to right
+    starts: tuple[int, ...]  # the character each slot (with its mark) starts at
+    indices: tuple[int, ...]  # each slot's position among all slots of the table
+    edge: int  # width of the identity part, its rule included
+    width: int  # of the whole line
+    # more_left, more_right: whether slots are left out on that side
     more_left: bool
     more_right: bool
 
@@ -69,8 +61,6 @@ def arrange(slots: Sequence[Slot], edge: int, width: int, offset: int = 0) -> Ge
 
     Args:
         slots: all slots that the user wants, in print order.
-        edge: width of the identity part.
-        width: of the line.
         offset: 0, or the number of the first slot to draw.
     """
     room = max(0, width - edge - 1)

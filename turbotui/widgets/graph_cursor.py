@@ -30,10 +30,6 @@ class GraphCursor:
         interval: ns of one of them.
         places: number of intervals that the width can tell apart.
         at: the initial moment, centred; None for the newest.
-
-    Attributes:
-        at: the moment; None for the newest, whichever that is.
-        span: the visible span.
     """
 
     def __init__(self, moments: Sequence[int], interval: int, places: int, at: int | None = None) -> None:

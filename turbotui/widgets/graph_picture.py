@@ -26,70 +26,42 @@ _LOADING: Final = "…"
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One row's values of a column.
-
-    Attributes:
-        name: of the row.
-        role: its colour.
-        timed: oldest first.
-    """
+    """One row's values of a column."""
 
     name: str
     role: StyleRole
-    timed: Sequence[TimedValue]
+    timed: Sequence[TimedValue]  # oldest first
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePanel:
-    """The curves of one column.
-
-    Attributes:
-        column: what the values are of.
-        curves: the first is drawn over the others.
-        top: end of the scale if there is a natural one; 0.0 if the values decide.
-    """
+    """The curves of one column."""
 
     column: Column[Any]
-    curves: Sequence[Curve]
-    top: float = 0.0
+    curves: Sequence[Curve]  # the first is drawn over the others
+    top: float = 0.0  # end of the scale if there is a natural one; 0.0 if the values decide
 
 
 @dataclass(frozen=True, slots=True)
 class GraphEvent:
-    """An event on the time axis.
+    """An event on the time axis."""
 
-    Attributes:
-        time_ns: ns since 1970.
-        text: a sentence.
-    """
-
-    time_ns: int
+    time_ns: int  # ns since 1970
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class GraphPicture:
-    """The contents of a graph's picture.
+    """The contents of a graph's picture."""
 
-    Attributes:
-        panels: from top to bottom.
-        span: the visible span.
-        at: the moment of the cursor, at which an interval ends.
-        now: the time from which ages count, in ns since 1970: the present, or the end of a recording.
-        ends_now: whether the span ends now.
-        following: whether the cursor follows the newest interval.
-        events: oldest first.
-        loading: how much of the past is still to be read, in words; "" if all of it is.
-    """
-
-    panels: Sequence[CurvePanel]
+    panels: Sequence[CurvePanel]  # from top to bottom
     span: TimeSpan
-    at: int
-    now: int
-    ends_now: bool = False
-    following: bool = False
-    events: Sequence[GraphEvent] = ()
-    loading: str = ""
+    at: int  # the moment of the cursor, at which an interval ends
+    now: int  # the time from which ages count, in ns since 1970: the present, or the end of a recording
+    ends_now: bool = False  # whether the span ends now
+    following: bool = False  # whether the cursor follows the newest interval
+    events: Sequence[GraphEvent] = ()  # oldest first
+    loading: str = ""  # how much of the past is still to be read, in words; "" if all of it is
 
 
 class GraphPainter:
@@ -128,20 +100,17 @@ class GraphPainter:
         return found
 
     def _extents(self, at: int, panel: CurvePanel, span: TimeSpan) -> list[Extent | None]:
-        """Statistics of a panel's curves over the visible span."""
         return [self._once(("extent", at, number), lambda timed, span: extent(visible(timed, span)), curve.timed, span)
                 for number, curve in enumerate(panel.curves)]
 
     def _plot(self, at: int, panel: CurvePanel, span: TimeSpan, scale: tuple[float, float],
               size: tuple[int, int]) -> list[list[TextSegment]]:
-        """The curves of a panel as characters."""
         places = [self._once(("places", at, number), buckets, curve.timed, span, 2 * size[0])
                   for number, curve in enumerate(panel.curves)]
         drawn = [(one, curve.role) for one, curve in zip(places, panel.curves, strict=True)][::-1]
         return self._once(("plot", at), raster, drawn, *scale, *size)
 
     def _once(self, name: tuple[object, ...], make: Callable[..., T], *of: object) -> T:
-        """Return the kept drawing of an input, or make a new one."""
         known = self._before.get(name)
         if known is None or known[0] != of:  # identical objects are not compared
             known = self._before[name] = of, make(*of)
@@ -190,15 +159,7 @@ def _framed(picture: GraphPicture, plot: Sequence[Sequence[TextSegment]], labels
 
 def _head(picture: GraphPicture, panel: CurvePanel, extents: Sequence[Extent | None], width: int,
           most: int) -> list[list[TextSegment]]:
-    """The column, and its curves with their values at the cursor and their visible statistics.
-
-    Args:
-        picture: with the cursor.
-        panel: whose head.
-        extents: of its curves.
-        width: characters.
-        most: maximum number of lines; at least one.
-    """
+    """The column, and its curves with their values at the cursor; at least one and at most `most` lines."""
     column = panel.column
     words: list[list[TextSegment]] = [[(f" {column.id}", StyleRole.TITLE)]]
     for curve in panel.curves:
@@ -224,7 +185,6 @@ def _head(picture: GraphPicture, panel: CurvePanel, extents: Sequence[Extent | N
 
 
 def _value(picture: GraphPicture, column: Column[Any], curve: Curve) -> str:
-    """A curve's value at the cursor."""
     one = value_at(curve.timed, picture.at)
     if one is None or not one.known:
         return _LOADING if one is None and picture.loading else UNKNOWN

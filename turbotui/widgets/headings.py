@@ -10,15 +10,10 @@ from turbotui.widgets.cells import Slot
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The title of a slot at its position.
-
-    Attributes:
-        slot: whose title.
-        start: the character of the mark before it.
-    """
+    """The title of a slot at its position."""
 
     slot: Slot
-    start: int
+    start: int  # the character of the mark before it
 
     @property
     def end(self) -> int:
@@ -42,19 +37,12 @@ def border_at(headings: Sequence[Heading], x: int) -> Heading | None:
 
 @dataclass()
 class Drag:
-    """The part of the titles that the mouse drags.
-
-    Attributes:
-        heading: whose title or border.
-        is_border: whether it is the border.
-        pressed: the character at which the button went down.
-        is_moved: whether the mouse has moved since.
-    """
+    """The part of the titles that the mouse drags."""
 
     heading: Heading
     is_border: bool
-    pressed: int
-    is_moved: bool = False
+    pressed: int  # the character at which the button went down
+    is_moved: bool = False  # whether the mouse has moved since
 
     def width(self, x: int) -> int:
         """The column's width if its border were at a character."""

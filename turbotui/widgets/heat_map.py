@@ -28,11 +28,7 @@ LIT_MARK = "◆"
 
 
 class HeatMap(Widget):
-    """All CPUs at once, each as a mark for its value of one column.
-
-    Args:
-        below: draws what stands below a map that leaves room; None for nothing.
-    """
+    """All CPUs at once, each as a mark for its value of one column; `below` draws in the room that a map leaves."""
 
     DEFAULT_CSS = role_css("HeatMap") + " HeatMap { height: 1fr; }"
 
@@ -68,8 +64,6 @@ class HeatMap(Widget):
         """Show a column of a frame.
 
         Args:
-            frame: whose values.
-            column: the column that gives the colour.
             levels: of its values, if the ends of its scale are known.
             top: otherwise the upper end of a scale from 0.
         """
@@ -98,14 +92,12 @@ class HeatMap(Widget):
         self._strips.clear()
 
     def _ends(self, cpu: int) -> tuple[float, float]:
-        """The ends between which a CPU's values lie."""
         if self.frame is None or self.column is None or self._levels is None:
             return 0.0, self._top
         return self._levels.ends(self.frame, self.column, cpu_row(cpu)) or (0.0, self._top)
 
     @property
     def _mark_size(self) -> int:
-        """Characters of a mark in its cell."""
         return max(1, min(self._plan.cell - 1, 3))
 
     def _judge(self) -> None:
@@ -129,7 +121,6 @@ class HeatMap(Widget):
             self._cells[cpu] = step, (text, role)
 
     def _redraw(self) -> None:
-        """Refresh the lines that changed."""
         self._below = () if self._draw_below is None else self._draw_below(self.size.width,
                                                                            self.size.height - 2 - self._ends_at)
         dirty = []

@@ -59,7 +59,6 @@ def level_bar(share: float | None, width: int) -> tuple[LevelSegment, ...]:
 
     Args:
         share: 0 to 1; None for what is not known.
-        width: characters.
     """
     if width < 1:
         return ()

@@ -23,14 +23,10 @@ _BETWEEN: Final = 3  # characters between two blocks, with a rule in the middle
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One package on the map.
+    """One package on the map."""
 
-    Attributes:
-        name: in words; it is cut where there is no room.
-        x, y, width, height: with its frame.
-    """
-
-    name: str
+    name: str  # in words; it is cut where there is no room
+    # x, y, width, height: with its frame
     x: int
     y: int
     width: int
@@ -58,55 +54,35 @@ class MapRule:
 
 @dataclass(frozen=True, slots=True)
 class MapPlan:
-    """Layout of the map.
+    """Layout of the map."""
 
-    Attributes:
-        cell: characters of a CPU, its gap included.
-        places: CPU -> character and line of its mark.
-        boxes: packages.
-        captions: of blocks, if there is room for them.
-        rules: between blocks.
-        width, height: characters and lines in use.
-        folded: whether the CPUs of a core share one mark.
-        tall: lines of a mark.
-    """
-
-    cell: int
-    places: dict[int, tuple[int, int]]
-    boxes: tuple[Box, ...]
-    captions: tuple[Caption, ...]
-    rules: tuple[MapRule, ...]
+    cell: int  # characters of a CPU, its gap included
+    places: dict[int, tuple[int, int]]  # CPU -> character and line of its mark
+    boxes: tuple[Box, ...]  # packages
+    captions: tuple[Caption, ...]  # of blocks, if there is room for them
+    rules: tuple[MapRule, ...]  # between blocks
+    # width, height: characters and lines in use
     width: int
     height: int
-    folded: bool = False
-    tall: int = 1
+    folded: bool = False  # whether the CPUs of a core share one mark
+    tall: int = 1  # lines of a mark
 
 
 @dataclass(frozen=True, slots=True)
 class CoreBlock:
-    """Cores of one kind behind one cache on one node.
+    """Cores of one kind behind one cache on one node."""
 
-    Attributes:
-        name: what distinguishes the blocks of a package; "" for a single block.
-        cores: the CPUs of each.
-    """
-
-    name: str
-    cores: tuple[tuple[int, ...], ...]
+    name: str  # what distinguishes the blocks of a package; "" for a single block
+    cores: tuple[tuple[int, ...], ...]  # the CPUs of each
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How spacious a layout is.
-
-    Attributes:
-        captions: whether blocks have captions.
-        airy: whether an empty line stands between lines of sibling threads.
-    """
+    """How spacious a layout is."""
 
     cell: int
     captions: bool
-    airy: bool
+    airy: bool  # whether an empty line stands between lines of sibling threads
     folded: bool = False
     tall: int = 1
 

@@ -48,15 +48,10 @@ def scale_top(natural: float, peak: float) -> float:
 
 @dataclass()
 class Painter(ABC, Generic[F, C, K]):
-    """Paints the lines of one table at one width.
-
-    Attributes:
-        view: what is shown.
-        fixed, moving: slots of columns that identify the row, and the other slots.
-        width: of a line.
-    """
+    """Paints the lines of one table at one width."""
 
     view: TableView[C, K]
+    # fixed, moving: slots of columns that identify the row, and the other slots
     fixed: tuple[Slot, ...]
     moving: tuple[Slot, ...]
     width: int
@@ -132,14 +127,7 @@ class Painter(ABC, Generic[F, C, K]):
 
     def lines(self, content: F, lines: Sequence[Line[K]], geometry: Geometry,
               chosen: tuple[K, int] | None) -> list[list[TextSegment]]:
-        """Some rows, painted column by column.
-
-        Args:
-            content: the content to paint.
-            lines: the rows, with their places in the tree.
-            geometry: positions of the slots.
-            chosen: the row under the cursor, and the index of the slot.
-        """
+        """Some rows, painted column by column."""
         self.begin(content)
         rows = tuple(line.row for line in lines)
         columns: list[Sequence[TextSegment]] = []

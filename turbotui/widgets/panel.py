@@ -36,13 +36,7 @@ Line: TypeAlias = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A frame with lines inside.
-
-    Attributes:
-        title: the text in its upper edge.
-        role: of the title.
-        lines: of its inside.
-    """
+    """A frame with lines inside."""
 
     title: str
     role: StyleRole
@@ -97,15 +91,7 @@ def inner_width(count: int, width: int, least: int) -> int:
 def panel_line(
     panel: Panel, position: PanelPosition, y: int, chosen: Target | None, *, here: bool
 ) -> list[TextSegment]:
-    """One line of a panel in its frame, exactly as wide as its position.
-
-    Args:
-        panel: the panel.
-        position: its position.
-        y: line of the frame, 0 for its upper edge.
-        chosen: the target under the cursor.
-        here: whether the cursor is in this panel.
-    """
+    """One line of a panel in its frame, exactly as wide as its position; line 0 is the frame's upper edge."""
     inside = position.width - 2
     edge = StyleRole.SORTED if here else StyleRole.RULE
     if y == 0:

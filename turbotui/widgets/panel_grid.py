@@ -19,13 +19,7 @@ from turbotui.widgets.styled_scroll import StyledScroll
 
 @dataclass(frozen=True, slots=True)
 class NamedPlace:
-    """A number of a panel, with the words by which a search finds it.
-
-    Attributes:
-        panel: index of the panel.
-        target: index of the number in the panel.
-        words: its column and row, and the lines around it.
-    """
+    """A number of a panel, with the words by which a search finds it: its column and row, and the lines around it."""
 
     panel: int
     target: int
@@ -46,11 +40,7 @@ def _named(at: int, panel: Panel) -> list[NamedPlace]:
 
 
 class PanelGrid(StyledScroll):
-    """Draws panels; unchanged lines are not drawn again.
-
-    Args:
-        least: minimum characters of a panel; if two fit, panels stand side by side.
-    """
+    """Draws panels of at least `least` characters, side by side if two fit; unchanged lines are not drawn again."""
 
     class Moved(Message):
         """The cursor moved to another number."""
@@ -158,11 +148,7 @@ class PanelGrid(StyledScroll):
         return self._go(self.at + by)
 
     def step(self, by: int) -> None:
-        """Move the cursor to the next number; after a panel's last number comes the next panel's first.
-
-        Args:
-            by: 1 for the next, -1 for the one before.
-        """
+        """Move the cursor to the next number; after a panel's last number comes the next panel's first."""
         if not self.panels:
             return
         count = len(self.panels[self.at].targets)

@@ -28,33 +28,19 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A view of a machine.
+    """A view of a machine."""
 
-    Attributes:
-        screen: mode of the screen on which it was saved.
-        columns: names of the visible columns.
-        added: added counters, as --add takes them.
-        sort: name of the column; "" for topology order.
-        reverse: whether the greatest comes first.
-        group: words of the levels of the table, coarse to fine.
-        filter: as typed.
-        interval: seconds.
-        theme: its name.
-        order: names of columns from left to right, if the user changed it.
-        widths: characters of columns by name, if the user changed them.
-    """
-
-    screen: str
-    columns: tuple[str, ...]
-    added: tuple[str, ...]
-    sort: str
-    reverse: bool
-    group: tuple[str, ...]
-    filter: str
-    interval: float
+    screen: str  # mode of the screen on which it was saved
+    columns: tuple[str, ...]  # names of the visible columns
+    added: tuple[str, ...]  # added counters, as --add takes them
+    sort: str  # name of the column; "" for topology order
+    reverse: bool  # whether the greatest comes first
+    group: tuple[str, ...]  # words of the levels of the table, coarse to fine
+    filter: str  # as typed
+    interval: float  # seconds
     theme: str
-    order: tuple[str, ...] = ()
-    widths: Mapping[str, int] = field(default_factory=dict)
+    order: tuple[str, ...] = ()  # names of columns from left to right, if the user changed it
+    widths: Mapping[str, int] = field(default_factory=dict)  # characters of columns by name, if the user changed them
 
 
 class ProfileError(UsageError):
@@ -80,11 +66,7 @@ def _toml(value: object) -> str:
 
 
 def parse_profile(text: str, where: str) -> Profile:
-    """Parse a profile.
-
-    Args:
-        text: TOML.
-        where: the file, for messages.
+    """Parse a profile in TOML; `where` names the file in messages.
 
     Raises:
         ProfileError: the text is not TOML, of another version, or has a value of the wrong kind.
@@ -110,11 +92,7 @@ def _seconds(value: object) -> float:
 
 
 class Profiles:
-    """The saved profiles of one user.
-
-    Args:
-        environment: of the process: XDG_CONFIG_HOME, HOME.
-    """
+    """The saved profiles of one user, in the folder that XDG_CONFIG_HOME and HOME name."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.folder = os.path.join(config_folder(environment), "profiles")
@@ -129,21 +107,13 @@ class Profiles:
         return tuple(sorted(stem for stem in stems if _NAME.match(stem)))
 
     def path(self, name: str) -> str:
-        """The file of a name.
-
-        Raises:
-            ProfileError: the text cannot be a name.
-        """
+        """The file of a name. Raises ProfileError if the text cannot be a name."""
         if not _NAME.match(name):
             raise ProfileError(f'"{name}" is no name for a profile: letters, digits, "-", "_", "+" and "." make one')
         return os.path.join(self.folder, f"{name}.toml")
 
     def load(self, name: str) -> Profile:
-        """Load a saved profile.
-
-        Raises:
-            ProfileError: it does not exist, or cannot be read or parsed.
-        """
+        """Load a saved profile. Raises ProfileError if it does not exist, or cannot be read or parsed."""
         path = self.path(name)
         try:
             text = read_given(path).text()

@@ -74,7 +74,6 @@ class StyledStrip(Strip):
     and the seven caches of a strip are made on demand.
 
     Args:
-        words: texts and their styles.
         cell_length: cells of the whole strip.
     """
 
@@ -113,7 +112,6 @@ class Palette:
     """The styles of one widget's roles, each looked up once per theme.
 
     Args:
-        widget: the widget whose theme is used.
         final: apply Textual's line filters (no colour, 16 colours) here, once for each style, for a widget whose lines
             go to the screen unchanged.
     """
@@ -190,7 +188,6 @@ class Palette:
 
 
 def _cut(words: Sequence[tuple[str, Style]], width: int) -> list[tuple[str, Style]]:
-    """Cut a segment to the room left."""
     found, left = [], width
     for text, style in words:
         if left > 0:

@@ -40,27 +40,16 @@ DrawBelow: TypeAlias = Callable[[int, int], Sequence[list[TextSegment]]]
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
 class ChartedRow(Generic[F, C, K]):
-    """A row whose charts are drawn, and the room for them.
-
-    Attributes:
-        content: the newest values.
-        view: how the table is shown.
-        columns: those that the table draws.
-        chosen: the one under the cursor.
-        row: the one under the cursor.
-        seconds: length of an interval.
-        width: of a line.
-        height: the lines that are empty.
-    """
+    """A row whose charts are drawn, and the room for them."""
 
     content: F
     view: TableView[C, K]
-    columns: Sequence[C]
-    chosen: C
-    row: K
-    seconds: float
+    columns: Sequence[C]  # those that the table draws
+    chosen: C  # the one under the cursor
+    row: K  # the one under the cursor
+    seconds: float  # length of an interval
     width: int
-    height: int
+    height: int  # the lines that are empty
 
     def is_like(self, other: ChartedRow[F, C, K]) -> bool:
         """Tell whether the charts are the same; contents are compared by identity, because each moment has its own."""
@@ -111,9 +100,6 @@ class RowCharts(Generic[F, C, K]):
 
     A column has a chart as soon as it has something to show, and keeps it while the cursor stays on the row: charts
     that come and go cannot be read.
-
-    Args:
-        past: gives the last values of a cell.
     """
 
     def __init__(self, past: Past[C, K]) -> None:

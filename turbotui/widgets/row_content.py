@@ -32,31 +32,21 @@ _GONE = Unavailable(Reason.NOT_READ, "the row is not there in this interval")
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
 class Naming(Generic[R]):
-    """Functions that return a row's key, its search words and its name.
+    """Functions that return a row's key, its search words and its name."""
 
-    Attributes:
-        key: identifies a row in every interval.
-        words: the text in which search and filter look; any case.
-        said: the name for people.
-    """
-
-    key: Callable[[R], Hashable]
-    words: Callable[[R], str]
-    said: Callable[[R], str]
+    key: Callable[[R], Hashable]  # identifies a row in every interval
+    words: Callable[[R], str]  # the text in which search and filter look; any case
+    said: Callable[[R], str]  # the name for people
 
 
 class RowContent(Content[Column[R], Hashable], Generic[R]):
     """A table at one moment.
 
     Args:
-        whole: the table.
-        naming: of its rows.
-        seq: number of the moment.
         parents: the row above each row of a tree; None if rows stand in no tree.
         heads: rows of it that only gather others: they are shown with one that passes the filter.
 
     Attributes:
-        parents, heads: see above.
         limits: the user's thresholds of columns.
         alerted: roles of cells that belong to alerts, by column and row.
     """

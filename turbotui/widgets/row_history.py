@@ -20,16 +20,10 @@ _LONG: Final = 300
 
 @dataclass(slots=True)
 class _Past:
-    """Histories of the cells of one row.
+    """Histories of the cells of one row."""
 
-    Attributes:
-        seen: interval in which it was last drawn.
-        asked: whether a user explained or graphed one of its cells.
-        rings: by column.
-    """
-
-    seen: int
-    asked: bool = False
+    seen: int  # interval in which it was last drawn
+    asked: bool = False  # whether a user explained or graphed one of its cells
     rings: dict[ColumnId, HistoryRing] = field(default_factory=dict)
 
 

@@ -11,11 +11,7 @@ from turbotui.widgets.table_view import Follow, TableView
 
 
 class RowList(Generic[F, C, K]):
-    """The lines of one table for one moment and one view; flat unless a subclass groups rows.
-
-    Attributes:
-        lines: from top to bottom, without pinned rows.
-    """
+    """The lines of a table for one moment and view, without pinned rows; flat unless a subclass groups rows."""
 
     def __init__(self) -> None:
         self.lines: Sequence[Line[K]] = []

@@ -31,8 +31,6 @@ def row_tree_lines(content: Content[C, K], view: TableView[C, K], parents: Mappi
     """The lines of a tree.
 
     Args:
-        content: of the table.
-        view: its filter, order and folded rows.
         parents: the row above each row, among the rows of the content.
         candidates: rows that may pass the filter, and bring their ancestors; None for all.
         in_order: sorts rows; None for the order of the view.

@@ -69,7 +69,6 @@ def tree_lines(
     """The lines of a tree (or, with one level, of a flat table).
 
     Args:
-        topology: of the machine.
         levels: coarse to fine.
         order: sorts the rows of one parent.
         keep: CPU rows that pass the filter, None for all; groups without any are left out.

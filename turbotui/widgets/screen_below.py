@@ -21,9 +21,6 @@ class ScreenBelow(Visual):
     Textual takes the lines of the screen below apart, mixes the colours of each word anew, passes the words through
     three generators of Rich and cuts the result into lines again. The lines are there already, and a screen has few
     styles.
-
-    Args:
-        below: what Textual would draw.
     """
 
     def __init__(self, below: BackgroundScreen) -> None:

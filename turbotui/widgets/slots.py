@@ -60,8 +60,6 @@ def row_slots(view: TableView[C, K], width: int, *,
     """Identity slots by priority, in at most half of the line, followed by the other slots.
 
     Args:
-        view: what is shown.
-        width: of the line.
         stacked: whether titles take several lines, as in `Column.heading`.
     """
     columns = _arranged(view, view.columns)

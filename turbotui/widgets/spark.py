@@ -25,16 +25,12 @@ def block(value: float, top: float) -> str:
 
 
 def spark(values: Sequence[float], top: float, width: int, seq: int = 0) -> str:
-    """The last values as `width` characters, newest at the right.
+    """The last values as exactly `width` characters, newest at the right, filled with gaps from the left.
 
     Args:
         values: oldest first, NaN for gaps.
         top: the value of a full block.
-        width: characters.
         seq: number of the newest interval; fixes the borders between bars.
-
-    Returns:
-        Exactly `width` characters, filled with gaps from the left.
     """
     per = max(1, len(values) // width) if width else 1
     if per == 1:

@@ -21,59 +21,35 @@ WIDE = 104
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Contents of the summary's first line.
+    """Contents of the summary's first line."""
 
-    Attributes:
-        name: of the machine.
-        model: of its CPUs, with the number of packages before it.
-        counts: cores and CPUs.
-        kernel: release.
-        interval: seconds from tick to tick as measured, None on the first one.
-        seq: number of the frame.
-        own_percent: of one CPU that the program itself used.
-        own_bytes: of memory it holds.
-        sample_ms: from the first to the last read of a tick.
-        late, overruns: number of late answers and of skipped ticks.
-    """
-
-    name: str
-    model: str
-    counts: str
-    kernel: str
-    interval: float | None
-    seq: int | None
-    own_percent: float | None = None
-    own_bytes: int | None = None
-    sample_ms: float | None = None
+    name: str  # of the machine
+    model: str  # of its CPUs, with the number of packages before it
+    counts: str  # cores and CPUs
+    kernel: str  # release
+    interval: float | None  # seconds from tick to tick as measured, None on the first one
+    seq: int | None  # number of the frame
+    own_percent: float | None = None  # of one CPU that the program itself used
+    own_bytes: int | None = None  # of memory it holds
+    sample_ms: float | None = None  # from the first to the last read of a tick
+    # late, overruns: number of late answers and of skipped ticks
     late: int = 0
     overruns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """One gauge of the second line.
-
-    Attributes:
-        label: in words.
-        column: what it is.
-        value: None if unknown.
-        values: history for the spark, oldest first; empty for none.
-        top: of the sparkline's scale; None for its peak.
-        note: text after the sparkline ("of 700", "cpu17").
-        alarm: AMBER or RED past a threshold.
-        share: position of the value in its range, 0 to 1; None if unknown.
-        signs: of the value's marks.
-    """
+    """One gauge of the second line."""
 
     label: str
     column: CounterColumn
-    value: float | None
-    values: Sequence[float] = ()
-    top: float | None = None
-    note: str = ""
-    alarm: StyleRole | None = None
-    share: float | None = None
-    signs: str = ""
+    value: float | None  # None if unknown
+    values: Sequence[float] = ()  # history for the spark, oldest first; empty for none
+    top: float | None = None  # of the sparkline's scale; None for its peak
+    note: str = ""  # text after the sparkline ("of 700", "cpu17")
+    alarm: StyleRole | None = None  # AMBER or RED past a threshold
+    share: float | None = None  # position of the value in its range, 0 to 1; None if unknown
+    signs: str = ""  # of the value's marks
 
 
 _NOISE = re.compile(r"\((?:R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|@.*$|\b\d+-Core\b|\bwith Radeon.*$")

@@ -22,8 +22,6 @@ from turbotui.widgets.table_view import TableView
 
 @dataclass(slots=True)
 class _Drawn:
-    """The last drawing of a row."""
-
     generation: int
     base: StyleRole
     segments: list[TextSegment]
@@ -35,19 +33,7 @@ Paint: TypeAlias = Callable[[TableView[C, K], float, int], Painter[F, C, K]]
 
 
 class TableCanvas(Generic[F, C, K]):
-    """Painter, geometry and strips of one table at one width.
-
-    Args:
-        widget: the widget whose colours are used.
-        view: what is shown.
-        paint: makes painters.
-        seconds: length of an interval.
-
-    Attributes:
-        painter: paints the lines as text.
-        geometry: where the slots stand.
-        has_below: whether something is drawn below the last row.
-    """
+    """Painter, geometry and strips of one table at one width."""
 
     def __init__(self, widget: Widget, view: TableView[C, K], paint: Paint[C, K, F], seconds: float) -> None:
         self._paint = paint
@@ -154,13 +140,7 @@ class TableCanvas(Generic[F, C, K]):
     def strips(
         self, content: F, lines: Sequence[tuple[Line[K], StyleRole]], chosen: tuple[K, int] | None
     ) -> list[Strip]:
-        """Make the strips of rows, drawing those that are not drawn yet in one go.
-
-        Args:
-            content: the content to draw.
-            lines: the lines with their own roles.
-            chosen: the row under the cursor, and the index of the slot.
-        """
+        """Make the strips of rows, drawing those that are not drawn yet in one go."""
         now, drawn = self._generation, self._drawn
         stale = [
             (line, base) for line, base in lines

@@ -32,41 +32,25 @@ TAGS_ROW = RowId(Scope.SYSTEM, (-1,))
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
 class TableView(Generic[C, K]):
-    """The settings of one table.
+    """The settings of one table."""
 
-    Attributes:
-        columns: the shown columns in print order; identity columns are always drawn first.
-        sort: None for the table's own order.
-        reverse: whether the greatest comes first (in the table's own order, the last).
-        levels: of the tree, coarse to fine; one level is a flat table.
-        filter: decides which rows are shown.
-        top: rows fixed at the top.
-        tags: rows pinned below those.
-        sums: rows that sum the tags, if there are any.
-        folded: groups whose parts are hidden.
-        follow: what the cursor follows.
-        targets: the columns that HOTTEST, BUSIEST and SLOWEST use, if available.
-        sparks: columns with a sparkline beside them, and its width.
-        tops: value of a full block for each sparkline; a column without one scales to its peak.
-        mark: the moment with which numbers are compared; None to show values.
-        arrangement: order and widths of columns, if the user changed them.
-    """
-
-    columns: tuple[C, ...] = ()
-    sort: C | None = None
-    reverse: bool = False
-    levels: tuple[Scope, ...] = (Scope.CPU,)
-    filter: Filter[C] = field(default_factory=Filter)
-    top: tuple[K, ...] = ()
-    tags: tuple[K, ...] = ()
-    sums: tuple[K, ...] = ()
-    folded: frozenset[K] = frozenset()
-    follow: Follow = Follow.ROW
+    columns: tuple[C, ...] = ()  # the shown columns in print order; identity columns are always drawn first
+    sort: C | None = None  # None for the table's own order
+    reverse: bool = False  # whether the greatest comes first (in the table's own order, the last)
+    levels: tuple[Scope, ...] = (Scope.CPU,)  # of the tree, coarse to fine; one level is a flat table
+    filter: Filter[C] = field(default_factory=Filter)  # decides which rows are shown
+    top: tuple[K, ...] = ()  # rows fixed at the top
+    tags: tuple[K, ...] = ()  # rows pinned below those
+    sums: tuple[K, ...] = ()  # rows that sum the tags, if there are any
+    folded: frozenset[K] = frozenset()  # groups whose parts are hidden
+    follow: Follow = Follow.ROW  # what the cursor follows
+    # the columns that HOTTEST, BUSIEST and SLOWEST use, if available
     targets: Mapping[Follow, C] = field(default_factory=dict)
-    sparks: Mapping[ColumnId, int] = field(default_factory=dict)
+    sparks: Mapping[ColumnId, int] = field(default_factory=dict)  # columns with a sparkline beside them, and its width
+    # value of a full block for each sparkline; a column without one scales to its peak
     tops: Mapping[ColumnId, float] = field(default_factory=dict)
-    mark: Content[C, K] | None = None
-    arrangement: ColumnArrangement = USUAL
+    mark: Content[C, K] | None = None  # the moment with which numbers are compared; None to show values
+    arrangement: ColumnArrangement = USUAL  # order and widths of columns, if the user changed them
 
     @property
     def pinned(self) -> tuple[K, ...]:

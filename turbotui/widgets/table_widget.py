@@ -28,10 +28,6 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
     widget is as high as its rows, and its container scrolls.
 
     Args:
-        view: the user's choices.
-        rows: lists the lines of a content.
-        paint: makes painters of them.
-        seconds: length of an interval.
         charts: draws the row under the cursor where rows leave room; None for no charts.
     """
 
@@ -131,7 +127,6 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         return self._rows.lines
 
     def _line_at(self, y: int) -> Line[K] | None:
-        """The line drawn at a line of the widget."""
         heads = self._heads
         if y < heads:
             return None
@@ -331,7 +326,6 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         return [*(Line(row) for row in pinned), *self.lines[top : top + max(0, room - len(pinned))]][:room]
 
     def _base(self, row: K, summaries: frozenset[K]) -> StyleRole:
-        """The role of a line."""
         if self._has_cursor and row == self.current:
             return StyleRole.CURSOR
         return StyleRole.SUMMARY if row in summaries else StyleRole.PLAIN

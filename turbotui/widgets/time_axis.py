@@ -27,15 +27,10 @@ _STEPS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A stretch of time, drawn from left to right.
+    """A stretch of time, drawn from left to right."""
 
-    Attributes:
-        first: its beginning, in ns since 1970.
-        last: its end, later than `first`.
-    """
-
-    first: int
-    last: int
+    first: int  # its beginning, in ns since 1970
+    last: int  # its end, later than `first`
 
     @property
     def length(self) -> int:
@@ -63,7 +58,6 @@ class TimeSpan:
 
         Args:
             factor: of the length.
-            around: the moment, inside the span.
             least: ns of the shortest span.
             most: ns of the longest one.
         """
@@ -75,7 +69,6 @@ class TimeSpan:
         """Move no further than needed to show an interval that ended at a moment, with some time around it.
 
         Args:
-            moment: inside `whole`.
             whole: everything that can be shown; the result does not extend past its end, nor before its start if it is
                 long enough.
         """
@@ -92,12 +85,7 @@ class TimeSpan:
 
 @dataclass(frozen=True, slots=True)
 class AxisTime:
-    """A written time.
-
-    Attributes:
-        time_ns: ns since 1970.
-        label: its text.
-    """
+    """A written time."""
 
     time_ns: int
     label: str
@@ -139,10 +127,7 @@ def axis_lines(span: TimeSpan, width: int, events: Sequence[int], cursor: int, *
     """The axis below a picture, and the times below the axis.
 
     Args:
-        span: the visible span.
-        width: characters.
         events: times of what happened.
-        cursor: the moment of the cursor.
         now: whether the span ends now.
 
     Returns:

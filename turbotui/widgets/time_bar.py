@@ -18,40 +18,24 @@ _LEAST = 16
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """The contents of a time bar.
+    """The contents of a time bar."""
 
-    Attributes:
-        times: moments that can be shown, in ns since 1970, oldest first.
-        events: times of events.
-        at: the shown moment.
-        last: the end of the line: the present, or the end of a recording.
-        live: whether the end of the line is the present.
-        state: of a replay that plays ("▶ 2x"); "" for none.
-        note: text after the age: what happened at the moment.
-    """
-
-    times: Sequence[int]
-    events: Sequence[int]
+    times: Sequence[int]  # moments that can be shown, in ns since 1970, oldest first
+    events: Sequence[int]  # times of events
     at: int
-    last: int
-    live: bool
-    state: str = ""
-    note: str = ""
+    last: int  # the end of the line: the present, or the end of a recording
+    live: bool  # whether the end of the line is the present
+    state: str = ""  # of a replay that plays ("▶ 2x"); "" for none
+    note: str = ""  # text after the age: what happened at the moment
 
 
 @dataclass(frozen=True, slots=True)
 class TimeBar:
-    """The bar as text.
-
-    Attributes:
-        segments: of the whole line.
-        start: where the line begins, in characters.
-        size: characters of the line; 0 if there is no room.
-    """
+    """The bar as text."""
 
     segments: Sequence[TextSegment]
-    start: int
-    size: int
+    start: int  # where the line begins, in characters
+    size: int  # characters of the line; 0 if there is no room
 
 
 def time_bar(moments: Moments, width: int) -> TimeBar:
