@@ -19,7 +19,7 @@ from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain, Graph
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
-from turbotui.features.uncore.kinds import Row
+from turbotui.features.uncore.kinds import UnitRow
 from turbotui.features.uncore.screen import KindWidget, UncoreScreen
 from turbotui.features.uncore.screen_rows import unit_painter
 from turbotui.quantities.columns import Column
@@ -74,7 +74,8 @@ def labels(screen: UncoreScreen, kind: str) -> list[str]:
     return [row.label for line in table.lines if table.content and (row := table.content.get(line.row))]
 
 
-def find(screen: UncoreScreen, kind: str, row: str, column: str) -> tuple[RowContent[Row], Column[Row], Hashable]:
+def find(screen: UncoreScreen, kind: str, row: str,
+         column: str) -> tuple[RowContent[UnitRow], Column[UnitRow], Hashable]:
     content = table_of(screen, kind).content
     assert content is not None
     key = next(key for key in content.rows if (found := content.get(key)) and found.label == row)

@@ -9,7 +9,7 @@ from typing import Final
 from turbotui.events.uncore.discovery import UNKNOWN
 from turbotui.features.uncore.absence import why_none
 from turbotui.features.uncore.counters import UncoreCounters
-from turbotui.features.uncore.kinds import Row, UncoreUnits, can_count
+from turbotui.features.uncore.kinds import UncoreUnits, UnitRow, can_count
 from turbotui.features.uncore.recorded import RecordedCounters
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
@@ -125,7 +125,7 @@ class MemoryTraffic:
             units = tuple(unit for unit in counted.units if unit.package in (instance.label, UNKNOWN))
             if not units or (units[0].package == UNKNOWN and len(frame.topology.instances(Scope.PACKAGE)) > 1):
                 continue
-            reading = self._counters.reading(frame, counted, Row("", "", units, instance.label), metric)
+            reading = self._counters.reading(frame, counted, UnitRow("", "", units, instance.label), metric)
             if reading.value is not None and not reading.partial:
                 found[instance.row] = reading.value * 1e9
         return found

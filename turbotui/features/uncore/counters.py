@@ -14,7 +14,7 @@ from turbotui.events.uncore.corrections import corrected_scale
 from turbotui.events.uncore.discovery import UncoreUnit
 from turbotui.events.uncore.fields import settings_in_words
 from turbotui.events.uncore.unapplied import unapplied
-from turbotui.features.uncore.kinds import Row, UncoreUnits, find_kinds, raw_metric, typed_metric
+from turbotui.features.uncore.kinds import UncoreUnits, UnitRow, find_kinds, raw_metric, typed_metric
 from turbotui.features.uncore.memory_peak import MemoryPeak
 from turbotui.features.uncore.sampled_latency import SampledLatency
 from turbotui.features.uncore.stacks import StackMap
@@ -152,7 +152,7 @@ class UncoreCounters:
         """Return the filters of a PMU that are not at their defaults."""
         return self._settings.get(pmu, {})
 
-    def filters_in_words(self, units: UncoreUnits, row: Row) -> str:
+    def filters_in_words(self, units: UncoreUnits, row: UnitRow) -> str:
         """Describe what a row's filters leave out; "" if the row counts everything."""
         if not row.is_sum:
             return settings_in_words(units.pmu, self.settings(row.units[0].pmu.name))
@@ -233,7 +233,7 @@ class UncoreCounters:
 
     # Values of a frame
 
-    def reading(self, frame: Frame, units: UncoreUnits, row: Row, metric: Metric) -> Reading:
+    def reading(self, frame: Frame, units: UncoreUnits, row: UnitRow, metric: Metric) -> Reading:
         """Compute one cell; for a sum of units, increases are added and clocks averaged before the formula."""
         parts = [self._increases(frame, unit, metric) for unit in row.units]
         known = [part for part in parts if isinstance(part, dict)]
@@ -261,12 +261,12 @@ class UncoreCounters:
         estimated = any(part[_RAN] < 1.0 for part in known)
         return Reading(value, why, estimated, len(known) < len(parts), inputs, ran)
 
-    def _links(self, row: Row) -> float | None:
+    def _links(self, row: UnitRow) -> float | None:
         """Return the GB/s of a row's links that are up, in one direction; None if unknown."""
         speeds = [speed for unit in row.units if (speed := self.stacks.link(unit)) is not None]
         return math.fsum(speeds) if speeds else None
 
-    def _sampled(self, row: Row) -> float | None:
+    def _sampled(self, row: UnitRow) -> float | None:
         """Return the ns of one count of sampled latency; None unless the same for all L3s of a row."""
         found = {self._latencies.unit_of(unit.cpu) for unit in row.units}
         return found.pop() if len(found) == 1 else None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from turbotui.events.uncore.discovery import UNKNOWN, UncoreUnit
 from turbotui.events.uncore.fields import fields_of, settings_in_words
 from turbotui.features.uncore.counters import Reading, UncoreCounters
-from turbotui.features.uncore.kinds import TRAFFIC, Row, UncoreUnits
+from turbotui.features.uncore.kinds import TRAFFIC, UncoreUnits, UnitRow
 from turbotui.features.uncore.ports import PORTS_UNKNOWN, PortMap
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.tables import CellEvidence
@@ -34,7 +34,7 @@ def with_numbers(formula: str, inputs: Mapping[str, float | None]) -> str:
     return _NAME.sub(number, formula)
 
 
-def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: Row, metric: Metric, reading: Reading, *,
+def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: UnitRow, metric: Metric, reading: Reading, *,
                 ports: PortMap | None) -> CellEvidence:
     """Return the evidence of a number: its events, the units that counted them, and how.
 
@@ -61,7 +61,7 @@ def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: Row, metric: M
     return CellEvidence(tuple(arithmetic), (*events, *units), remarks)
 
 
-def unapplied_of(counters: UncoreCounters, row: Row, metric: Metric) -> Iterator[str]:
+def unapplied_of(counters: UncoreCounters, row: UnitRow, metric: Metric) -> Iterator[str]:
     """Return sentences about the filters of a row that the kernel does not apply to a column's events."""
     found: dict[tuple[str, ...], list[str]] = {}
     for event in metric.needs:
@@ -72,7 +72,7 @@ def unapplied_of(counters: UncoreCounters, row: Row, metric: Metric) -> Iterator
         yield f"the kernel does not apply {', '.join(fields)} to {', '.join(events)}: everything is counted of that"
 
 
-def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> Iterator[str]:
+def _remarks(kind: UncoreUnits, row: UnitRow, metric: Metric, reading: Reading) -> Iterator[str]:
     if reading.estimated and reading.ran is not None:
         why = _FILTERED if any(filter_of(event) for event in metric.needs) else _MANY
         yield f"its events ran {100 * reading.ran:.1f} % of the interval, as {why}; counts are scaled by that"
@@ -97,7 +97,7 @@ def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> I
         yield f"over {interval / 1e9:.6f} s by the counters' own clock (time_enabled)"
 
 
-def _event(counters: UncoreCounters, row: Row, event: str, reading: Reading, name: str) -> tuple[str, ...]:
+def _event(counters: UncoreCounters, row: UnitRow, event: str, reading: Reading, name: str) -> tuple[str, ...]:
     """Describe the increase of an event, and its encoding."""
     amount = reading.inputs.get(event)
     counted = f"Δ{name} = {'—' if amount is None else f'{amount:,.0f}'}"

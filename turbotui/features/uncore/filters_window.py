@@ -19,7 +19,7 @@ from turbotui.errors import UsageError
 from turbotui.events.uncore.fields import Field, fields_of, read_value, settings_in_words
 from turbotui.events.uncore.filters import bdf_value, check
 from turbotui.features.uncore.counters import UncoreCounters
-from turbotui.features.uncore.kinds import Row, UncoreUnits
+from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.features.uncore.ports import PORTS_UNKNOWN, PortMap
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
@@ -61,7 +61,7 @@ class FilterForm(ListWindow):
 
     hint = "Space on/off · value Enter · Delete · Tab this/all · Esc close"
 
-    def __init__(self, counters: UncoreCounters, ports: PortMap, units: UncoreUnits, row: Row,
+    def __init__(self, counters: UncoreCounters, ports: PortMap, units: UncoreUnits, row: UnitRow,
                  changed: Callable[[], None]) -> None:
         super().__init__()
         self._counters = counters

@@ -77,19 +77,19 @@ class UncoreUnits:
         return "" if loads or not self.metrics else self.kind.no_peak
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[UnitRow, ...]:
         """Return a sum for a machine of several packages, and for each package a sum followed by its units."""
-        found: list[Row] = []
+        found: list[UnitRow] = []
         packages = dict.fromkeys(unit.package for unit in self.units)
         if len(packages) > 1:
-            found.append(Row(f"{self.kind.id}.machine", MACHINE, self.units, UNKNOWN))
+            found.append(UnitRow(f"{self.kind.id}.machine", MACHINE, self.units, UNKNOWN))
         for package in packages:
             members = tuple(unit for unit in self.units if unit.package == package)
             where = "" if package == UNKNOWN else f"pkg {package}"
             if len(members) > 1:
-                found.append(Row(f"{self.kind.id}.{package}", f"{where} Σ".strip(), members, package))
+                found.append(UnitRow(f"{self.kind.id}.{package}", f"{where} Σ".strip(), members, package))
             parent = found[-1].key if len(members) > 1 else None
-            found += [Row(unit.key, label_of(unit, members), (unit,), package, parent) for unit in members]
+            found += [UnitRow(unit.key, label_of(unit, members), (unit,), package, parent) for unit in members]
         return tuple(found)
 
     def find(self, package: int) -> tuple[UncoreUnit, ...]:
@@ -98,7 +98,7 @@ class UncoreUnits:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class UnitRow:
     """A unit, or the units of a package together.
 
     Attributes:

@@ -20,7 +20,7 @@ from turbotui.features.uncore.absence import NOT_RECORDED, why_none
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
-from turbotui.features.uncore.kinds import Row, UncoreUnits
+from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.features.uncore.map_panel import NO_FILTERS, MapPanel, edges_content
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.recorded import RecordedCounters
@@ -41,10 +41,10 @@ from turbotui.widgets.table_widget import TableWidget
 _MANY: Final = 15
 """The number of a kind's units from which only their sums are shown at first."""
 
-KindWidget: TypeAlias = RowWidget[Row]
+KindWidget: TypeAlias = RowWidget[UnitRow]
 
 
-class UncoreScreen(RowTableScreen[Row]):
+class UncoreScreen(RowTableScreen[UnitRow]):
     """The uncore screen: tables below each other; keys act on the table with the cursor. Counts only while shown."""
 
     where: ClassVar[str] = "uncore"
@@ -94,7 +94,7 @@ class UncoreScreen(RowTableScreen[Row]):
             self._tables[units.kind.id] = table
         return next(iter(self._tables.values()), None) or super().new_table()
 
-    def painter(self, view: RowView[Row], seconds: float, width: int) -> UnitPainter:
+    def painter(self, view: RowView[UnitRow], seconds: float, width: int) -> UnitPainter:
         del seconds
         return unit_painter(view, width)
 

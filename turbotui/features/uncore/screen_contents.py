@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from turbotui.app.row_table import RowWidget
 from turbotui.features.uncore.counters import UncoreCounters
-from turbotui.features.uncore.kinds import Row, UncoreUnits
+from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.screen_rows import NO_EVENTS, content_of
 from turbotui.features.uncore.tables import uncore_table
@@ -30,13 +30,13 @@ class KindContents:
     def __init__(self, counters: UncoreCounters, ports: PortMap) -> None:
         self._counters = counters
         self._ports = ports
-        self._made: dict[str, tuple[Frame | None, RowContent[Row]]] = {}
+        self._made: dict[str, tuple[Frame | None, RowContent[UnitRow]]] = {}
 
     def clear(self) -> None:
         """Forget all contents, because columns or filters changed."""
         self._made.clear()
 
-    def of(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
+    def of(self, units: UncoreUnits, frame: Frame | None) -> RowContent[UnitRow]:
         """Return the content of a kind's table for a frame."""
         made_of, content = self._made.get(units.kind.id, (None, None))
         if content is None or made_of is not frame:
@@ -44,7 +44,7 @@ class KindContents:
             self._made[units.kind.id] = frame, content
         return content
 
-    def _new(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
+    def _new(self, units: UncoreUnits, frame: Frame | None) -> RowContent[UnitRow]:
         table = uncore_table(self._counters, units, frame, self._ports)
         if not self._counters.shown(units):
             table = replace(table, columns=(*table.columns, NO_EVENTS))
@@ -59,12 +59,12 @@ class ChartsBelow(SegmentLines):
         id: of the widget.
     """
 
-    def __init__(self, past: Past[Column[Row], Hashable], *,
+    def __init__(self, past: Past[Column[UnitRow], Hashable], *,
                  id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
-        self._charts: RowCharts[RowContent[Row], Column[Row], Hashable] = RowCharts(past)
+        self._charts: RowCharts[RowContent[UnitRow], Column[UnitRow], Hashable] = RowCharts(past)
 
-    def draw(self, table: RowWidget[Row], seconds: float, width: int, room: int) -> None:
+    def draw(self, table: RowWidget[UnitRow], seconds: float, width: int, room: int) -> None:
         """Draw the charts of the table's row under the cursor; nothing if there is too little room.
 
         Args:

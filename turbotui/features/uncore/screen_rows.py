@@ -10,7 +10,7 @@ from typing import Any, Final
 from turbotui.cell_widths import cut, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.uncore.absence import UNNAMED
-from turbotui.features.uncore.kinds import TRAFFIC, Row, UncoreUnits
+from turbotui.features.uncore.kinds import TRAFFIC, UncoreUnits, UnitRow
 from turbotui.features.uncore.tables import PLACE, UncoreTable
 from turbotui.quantities.columns import Column
 from turbotui.widgets.cells import Slot, StyleRole, cut_words
@@ -28,16 +28,17 @@ _NARROWEST: Final = 8
 """The least characters of a text that is cut."""
 
 
-def _says_no_events(row: Row) -> str:
+def _says_no_events(row: UnitRow) -> str:
     del row
     return f"{UNNAMED}: C types one, such as event=0x1,umask=0x2"
 
 
-NO_EVENTS: Final[Column[Row]] = Column("events", "", -1, (), _says_no_events, help="reason for the absence of counts")
+NO_EVENTS: Final[Column[UnitRow]] = Column("events", "", -1, (), _says_no_events,
+                                           help="reason for the absence of counts")
 """The column of a table without numbers."""
 
 
-def caption_of(units: UncoreUnits, content: RowContent[Row], width: int) -> list[TextSegment]:
+def caption_of(units: UncoreUnits, content: RowContent[UnitRow], width: int) -> list[TextSegment]:
     """Return the line above a table, cut behind a word at this width; the important words come first."""
     kind, many = units.kind, f"{len(units.units)} x {units.kind.id}"
     fullest = content.whole.fullest() if isinstance(content.whole, UncoreTable) else None
@@ -50,14 +51,14 @@ def caption_of(units: UncoreUnits, content: RowContent[Row], width: int) -> list
     return line
 
 
-def content_of(table: UncoreTable) -> RowContent[Row]:
+def content_of(table: UncoreTable) -> RowContent[UnitRow]:
     """Make a table's content for the screen, with constant widths of positions and texts, so that nothing moves."""
 
-    def said(row: Row) -> str:
+    def said(row: UnitRow) -> str:
         name = f"{len(row.units)} x {table.units.kind.title}" if row.is_sum else row.units[0].pmu.name
         return " · ".join(filter(None, (name, row.label, table.counters.filters_in_words(table.units, row))))
 
-    def words(row: Row) -> str:
+    def words(row: UnitRow) -> str:
         texts = (str(column.compute(row)) for column in table.columns if column.decimals < 0)
         ports = () if table.ports is None or row.is_sum else table.ports.addresses(row.units[0])
         return " ".join((table.units.kind.title, *texts, *ports, "" if row.is_sum else row.units[0].pmu.name))
@@ -73,10 +74,10 @@ def content_of(table: UncoreTable) -> RowContent[Row]:
     return RowContent(replace(table, columns=columns), Naming(lambda row: row.key, words, said), seq)
 
 
-class UnitRows(RowList[RowContent[Row], Column[Any], Hashable]):
+class UnitRows(RowList[RowContent[UnitRow], Column[Any], Hashable]):
     """Sorted sums, each followed by its sorted units."""
 
-    def arranged(self, content: RowContent[Row], view: RowView[Row]) -> Sequence[Line[Hashable]]:
+    def arranged(self, content: RowContent[UnitRow], view: RowView[UnitRow]) -> Sequence[Line[Hashable]]:
         """A sum is shown if one of its units passes the filter."""
         outer: list[Hashable] = []
         parts: dict[Hashable, list[Hashable]] = {}
@@ -111,7 +112,7 @@ _MUCH_MORE: Final = 2.0
 
 
 @dataclass(kw_only=True)
-class UnitPainter(RowPainter[Row]):
+class UnitPainter(RowPainter[UnitRow]):
     """Paints sums brightly, and units with clearly more traffic than others by their share of the maximum.
 
     No document states the most traffic of a unit, so units are compared with each other; evenly shared traffic is not
@@ -120,12 +121,12 @@ class UnitPainter(RowPainter[Row]):
 
     _greatest: dict[str, float | None] = field(default_factory=dict)
 
-    def begin(self, content: RowContent[Row]) -> None:
+    def begin(self, content: RowContent[UnitRow]) -> None:
         """Forget the interval before."""
         del content
         self._greatest.clear()
 
-    def _most(self, content: RowContent[Row], column: Column[Row]) -> float | None:
+    def _most(self, content: RowContent[UnitRow], column: Column[UnitRow]) -> float | None:
         """Return the greatest traffic of a unit if it is far above the others' mean; None if units are alike."""
         if column.id not in self._greatest:
             units = [row for row in content.whole.rows if not row.is_sum]
@@ -143,7 +144,7 @@ class UnitPainter(RowPainter[Row]):
         below = [(f" {text}", StyleRole.DIM) for text in second]
         return [self.header(geometry), [(" " * self.label_width, StyleRole.TITLE), (RULE, StyleRole.RULE), *below]]
 
-    def ids(self, content: RowContent[Row], line: Line[Hashable]) -> list[TextSegment]:
+    def ids(self, content: RowContent[UnitRow], line: Line[Hashable]) -> list[TextSegment]:
         row, whole = content.get(line.row), content.whole
         if row is None or not self.fixed or not isinstance(whole, UncoreTable):
             return super().ids(content, line)
@@ -154,7 +155,7 @@ class UnitPainter(RowPainter[Row]):
         return [(tag, StyleRole.TAGGED), (mark, StyleRole.DIM), (flush_left(cut(f" {label}", room), room),
                                                                  StyleRole.SUMMARY if row.is_sum else StyleRole.PLAIN)]
 
-    def segment(self, content: RowContent[Row], row: Hashable, slot: Slot) -> TextSegment:
+    def segment(self, content: RowContent[UnitRow], row: Hashable, slot: Slot) -> TextSegment:
         text, role = super().segment(content, row, slot)
         found = content.get(row)
         if role is StyleRole.PLAIN and slot.column.decimals < 0:
@@ -168,7 +169,7 @@ class UnitPainter(RowPainter[Row]):
         return text, role
 
 
-def unit_painter(view: RowView[Row], width: int) -> UnitPainter:
+def unit_painter(view: RowView[UnitRow], width: int) -> UnitPainter:
     """Make a painter that cuts texts behind the numbers to the room left."""
     fixed, moving = row_slots(view, width, stacked=True)
     taken = (*fixed, *(slot for slot in moving if slot.column.decimals >= 0))

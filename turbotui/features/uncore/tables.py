@@ -11,7 +11,7 @@ from turbotui.dataclass import dataclass
 from turbotui.events.uncore.discovery import UNKNOWN
 from turbotui.features.uncore.counters import Reading, UncoreCounters
 from turbotui.features.uncore.explaining import evidence_of, unapplied_of
-from turbotui.features.uncore.kinds import Row, UncoreUnits
+from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.stacks import LINKS, STACKS, StackMap
 from turbotui.quantities.columns import PERCENT, Column, Value
@@ -20,7 +20,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 
-PLACE: Final[Column[Row]] = Column("place", "", -1, (), lambda row: row.label, width=8, identity=True,
+PLACE: Final[Column[UnitRow]] = Column("place", "", -1, (), lambda row: row.label, width=8, identity=True,
                                    help="its place and number; Σ: the sum over the units of a package")
 _IDENTITY: Final = ("place", "package", "die", "pmu", "cpu")
 _ENDS: Final = {LINKS: ("to", "the die and the link at the other end"),
@@ -37,7 +37,7 @@ class FullestUnit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UncoreTable(RowTable[Row]):
+class UncoreTable(RowTable[UnitRow]):
     """One kind of uncore PMU over one interval, named after the kind; made by `uncore_table`.
 
     Attributes:
@@ -58,7 +58,7 @@ class UncoreTable(RowTable[Row]):
         """A unit's position, its PMU in sysfs, and the CPU on which it is opened."""
         return _IDENTITY
 
-    def identify(self, row: Row) -> Identity:
+    def identify(self, row: UnitRow) -> Identity:
         """The units of a sum are those of its package."""
         names: dict[str, Value] = {"place": row.label}
         if row.package != UNKNOWN:
@@ -70,7 +70,7 @@ class UncoreTable(RowTable[Row]):
             names["die"] = unit.die
         return Identity("unit", {**names, "pmu": unit.pmu.name, "cpu": unit.cpu})
 
-    def reading(self, row: Row, metric: Metric) -> Reading:
+    def reading(self, row: UnitRow, metric: Metric) -> Reading:
         """Return a value with its inputs, computed once."""
         key = (row.key, metric.id)
         if key not in self._readings:
@@ -78,22 +78,22 @@ class UncoreTable(RowTable[Row]):
                                    else self.counters.reading(self.frame, self.units, row, metric))
         return self._readings[key]
 
-    def values(self, column: Column[Any], rows: Sequence[Row]) -> Sequence[Value]:
+    def values(self, column: Column[Any], rows: Sequence[UnitRow]) -> Sequence[Value]:
         return [self.reading(row, column).value if isinstance(column, Metric) else column.compute(row) for row in rows]
 
-    def cell(self, column: Column[Any], row: Row) -> Cell:
+    def cell(self, column: Column[Any], row: UnitRow) -> Cell:
         if not isinstance(column, Metric):
             return Cell(column.compute(row))
         reading = self.reading(row, column)
         return Cell(reading.value, reading.why, reading.estimated, reading.partial)
 
-    def evidence(self, column: Column[Any], row: Row) -> CellEvidence:
+    def evidence(self, column: Column[Any], row: UnitRow) -> CellEvidence:
         if not isinstance(column, Metric):
             return CellEvidence()
         return evidence_of(self.counters, self.units, row, column, self.reading(row, column),
                            ports=self.ports)
 
-    def own_rows(self, column: Column[Any]) -> Sequence[Row]:
+    def own_rows(self, column: Column[Any]) -> Sequence[UnitRow]:
         """The units, whose sums the other rows are."""
         del column
         return [row for row in self.rows if not row.is_sum]
@@ -150,7 +150,7 @@ class _Filters:
     counters: UncoreCounters
     units: UncoreUnits
 
-    def __call__(self, row: Row) -> str:
+    def __call__(self, row: UnitRow) -> str:
         return self.counters.filters_in_words(self.units, row)
 
 
@@ -160,7 +160,7 @@ class _Ports:
 
     ports: PortMap
 
-    def __call__(self, row: Row) -> str:
+    def __call__(self, row: UnitRow) -> str:
         return "" if row.is_sum else self.ports.note(row.units[0])
 
 
@@ -170,7 +170,7 @@ class _Ends:
 
     stacks: StackMap
 
-    def __call__(self, row: Row) -> str:
+    def __call__(self, row: UnitRow) -> str:
         return "" if row.is_sum else self.stacks.note(row.units[0])
 
 
@@ -199,6 +199,6 @@ def no_events(units: UncoreUnits) -> str:
             f"are not known here; -e {units.kind.id}/event=0x1/ counts one by its terms (fields: {fields})")
 
 
-def no_units() -> RowTable[Row]:
+def no_units() -> RowTable[UnitRow]:
     """Return the table of a machine without uncore PMUs."""
     return RowTable("uncore", "unit", (PLACE,), ())

@@ -10,7 +10,7 @@ from turbotui.dataclass import dataclass
 from turbotui.events.uncore.discovery import UNKNOWN, UncoreUnit
 from turbotui.features.uncore.counters import Reading, UncoreCounters
 from turbotui.features.uncore.explaining import evidence_of
-from turbotui.features.uncore.kinds import Row, UncoreUnits
+from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.machine.machine import Machine
 from turbotui.quantities.columns import Column
 from turbotui.quantities.plain_numbers import whole_number
@@ -44,7 +44,7 @@ class Edge:
     key: str
     place: EdgeRow
     units: UncoreUnits
-    row: Row
+    row: UnitRow
     package: int
     end: str
 

@@ -1,0 +1,109 @@
+"""Kinds of rows that come and go (interrupts, control groups, threads), and the quantities that are read for each row.
+
+CPUs, cores and packages are levels of the topology and have signals (`quantities.signals`). A kind has quantities.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.signals import Behavior, Reduce
+from turbotui.quantities.units import Unit
+
+KindId: TypeAlias = str
+"""One lower-case word, as machine formats have it: `interrupts`."""
+
+QuantityId: TypeAlias = str
+"""Dotted lower-case name, unique within its kind: `count`, `memory.current`."""
+
+ClockId: TypeAlias = str
+"""The readings of a row that share one time stamp; "" where everything of a row is read at once."""
+
+ROWS_LIMIT: Final = 1 << 16
+"""The most rows that any kind may have."""
+
+
+class Form(Enum):
+    """How the raw values of a quantity are stored."""
+
+    WORD = "word"  # unsigned, 64 bits
+    DOUBLE = "double"
+    TEXT = "text"
+
+
+class Cost(Enum):
+    """How often a quantity is read."""
+
+    TICK = "tick"
+    SELDOM = "seldom"  # every fifth tick, other rows at other ticks
+    ASKED = "asked"  # only for the rows that a view or a rule names
+
+
+@dataclass(frozen=True, slots=True)
+class RowKind:
+    """A kind of row.
+
+    Attributes:
+        id: see `KindId`.
+        title: for people, in the plural: "interrupts".
+        parent: the kind of the rows that contain these; "" for none.
+        nested: whether a row's counters include those of its children of the same kind, as those of control groups do.
+        most: rows beyond this number are left out and counted (`RowTick.omitted`).
+    """
+
+    id: KindId
+    title: str
+    parent: KindId = ""
+    nested: bool = False
+    most: int = 4096
+
+    def __post_init__(self) -> None:
+        if not 0 < self.most <= ROWS_LIMIT:
+            raise ValueError(f"{self.id}: a kind has 1 to {ROWS_LIMIT} rows, not {self.most}")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A raw value that is read for each row of a kind.
+
+    A COUNTER that goes down was reset and has no difference: it must not wrap, so a reader extends narrower registers
+    to 64 bits. A DOUBLE or TEXT quantity is a gauge. A row's CONSTANT is put once.
+
+    Attributes:
+        id: see `QuantityId`.
+        kind: id of the `RowKind`.
+        unit: SI unit of the value.
+        behavior: how the value moves.
+        reduce: how the values of several rows combine.
+        origin: what is read, in words that an operator can type or open: "/proc/interrupts". `{row}` stands for the
+            row's name.
+        document: where the meaning is written down.
+        scale: value = scale * raw.
+        clock: see `ClockId`.
+        form: how raw values are stored.
+        cost: how often the quantity is read.
+        enabled, running: ids of the quantities with perf's time_enabled and time_running of this counter, in ns; empty
+            if multiplexing cannot happen.
+    """
+
+    id: QuantityId
+    kind: KindId
+    unit: Unit
+    behavior: Behavior
+    reduce: Reduce
+    origin: str
+    document: str = ""
+    scale: float = 1.0
+    clock: ClockId = ""
+    form: Form = Form.WORD
+    cost: Cost = Cost.TICK
+    enabled: QuantityId = ""
+    running: QuantityId = ""
+
+    def __post_init__(self) -> None:
+        if self.behavior is Behavior.COUNTER and self.form is not Form.WORD:
+            raise ValueError(f"{self.kind} {self.id}: a counter is stored in words")
+        if bool(self.enabled) != bool(self.running):
+            raise ValueError(f"{self.kind} {self.id}: of a counter's enabled and running times both or none are read")

@@ -1,0 +1,229 @@
+"""Differences of a kind's counters between two of its ticks, by the arithmetic of the CPUs' counters."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from turbotui.quantities.row_kinds import ClockId, Quantity, QuantityId
+from turbotui.quantities.signals import Behavior, Raw
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.arithmetic import Numbers, increases, quotients, rises, seconds
+from turbotui.sampling.rows import Row, RowSlot, RowTick
+
+_NO_ROW = Unavailable(Reason.OFFLINE, "the row is gone")
+
+
+class RowDifferences:
+    """What a kind's rows did between two ticks; cheap to make, computes a column when it is first asked for.
+
+    Columns are in the order of the newer tick's slots. Numbers at free slots mean nothing.
+
+    Attributes:
+        older: None where the kind was not read before.
+        newer: the tick at the end.
+        quantities: those of the kind.
+    """
+
+    __slots__ = ("_before", "_born", "_clocks", "_deltas", "_new", "_rates", "_rises", "_spans", "_unread", "newer",
+                 "older", "quantities")
+
+    def __init__(self, older: RowTick | None, newer: RowTick, quantities: Mapping[QuantityId, Quantity]) -> None:
+        self.older = older
+        self.newer = newer
+        self.quantities = quantities
+        self._before: dict[RowSlot, RowSlot] = {}
+        self._born: frozenset[RowSlot] = frozenset()
+        self._new: frozenset[RowSlot] = frozenset()
+        if older is not None and older.roster is not newer.roster:
+            self._compare(older, newer)
+        self._clocks: dict[ClockId, Sequence[int]] = {}
+        self._spans: dict[ClockId, Numbers] = {}
+        self._unread: dict[ClockId, frozenset[RowSlot]] = {}
+        self._rises: dict[QuantityId, list[int] | None] = {}
+        self._deltas: dict[QuantityId, Numbers] = {}
+        self._rates: dict[QuantityId, Numbers] = {}
+
+    def _compare(self, older: RowTick, newer: RowTick) -> None:
+        """Find, once for all columns, the slots that need care: those whose row was elsewhere or not there before."""
+        born, new = set(), set()
+        before = older.roster.rows
+        for slot, row in newer.roster.rows.items():
+            known = before.get(slot)
+            if known is row or (known is not None and known.identity == row.identity):
+                continue
+            place = older.roster.slots.get(row.identity)
+            if place is not None:
+                self._before[slot] = place
+            elif row.born_ns > older.started_ns:
+                born.add(slot)
+            else:
+                new.add(slot)
+        self._born, self._new = frozenset(born), frozenset(new)
+
+    def _aligned(self, before: RowTick, older: Sequence[int], newer: Sequence[int], born_at: int) -> Sequence[int]:
+        """A column of the older tick by the newer one's slots; `born_at` for rows that were born since.
+
+        Free slots, and rows of which nobody knows what they had, are as in the newer tick.
+        """
+        if before.roster is self.newer.roster:
+            return older
+        size = len(newer)
+        found = array("Q", older[:size])
+        found.extend(newer[len(found):])
+        for slot in before.roster.rows.keys() - self.newer.roster.rows.keys():
+            if slot < size:
+                found[slot] = newer[slot]
+        for slot, place in self._before.items():
+            found[slot] = older[place]
+        for slot in self._born:
+            found[slot] = born_at
+        for slot in self._new:
+            found[slot] = newer[slot]
+        return found
+
+    def stamps(self, clock: ClockId) -> tuple[Sequence[int], Sequence[int]]:
+        """The time stamps of both readings; a born row's counters began with the interval, at the latest."""
+        newer = self.newer.stamps[clock]
+        older = self.older
+        if older is None or clock not in older.stamps:
+            return newer, newer
+        found = self._clocks.get(clock)
+        if found is None:
+            found = self._clocks[clock] = self._aligned(older, older.stamps[clock], newer, older.started_ns)
+        return found, newer
+
+    def spans(self, clock: ClockId) -> Numbers:
+        """Seconds between the two readings of each row; None where the newer tick did not read it."""
+        found = self._spans.get(clock)
+        if found is None:
+            found = self._spans[clock] = seconds(*self.stamps(clock))
+        return found
+
+    def unread(self, clock: ClockId) -> frozenset[RowSlot]:
+        """The slots of rows without a span."""
+        found = self._unread.get(clock)
+        if found is None:
+            spans = self.spans(clock)
+            found = self._unread[clock] = frozenset(
+                slot for slot in self.newer.roster.rows if spans[slot] is None) if None in spans else frozenset()
+        return found
+
+    def rose(self, name: QuantityId) -> list[int] | None:
+        """The raw increases of a counter of which no row's went back; None if one did."""
+        if name not in self._rises:
+            self._rises[name] = self._find_rises(name)
+        return self._rises[name]
+
+    def _columns(self, name: QuantityId) -> tuple[Sequence[int], Sequence[int]] | None:
+        """Both readings of a counter, with equal ones where one is missing; None without an older tick."""
+        older, newer = self.older, self.newer
+        if older is None or name not in older.values or name not in newer.values:
+            return None
+        after = cast("Sequence[int]", newer.values[name])
+        before = self._aligned(older, cast("Sequence[int]", older.values[name]), after, 0)
+        absent = self.absent(name)
+        if absent:
+            before = array("Q", before)
+            for slot in absent:
+                before[slot] = after[slot]
+        return before, after
+
+    def absent(self, name: QuantityId) -> set[RowSlot]:
+        """The slots of a counter of which one of the two values is missing."""
+        found = set(self.newer.absent.get(name, ()))
+        missed = {} if self.older is None else self.older.absent.get(name, {})
+        if missed:
+            found.update(slot for slot in self.newer.roster.rows
+                         if self._before.get(slot, slot) in missed and slot not in self._born)
+        return found
+
+    def _find_rises(self, name: QuantityId) -> list[int] | None:
+        columns = self._columns(name)
+        return None if columns is None else rises(*columns)
+
+    def deltas(self, name: QuantityId) -> Numbers:
+        """The increase of a counter in each row, in SI units; None where it is unknown (`why`)."""
+        found = self._deltas.get(name)
+        if found is None:
+            found = self._deltas[name] = self._find_deltas(self.quantities[name])
+        return found
+
+    def _find_deltas(self, quantity: Quantity) -> Numbers:
+        columns = self._columns(quantity.id)
+        if columns is None:
+            return [None] * self.newer.roster.capacity
+        rose, scale = self.rose(quantity.id), quantity.scale
+        found: list[float | None]
+        if rose is None:
+            found = list(increases(*columns, scale))
+        elif scale == 1.0:
+            found = list(rose)
+        else:
+            found = [item * scale for item in rose]
+        for slot in (*self.unread(quantity.clock), *self.absent(quantity.id)):
+            found[slot] = None
+        if quantity.running:
+            enabled, running = self.deltas(quantity.enabled), self.deltas(quantity.running)
+            found = [None if item is None or not ran or on is None else item * on / ran
+                     for item, on, ran in zip(found, enabled, running, strict=True)]
+        return found
+
+    def rates(self, name: QuantityId) -> Numbers:
+        """The increase per second of a counter in each row."""
+        found = self._rates.get(name)
+        if found is None:
+            found = self._rates[name] = quotients(self.deltas(name), self.spans(self.quantities[name].clock))
+        return found
+
+    def raw(self, name: QuantityId, slot: RowSlot) -> Raw | float:
+        """A raw reading of the newer tick; None if it is absent."""
+        column = self.newer.values.get(name)
+        if column is None or slot in self.newer.absent.get(name, ()):
+            return None
+        return column[slot]
+
+    def level(self, name: QuantityId, slot: RowSlot) -> float | None:
+        """A gauge of a row at the end of the interval, in SI units."""
+        value = self.raw(name, slot)
+        return None if value is None or isinstance(value, str) else value * self.quantities[name].scale
+
+    def text(self, name: QuantityId, slot: RowSlot) -> str | None:
+        """A text of a row at the end of the interval."""
+        value = self.raw(name, slot)
+        return value if isinstance(value, str) else None
+
+    def why(self, name: QuantityId, row: Row) -> Unavailable | None:
+        """Why a row has no increase, or no level, of a quantity; None if it has."""
+        slot = self.newer.roster.slots.get(row.identity)
+        if slot is None:
+            return _NO_ROW
+        quantity = self.quantities[name]
+        known = self.newer.absent.get(name, {}).get(slot)
+        if known is not None:
+            return known
+        if name not in self.newer.values:
+            return Unavailable(Reason.NOT_READ, f"{name} was not read for this interval")
+        if quantity.behavior is not Behavior.COUNTER:
+            return None
+        return self._why_no_increase(quantity, slot)
+
+    def _why_no_increase(self, quantity: Quantity, slot: RowSlot) -> Unavailable | None:
+        if self.older is None or quantity.id not in self.older.values:
+            return Unavailable(Reason.FIRST_TICK, "a counter needs two readings, and there is one so far")
+        if slot in self._new:
+            return Unavailable(Reason.FIRST_TICK, "the row was found in this interval, and it was there before")
+        place = self._before.get(slot, slot)
+        missed = {} if slot in self._born else self.older.absent.get(quantity.id, {})
+        if place in missed:
+            return missed[place]
+        if slot in self.unread(quantity.clock):
+            if slot in self.newer.died:
+                return Unavailable(Reason.NOT_READ, "the row ended before its last part could be read")
+            return Unavailable(Reason.NOT_READ, "not read in this interval: its next difference is longer")
+        if self.deltas(quantity.id)[slot] is not None:
+            return None
+        if quantity.running and not self.deltas(quantity.running)[slot]:
+            return Unavailable(Reason.NEVER_RAN, "the counter was never scheduled in this interval")
+        return Unavailable(Reason.WENT_BACK, f"{quantity.origin}: the counter was reset in this interval")

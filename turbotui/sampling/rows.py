@@ -1,0 +1,270 @@
+"""Rows that come and go, and their readings at one tick, stored by column.
+
+A row keeps its slot, its position in every column, while it lives. `Columns` is where a reader puts what it reads;
+`tick` copies the columns into a `RowTick`, which does not change any more.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.row_kinds import ClockId, Form, KindId, Quantity, QuantityId, RowKind
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+RowSlot: TypeAlias = int
+"""Position of a row in the columns of its kind."""
+
+RowIdentity: TypeAlias = tuple[str, int]
+"""Key and serial of a row: no other row of the kind ever has both."""
+
+RawColumn: TypeAlias = "array[int] | array[float] | tuple[str, ...]"
+"""Raw values by slot: words, doubles or texts; 0 or "" where a slot is free or the value is in `RowTick.absent`."""
+
+_FIRST_CAPACITY: Final = 16
+_NEVER_PUT: Final = Unavailable(Reason.NOT_READ, "not read for this row yet")
+_CODES: Final = {Form.WORD: "Q", Form.DOUBLE: "d"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a kind: a control group, a thread, a source of interrupts.
+
+    Attributes:
+        key: the words by which the kind names it: "57", "/system.slice/ssh.service".
+        serial: what tells rows apart that have the same key one after the other: the start time of a thread, the inode
+            of a group; 0 if keys are never reused.
+        parent: key of the row of the parent kind that contains this row; "" for none. Of a nested kind: the key of the
+            row above.
+        name: for people; a name that can change is a TEXT quantity instead.
+        born_ns: `RowTick.started_ns` of the tick at which the row was found, if its counters began with it, at 0, after
+            the tick before; 0 for a row that was there before, or of which nobody knows.
+    """
+
+    key: str
+    serial: int = 0
+    parent: str = ""
+    name: str = ""
+    born_ns: int = 0
+
+    @property
+    def identity(self) -> RowIdentity:
+        """Key and serial."""
+        return self.key, self.serial
+
+
+@dataclass(frozen=True, eq=False)  # no slots: `slots` is computed on first use
+class Roster:
+    """The rows of a kind by slot; the same object as long as no row comes or goes.
+
+    Attributes:
+        rows: in the order in which they came; slots that are missing are free.
+        capacity: the length of every column.
+    """
+
+    rows: Mapping[RowSlot, Row] = field(default_factory=dict)
+    capacity: int = 0
+
+    @cached_property
+    def slots(self) -> Mapping[RowIdentity, RowSlot]:
+        """The slot of every row."""
+        return {row.identity: slot for slot, row in self.rows.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowTick:
+    """The readings of a kind's rows at one tick.
+
+    Attributes:
+        wall_ns: wall clock when the tick began at which these rows were read.
+        started_ns: the same on the clock of `Snapshot.started_ns`. A reader that was late has an earlier tick's times.
+        roster: the rows, with those in `died`.
+        values: quantity -> raw values by slot.
+        stamps: clock -> ns of each slot's last reading on the clock of `started_ns`; 0 without one. A quantity that was
+            not read at this tick keeps its value and its stamp.
+        absent: quantity -> slots of rows without a value, with the reason.
+        died: slots of rows that ended since the tick before. Their last readings are in this tick, and the next tick
+            has neither the rows nor, perhaps, the slots free.
+        omitted: rows that exist and have no slot because the kind is full.
+    """
+
+    wall_ns: int
+    started_ns: int
+    roster: Roster
+    values: Mapping[QuantityId, RawColumn]
+    stamps: Mapping[ClockId, Sequence[int]]
+    absent: Mapping[QuantityId, Mapping[RowSlot, Unavailable]] = field(default_factory=dict)
+    died: frozenset[RowSlot] = frozenset()
+    omitted: int = 0
+
+    @property
+    def born(self) -> frozenset[RowSlot]:
+        """Slots of rows whose counters began with them since the tick before."""
+        return frozenset(slot for slot, row in self.roster.rows.items() if row.born_ns == self.started_ns > 0)
+
+
+class Columns:
+    """The columns of a kind, which its reader fills at every tick.
+
+    Calls between `begin` and `tick` belong to that tick. What is not put keeps its last value. Only one thread at a
+    time may use it.
+
+    Args:
+        kind: of the rows.
+        quantities: all that a reader may put.
+    """
+
+    def __init__(self, kind: RowKind, quantities: Iterable[Quantity]) -> None:
+        self.kind = kind
+        self.quantities: Mapping[QuantityId, Quantity] = {one.id: one for one in quantities}
+        strangers = [one.id for one in self.quantities.values() if one.kind != kind.id]
+        if strangers:
+            raise ValueError(f"{kind.id}: quantities of another kind: {', '.join(strangers)}")
+        self._roster = Roster()
+        self._rows: dict[RowSlot, Row] = {}
+        self._changed = False
+        self._free: list[RowSlot] = []
+        self._capacity = 0
+        self._values: dict[QuantityId, array[int] | array[float] | list[str]] = {
+            one.id: [] if one.form is Form.TEXT else array(_CODES[one.form]) for one in self.quantities.values()}
+        self._texts: dict[QuantityId, tuple[str, ...]] = {}
+        self._stamps: dict[ClockId, array[int]] = {
+            clock: array("Q") for clock in dict.fromkeys(one.clock for one in self.quantities.values())}
+        self._absent: dict[QuantityId, dict[RowSlot, Unavailable]] = {name: {} for name in self.quantities}
+        self._died: set[RowSlot] = set()
+        self._omitted = 0
+        self._wall_ns = self._started_ns = self._slept_ns = 0
+
+    @property
+    def rows(self) -> Mapping[RowSlot, Row]:
+        """The rows that have not died, by slot."""
+        return {slot: row for slot, row in self._rows.items() if slot not in self._died}
+
+    def begin(self, wall_ns: int, started_ns: int, slept_ns: int = 0) -> None:
+        """Begin a tick; the slots of rows that died at the tick before become free.
+
+        Args:
+            wall_ns: see `RowTick`.
+            started_ns: see `RowTick`.
+            slept_ns: the time that the machine slept, which `started_ns` includes and stamps of readings lack.
+        """
+        self._wall_ns, self._started_ns, self._slept_ns = wall_ns, started_ns, slept_ns
+        self._omitted = 0
+        for slot in sorted(self._died, reverse=True):
+            del self._rows[slot]
+            self._clear(slot)
+            self._free.append(slot)
+        self._changed |= bool(self._died)
+        self._died.clear()
+
+    def birth(self, row: Row, *, began: bool = False) -> RowSlot | None:
+        """Give a row a slot.
+
+        Args:
+            row: no row that lives has its identity.
+            began: whether its counters began with it, at 0, since the tick before.
+
+        Returns:
+            None if the kind has as many rows as it may have; the row is then counted as omitted.
+        """
+        if len(self._rows) >= self.kind.most:
+            self._omitted += 1
+            return None
+        if not self._free:
+            self._grow()
+        slot = self._free.pop()
+        self._rows[slot] = replace(row, born_ns=self._started_ns) if began else row
+        for absent in self._absent.values():
+            absent[slot] = _NEVER_PUT
+        self._changed = True
+        return slot
+
+    def death(self, slot: RowSlot) -> None:
+        """Note that a row has ended. What was read of it after its end may still be put at this tick."""
+        if slot not in self._rows:
+            raise KeyError(f"{self.kind.id}: no row has slot {slot}")
+        self._died.add(slot)
+
+    def put(self, slot: RowSlot, quantity: QuantityId, value: float | str | Unavailable) -> None:
+        """Put one raw value, or the reason why there is none."""
+        column: Any = self._values[quantity]  # an array refuses what is not of the quantity's form
+        absent = self._absent[quantity]
+        if isinstance(value, Unavailable):
+            absent[slot] = value
+            value = "" if isinstance(column, list) else 0
+        else:
+            absent.pop(slot, None)
+        if column[slot] != value:
+            column[slot] = value
+            self._texts.pop(quantity, None)
+
+    def put_all(self, quantity: QuantityId, slots: Sequence[RowSlot], values: Iterable[float]) -> None:
+        """Put the raw numbers of many rows."""
+        column: Any = self._values[quantity]
+        absent = self._absent[quantity]
+        for slot, value in zip(slots, values, strict=True):
+            column[slot] = value
+        if absent:
+            for slot in slots:
+                absent.pop(slot, None)
+
+    def read_at(self, slots: Iterable[RowSlot], at_ns: int, clock: ClockId = "") -> None:
+        """Note when the quantities of a clock were read for these rows, on the host's monotonic clock."""
+        stamps, at = self._stamps[clock], at_ns + self._slept_ns
+        for slot in slots:
+            stamps[slot] = at
+
+    def tick(self) -> RowTick:
+        """End the tick that `begin` began."""
+        if self._changed:
+            self._roster = Roster(dict(self._rows), self._capacity)
+            self._changed = False
+        values: dict[QuantityId, RawColumn] = {}
+        for name, column in self._values.items():
+            if isinstance(column, list):
+                texts = self._texts.get(name)
+                if texts is None:  # few texts change: ticks share them
+                    texts = self._texts[name] = tuple(column)
+                values[name] = texts
+            else:
+                values[name] = column[:]
+        return RowTick(
+            self._wall_ns, self._started_ns, self._roster, values,
+            {clock: stamps[:] for clock, stamps in self._stamps.items()},
+            {name: dict(absent) for name, absent in self._absent.items() if absent},
+            frozenset(self._died), self._omitted,
+        )
+
+    def _grow(self) -> None:
+        before = self._capacity
+        self._capacity = min(max(_FIRST_CAPACITY, before * 2), self.kind.most)
+        more = self._capacity - before
+        for column in self._values.values():
+            if isinstance(column, list):
+                column.extend([""] * more)
+            else:
+                column.frombytes(bytes(more * column.itemsize))
+        for stamps in self._stamps.values():
+            stamps.frombytes(bytes(more * stamps.itemsize))
+        self._texts.clear()
+        self._free.extend(range(self._capacity - 1, before - 1, -1))
+
+    def _clear(self, slot: RowSlot) -> None:
+        for column in self._values.values():
+            if isinstance(column, list):
+                column[slot] = ""
+            else:
+                column[slot] = 0
+        for absent in self._absent.values():
+            absent.pop(slot, None)
+        for stamps in self._stamps.values():
+            stamps[slot] = 0
+        self._texts.clear()
+
+
+RowTicks: TypeAlias = Mapping[KindId, RowTick]
+"""The rows of a snapshot by kind, without the kinds that nobody wants or whose reader was late."""
