@@ -79,7 +79,11 @@ class Roster:
 class RowTick:
     """The readings of a kind's rows at one tick.
 
+    It knows its kind and quantities, so that a recording needs nothing else to write or restore it.
+
     Attributes:
+        kind: of the rows.
+        quantities: of the kind, by id; the same object in all ticks of a reader.
         wall_ns: wall clock when the tick began at which these rows were read.
         started_ns: the same on the clock of `Snapshot.started_ns`. A reader that was late has an earlier tick's times.
         roster: the rows, with those in `died`.
@@ -92,6 +96,8 @@ class RowTick:
         omitted: rows that exist and have no slot because the kind is full.
     """
 
+    kind: RowKind
+    quantities: Mapping[QuantityId, Quantity]
     wall_ns: int
     started_ns: int
     roster: Roster
@@ -233,7 +239,7 @@ class Columns:
             else:
                 values[name] = column[:]
         return RowTick(
-            self._wall_ns, self._started_ns, self._roster, values,
+            self.kind, self.quantities, self._wall_ns, self._started_ns, self._roster, values,
             {clock: stamps[:] for clock, stamps in self._stamps.items()},
             {name: dict(absent) for name, absent in self._absent.items() if absent},
             frozenset(self._died), self._omitted,

@@ -8,6 +8,7 @@ from dataclasses import field
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.rows import RowTicks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,3 +47,4 @@ class Snapshot:
     # (source id, reading CPU) -> length in ns of a read in which the reader lost its CPU, so that its counters are not
     # of one moment
     interrupted: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    rows: RowTicks = field(default_factory=dict)  # the rows that come and go, by kind
