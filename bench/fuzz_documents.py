@@ -21,7 +21,7 @@ from bench.fuzz import MEMORY, change_value, changed_bytes, run
 from turbotui.app.settings import parse_settings
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
-from turbotui.events.vendor.pmu_events import document_of, rows_of
+from turbotui.events.event_tables.pmu_events import document_of, rows_of
 from turbotui.features.export.live.requests import RefusedError, parse_request
 from turbotui.features.export.live.web_config import read_access
 from turbotui.features.fleet.server import parse_answer

@@ -25,10 +25,10 @@ from turbotui.commands.sessions import parse_interval
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.encoder import EventEncoder
+from turbotui.events.event_tables.cpuid import matches
+from turbotui.events.event_tables.perf_list import parse_list
 from turbotui.events.metrics.syntax import parse_metric
 from turbotui.events.set_files import parse_sets
-from turbotui.events.vendor.cpuid import matches
-from turbotui.events.vendor.perf_list import parse_list
 from turbotui.features.export.live.requests import RefusedError, parse_request
 from turbotui.machine.caches import parse_size
 from turbotui.machine.cpulist import parse_cpu_set, parse_cpulist, parse_cpumask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
+from turbotui.events.event_tables.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 
 
 def made_tables(*metrics: VendorMetric) -> VendorTables:

@@ -13,7 +13,7 @@ from added_columns import SYSTEM_ROW, Adding, adding, cell, cpu_row, package
 from countinghost import CountingHost
 from made_tables import SAPPHIRE
 
-from turbotui.events.vendor.model import VendorTables
+from turbotui.events.event_tables.model import VendorTables
 from turbotui.machine.host import Host
 from turbotui.quantities.added import AddError
 from turbotui.quantities.columns import CounterColumn

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from turbotui.events.event_tables.opening import open_vendor_tables
+from turbotui.events.event_tables.searching import EventSearch
 from turbotui.events.set_files import shipped_sets
-from turbotui.events.vendor.opening import open_vendor_tables
-from turbotui.events.vendor.searching import EventSearch
 from turbotui.quantities.event_columns import parse_requests
 from turbotui.sampling.event_completion import complete_events
 from turbotui.simulated import ManualClock, simulated_host

@@ -8,9 +8,9 @@ import pytest
 from named_events import event_folder
 
 from turbotui.cli import main
+from turbotui.events.event_tables.opening import open_vendor_tables
+from turbotui.events.event_tables.searching import EventSearch
 from turbotui.events.set_files import shipped_sets
-from turbotui.events.vendor.opening import open_vendor_tables
-from turbotui.events.vendor.searching import EventSearch
 from turbotui.sampling.event_completion import complete_events
 from turbotui.simulated import ManualClock, simulated_host
 

@@ -19,9 +19,9 @@ import pytest
 from fake_machine import FakeMachine, shape_of, why_not
 
 from turbotui.errors import UsageError
-from turbotui.events.vendor.cpuid import cpuid_of
-from turbotui.events.vendor.model import VendorTables
-from turbotui.events.vendor.opening import open_vendor_tables
+from turbotui.events.event_tables.cpuid import cpuid_of
+from turbotui.events.event_tables.model import VendorTables
+from turbotui.events.event_tables.opening import open_vendor_tables
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.event_columns import EventColumn

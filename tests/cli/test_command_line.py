@@ -64,7 +64,7 @@ def test_no_help_and_no_start_loads_a_table_of_a_vendor() -> None:
         "    main(['tasks', '--all', '-n', '1', '-i', '0.05', '--machine', 'laptop-old'])\n"
         "    main(['events', 'encode', 'cycles', '--machine', 'laptop'])\n"
         "import turbotui.app.dashboard, turbotui.features.dashboard.verb\n"
-        "late = ('turbotui.events.vendor', 'turbotui.events.metrics')\n"
+        "late = ('turbotui.events.event_tables', 'turbotui.events.metrics')\n"
         "print('loaded', *(name for name in sys.modules if name.startswith(late)))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,

@@ -13,9 +13,9 @@ from turbotui.events.devices import names_instance
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.encoder import EventEncoder
 from turbotui.events.errors import UnknownTermError
+from turbotui.events.event_tables.devices import VendorDevices
+from turbotui.events.event_tables.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.events.syntax import EventTerm
-from turbotui.events.vendor.devices import VendorDevices
-from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.pmus import Pmu
 

@@ -8,7 +8,7 @@ import pytest
 
 from bench.fuzz_grammars import grammars, run
 from turbotui.errors import UsageError
-from turbotui.events.vendor.cpuid import matches
+from turbotui.events.event_tables.cpuid import matches
 from turbotui.quantities.moments import parse_duration
 
 

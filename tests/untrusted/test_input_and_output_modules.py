@@ -21,10 +21,10 @@ TEXT_COMES_IN = {
     "machine/linux.py": "the host: files and names of the machine",
     "machine/identity.py": "the numbers in /proc/self/task/*/status",
     "events/libpfm/library.py": "the path of the library in /proc/self/maps",
-    "events/vendor/perf_list.py": "the kernel's release, of which a path is made that is only looked at",
+    "events/event_tables/perf_list.py": "the kernel's release, of which a path is made that is only looked at",
     "machine/region_pipes.py": "numbers of descriptors of a process, which are looked at only",
-    "events/vendor/errors.py": "looks whether a folder of event tables can be listed",
-    "events/vendor/pmu_events.py": "names of the files of event tables, which given_files.py then reads",
+    "events/event_tables/errors.py": "looks whether a folder of event tables can be listed",
+    "events/event_tables/pmu_events.py": "names of the files of event tables, which given_files.py then reads",
     "machine/elf_symbols.py": "opens what ran, for pyelftools; names of functions, made visible",
     "machine/command_output.py": "what a command wrote, made visible line by line",
     "machine/code/isas.py": "the architecture of this process, which is only compared",
@@ -134,7 +134,7 @@ def test_files_are_written_in_one_place() -> None:
 CHILDREN = {
     "features/serve/server.py": "a dashboard for each tab: own_program",
     "features/fleet/opening.py": "a node's dashboard: own_program, or the command that the user wrote",
-    "events/vendor/perf_list.py": "perf, from an absolute folder of PATH",
+    "events/event_tables/perf_list.py": "perf, from an absolute folder of PATH",
     "remote/ssh.py": "ssh, whose words the user wrote",
     "machine/launching.py": "the command that the user wrote, with the user's environment",
 }

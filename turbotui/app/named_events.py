@@ -9,7 +9,7 @@ from turbotui.errors import UsageError
 from turbotui.machine.host import Host
 
 if TYPE_CHECKING:
-    from turbotui.events.vendor.searching import EventSearch
+    from turbotui.events.event_tables.searching import EventSearch
 
 
 async def find_named_events(host: Host) -> EventSearch | None:
@@ -22,8 +22,8 @@ async def find_named_events(host: Host) -> EventSearch | None:
 
 def _search(host: Host) -> EventSearch | None:
     # imported on use: most runs read no table
-    from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415
-    from turbotui.events.vendor.searching import EventSearch  # noqa: PLC0415
+    from turbotui.events.event_tables.opening import open_vendor_tables  # noqa: PLC0415
+    from turbotui.events.event_tables.searching import EventSearch  # noqa: PLC0415
 
     try:
         return EventSearch(host, open_vendor_tables(host))

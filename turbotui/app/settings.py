@@ -52,7 +52,7 @@ class PersonalSettings:
     profile: str = ""  # name of the saved view to begin with
     columns: tuple[str, ...] = ()  # names of the visible columns of CPUs
     tour: bool = True  # whether the tour is offered at the start
-    event_tables: str = ""  # folder of the vendor's names of events; used by `events.vendor.opening`
+    event_tables: str = ""  # folder of the vendor's names of events; used by `events.event_tables.opening`
     # keys of actions, by the action's id, in Textual's names of keys
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     preset: str = ""  # name of a set of keys, under those of `keys`

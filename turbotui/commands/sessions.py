@@ -73,7 +73,7 @@ def named_host(machine: str | None, sysroot: str, event_tables: str = "") -> Hos
     """
     host = _host_of(machine, sysroot)
     if event_tables:
-        from turbotui.events.vendor.opening import name_event_tables  # noqa: PLC0415 - seldom used
+        from turbotui.events.event_tables.opening import name_event_tables  # noqa: PLC0415 - seldom used
 
         name_event_tables(host, event_tables)
     return host

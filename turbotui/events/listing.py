@@ -21,7 +21,7 @@ from turbotui.machine.pmus import EventError
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 if TYPE_CHECKING:
-    from turbotui.events.vendor.devices import VendorDevices
+    from turbotui.events.event_tables.devices import VendorDevices
 
 _DESCRIPTIONS = {
     # in the words of perf_event_open(2), shortened

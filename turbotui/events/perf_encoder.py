@@ -90,7 +90,7 @@ class PerfEncoder:
 
 def _by_tables(encoder: EventEncoder, text: str) -> tuple[EncodedEvent, ...]:
     """Encode by the tables; the error for an unknown name in the vendors' style says which events the tables lack."""
-    from turbotui.events.vendor.devices import VendorDevices  # noqa: PLC0415 - as below
+    from turbotui.events.event_tables.devices import VendorDevices  # noqa: PLC0415 - as below
 
     try:
         return encoder.encode(text)
@@ -115,7 +115,7 @@ def table_encoder(host: Host, rings: str | None = None, sysfs: Devices | None = 
         UsageError: tables named by the user cannot be used.
     """
     # imported here, because most runs need only names of sysfs
-    from turbotui.events.vendor.devices import VendorDevices  # noqa: PLC0415
-    from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415
+    from turbotui.events.event_tables.devices import VendorDevices  # noqa: PLC0415
+    from turbotui.events.event_tables.opening import open_vendor_tables  # noqa: PLC0415
 
     return EventEncoder(host, rings, VendorDevices(host, open_vendor_tables(host), sysfs))

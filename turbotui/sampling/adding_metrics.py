@@ -10,13 +10,13 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.engines import open_engine
+from turbotui.events.event_tables.model import VendorMetric, VendorTables
 from turbotui.events.kinds_of_core import kind_word
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.metrics.expansion import core_of, expand
 from turbotui.events.metrics.machine_constants import MachineConstants
 from turbotui.events.metrics.names import TIME, event_text
 from turbotui.events.metrics.requests import TitledMetric, metric_names, requests
-from turbotui.events.vendor.model import VendorMetric, VendorTables
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddError
 from turbotui.quantities.catalog.events import event_column

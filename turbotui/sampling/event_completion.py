@@ -14,7 +14,7 @@ from turbotui.machine.host import Host
 from turbotui.quantities.event_columns import METRIC, SET, usual_prefix
 
 if TYPE_CHECKING:
-    from turbotui.events.vendor.searching import EventSearch
+    from turbotui.events.event_tables.searching import EventSearch
 
 _DELIMITERS = " ,{(+*='"
 _OPTIONS = (("name=", "title of the column"), ("rate", "per second"))

@@ -22,8 +22,8 @@ from turbotui.sources.source import Source
 from turbotui.sources.spies import Spies
 
 if TYPE_CHECKING:  # the grammar of events is imported late: most starts add nothing
+    from turbotui.events.event_tables.model import VendorTables
     from turbotui.events.set_files import EventSet
-    from turbotui.events.vendor.model import VendorTables
     from turbotui.sampling.adding import AddedEvents
 
 
@@ -169,7 +169,7 @@ class GrowingCatalog(ABC):
         return (*there, *shared, *(column for one in added for column in one.columns))
 
     def _open_tables(self) -> VendorTables:
-        from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415 - as above
+        from turbotui.events.event_tables.opening import open_vendor_tables  # noqa: PLC0415 - as above
 
         return open_vendor_tables(self.machine.host)
 

@@ -9,8 +9,8 @@ import pytest
 from test_topdown_truth import LEVEL_ONE
 from topdown_bed import TopdownBed, total
 
+from turbotui.events.event_tables.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.events.metrics.errors import MetricError
-from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.features.topdown.engine import Branch
 from turbotui.features.topdown.places import RowLevel
 from turbotui.features.topdown.tables import basis, node_of, table_of

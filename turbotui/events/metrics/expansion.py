@@ -11,12 +11,12 @@ from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.events.event_tables.model import DEFAULT_CORE, VendorMetric, VendorTables
 from turbotui.events.kinds_of_core import X86_KIND, is_kind
 from turbotui.events.metrics.corrections import corrected_expression
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.metrics.folding import Folded, MetricConstants, fold
 from turbotui.events.metrics.syntax import parse_metric
-from turbotui.events.vendor.model import DEFAULT_CORE, VendorMetric, VendorTables
 
 _CORE: Final = re.compile(rf"\b({X86_KIND}\w+)@")
 _DEEPEST: Final = 60

@@ -14,13 +14,13 @@ from typing import Final
 from turbotui.errors import UsageError
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.engines import Engine
+from turbotui.events.event_tables.cpuid import cpuid_of, cpuids_of_cores, matches
+from turbotui.events.event_tables.model import VendorMetric
 from turbotui.events.kinds_of_core import is_kind
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.metrics.expansion import core_of
 from turbotui.events.metrics.folding import MetricConstants
 from turbotui.events.metrics.names import event_text, name_on
-from turbotui.events.vendor.cpuid import cpuid_of, cpuids_of_cores, matches
-from turbotui.events.vendor.model import VendorMetric
 from turbotui.machine.calibration import tsc_hz
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.machine import Machine

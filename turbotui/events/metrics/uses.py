@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from turbotui.dataclass import dataclass
+from turbotui.events.event_tables.model import VendorMetric, VendorTables
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.metrics.syntax import NAMES, parse_metric
-from turbotui.events.vendor.model import VendorMetric, VendorTables
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from turbotui.events.encoded import EncodedEvent
 from turbotui.events.encoder import EventEncoder
 from turbotui.events.engines import LibpfmEngine, open_library
 from turbotui.events.errors import NoTablesError
+from turbotui.events.event_tables.devices import VendorDevices
+from turbotui.events.event_tables.model import DEFAULT_CORE, VendorEvent, VendorTables
 from turbotui.events.libpfm.errors import LibpfmAbsentError, PfmError
 from turbotui.events.libpfm.library import PfmEvent
 from turbotui.events.metrics.uses import MetricUse, metrics_with
 from turbotui.events.perf_encoder import table_encoder
-from turbotui.events.vendor.devices import VendorDevices
-from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorTables
 from turbotui.machine.host import Host
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.plain_numbers import integer_of_c

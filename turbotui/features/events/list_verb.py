@@ -10,6 +10,8 @@ from turbotui.commands.formats import make_writer, print_lines
 from turbotui.events.encoder import EventEncoder
 from turbotui.events.engines import LibpfmEngine, OwnEngine, open_library
 from turbotui.events.errors import NoTablesError
+from turbotui.events.event_tables.devices import VendorDevices
+from turbotui.events.event_tables.opening import open_vendor_tables
 from turbotui.events.libpfm.errors import LibpfmAbsentError, PfmError
 from turbotui.events.listing import (
     ListedEvent,
@@ -22,8 +24,6 @@ from turbotui.events.listing import (
     vendor_listing,
 )
 from turbotui.events.perf_encoder import table_encoder
-from turbotui.events.vendor.devices import VendorDevices
-from turbotui.events.vendor.opening import open_vendor_tables
 from turbotui.features.events.tables import OfferedEvent, listing_table
 from turbotui.machine.host import Host
 from turbotui.machine.machine import read_machine

@@ -9,9 +9,9 @@ from typing import Final
 from turbotui.commands.formats import print_tables
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
+from turbotui.events.event_tables.model import DEFAULT_CORE, VendorMetric, VendorTables
+from turbotui.events.event_tables.opening import open_vendor_tables
 from turbotui.events.metrics.names import scale_and_unit
-from turbotui.events.vendor.model import DEFAULT_CORE, VendorMetric, VendorTables
-from turbotui.events.vendor.opening import open_vendor_tables
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.columns import Column

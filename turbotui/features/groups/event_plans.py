@@ -99,7 +99,7 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
             added = [one.added for one in chosen if one.added is not None]
         elif text.startswith(METRIC):
             # imported here, because most runs have no metrics
-            from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415
+            from turbotui.events.event_tables.opening import open_vendor_tables  # noqa: PLC0415
             from turbotui.sampling.adding_metrics import metric_requests, open_metrics  # noqa: PLC0415
 
             planned = metric_requests(machine, open_vendor_tables(machine.host), text, taken=titles)

@@ -21,7 +21,7 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 
 if TYPE_CHECKING:
-    from turbotui.events.vendor.searching import EventSearch
+    from turbotui.events.event_tables.searching import EventSearch
 
 _ENTRY = "entry "
 _INTRODUCTION = (

@@ -13,12 +13,12 @@ from typing import Final
 from turbotui.errors import UsageError
 from turbotui.events.engines import open_engine
 from turbotui.events.errors import NoTablesError
+from turbotui.events.event_tables.model import DEFAULT_CORE, VendorMetric, VendorTables
+from turbotui.events.event_tables.opening import open_vendor_tables
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.metrics.expansion import core_of, expand
 from turbotui.events.metrics.machine_constants import MachineConstants
 from turbotui.events.metrics.requests import TitledMetric, column_of
-from turbotui.events.vendor.model import DEFAULT_CORE, VendorMetric, VendorTables
-from turbotui.events.vendor.opening import open_vendor_tables
 from turbotui.features.topdown.trees import Node, NodeWords, Tree, node_words
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import Pmu

@@ -23,8 +23,8 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 
 if TYPE_CHECKING:
-    from turbotui.events.vendor.model import VendorEvent
-    from turbotui.events.vendor.searching import EventSearch
+    from turbotui.events.event_tables.model import VendorEvent
+    from turbotui.events.event_tables.searching import EventSearch
 
 _TABLES = "table "
 """The prefix of the keys of lines with events of the vendor's tables."""

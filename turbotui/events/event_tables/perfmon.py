@@ -13,11 +13,11 @@ from functools import partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.events.vendor.cpuid import cpuid_of, matches
-from turbotui.events.vendor.errors import no_row, unusable
-from turbotui.events.vendor.json_rows import OMR_REGISTERS, JsonRow, event_row, metric_row
-from turbotui.events.vendor.model import VendorEvent, VendorRows, VendorTables
-from turbotui.events.vendor.pmu_events import MAPFILE, document_of, row_of, rows_of, text_of_file
+from turbotui.events.event_tables.cpuid import cpuid_of, matches
+from turbotui.events.event_tables.errors import no_row, unusable
+from turbotui.events.event_tables.json_rows import OMR_REGISTERS, JsonRow, event_row, metric_row
+from turbotui.events.event_tables.model import VendorEvent, VendorRows, VendorTables
+from turbotui.events.event_tables.pmu_events import MAPFILE, document_of, row_of, rows_of, text_of_file
 from turbotui.machine.host import Host
 from turbotui.quantities.plain_numbers import hexadecimal, integer, integer_of_c
 from turbotui.untrusted import one_line

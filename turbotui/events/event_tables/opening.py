@@ -11,7 +11,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from turbotui.events.errors import NoTablesError
-from turbotui.events.vendor.model import VendorTables
+from turbotui.events.event_tables.model import VendorTables
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.host import Host
 from turbotui.machine.own_files import config_folder
@@ -74,18 +74,18 @@ def _open(host: Host, directory: str) -> VendorTables:
     if directory == NOTHING:
         raise NoTablesError("Event tables are switched off: give a folder of pmu-events JSON with --event-tables.")
     # imported here, because most runs read no tables
-    from turbotui.events.vendor.cached import cached  # noqa: PLC0415
-    from turbotui.events.vendor.cpuid import cpuids_of_cores  # noqa: PLC0415
+    from turbotui.events.event_tables.cached import cached  # noqa: PLC0415
+    from turbotui.events.event_tables.cpuid import cpuids_of_cores  # noqa: PLC0415
 
     if directory:
-        from turbotui.events.vendor.perfmon import PerfmonTables, is_perfmon  # noqa: PLC0415
-        from turbotui.events.vendor.pmu_events import DirectoryTables, mapfile_in  # noqa: PLC0415
+        from turbotui.events.event_tables.perfmon import PerfmonTables, is_perfmon  # noqa: PLC0415
+        from turbotui.events.event_tables.pmu_events import DirectoryTables, mapfile_in  # noqa: PLC0415
 
         if kinds := cpuids_of_cores(host) if mapfile_in(host, directory) else {}:
-            from turbotui.events.vendor.kinds_of_core import KindsOfCoreTables  # noqa: PLC0415
+            from turbotui.events.event_tables.kinds_of_core import KindsOfCoreTables  # noqa: PLC0415
 
             return cached(KindsOfCoreTables(host, directory, kinds))
         return cached((PerfmonTables if is_perfmon(directory) else DirectoryTables)(host, directory))
-    from turbotui.events.vendor.perf_list import PerfTables  # noqa: PLC0415
+    from turbotui.events.event_tables.perf_list import PerfTables  # noqa: PLC0415
 
     return cached(PerfTables(host))

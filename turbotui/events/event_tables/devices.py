@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from turbotui.events.devices import Devices, names_instance
-from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorTables
+from turbotui.events.event_tables.model import DEFAULT_CORE, VendorEvent, VendorTables
 from turbotui.machine.host import Host
 from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent
 from turbotui.machine.small_files import line_of

@@ -11,10 +11,10 @@ import shutil
 from typing import Final
 
 from turbotui.events.errors import NoTablesError
+from turbotui.events.event_tables.cpuid import cpuid_of
+from turbotui.events.event_tables.json_rows import scale_of
+from turbotui.events.event_tables.model import DEFAULT_CORE, VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.events.kinds_of_core import X86_KIND
-from turbotui.events.vendor.cpuid import cpuid_of
-from turbotui.events.vendor.json_rows import scale_of
-from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.own_files import passing_files
 from turbotui.machine.own_program import environment_of_children

@@ -10,9 +10,9 @@ import pytest
 from sysfs_trees import TREES
 
 from turbotui.events.encoder import EventEncoder
-from turbotui.events.vendor.devices import VendorDevices
-from turbotui.events.vendor.json_rows import event_row
-from turbotui.events.vendor.model import VendorEvent, VendorRows, VendorTables
+from turbotui.events.event_tables.devices import VendorDevices
+from turbotui.events.event_tables.json_rows import event_row
+from turbotui.events.event_tables.model import VendorEvent, VendorRows, VendorTables
 from turbotui.machine.linux import LinuxHost
 
 SAMPLE = (

@@ -9,9 +9,9 @@ import pytest
 
 from turbotui.events.engines import open_engine
 from turbotui.events.errors import UnknownEventError
-from turbotui.events.vendor.cpuid import cpuids_of_cores
-from turbotui.events.vendor.model import DEFAULT_CORE
-from turbotui.events.vendor.opening import name_event_tables, open_vendor_tables
+from turbotui.events.event_tables.cpuid import cpuids_of_cores
+from turbotui.events.event_tables.model import DEFAULT_CORE
+from turbotui.events.event_tables.opening import name_event_tables, open_vendor_tables
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.added import AddError

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorMetric
+from turbotui.events.event_tables.model import DEFAULT_CORE, VendorEvent, VendorMetric
 
 JsonRow = Mapping[str, str]
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from turbotui.events.vendor.errors import VendorTablesError
-from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorMetric, VendorRows, VendorTables
-from turbotui.events.vendor.pmu_events import DirectoryTables
+from turbotui.events.event_tables.errors import VendorTablesError
+from turbotui.events.event_tables.model import DEFAULT_CORE, VendorEvent, VendorMetric, VendorRows, VendorTables
+from turbotui.events.event_tables.pmu_events import DirectoryTables
 from turbotui.machine.host import Host
 
 Row = TypeVar("Row", VendorEvent, VendorMetric)

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol
 
-from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
+from turbotui.events.event_tables.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.own_files import cache_folder, replace_file
 from turbotui.quantities.documents import DocumentError, parse_json

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from turbotui.events.vendor.devices import VendorDevices
-from turbotui.events.vendor.model import VendorEvent, VendorTables
+from turbotui.events.event_tables.devices import VendorDevices
+from turbotui.events.event_tables.model import VendorEvent, VendorTables
 from turbotui.machine.host import Host
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from turbotui.events.vendor.errors import VendorTablesError
-from turbotui.events.vendor.perfmon import PerfmonTables, is_perfmon
+from turbotui.events.event_tables.errors import VendorTablesError
+from turbotui.events.event_tables.perfmon import PerfmonTables, is_perfmon
 from turbotui.machine.linux import LinuxHost
 
 NOTHING = {"MSRIndex": "0x00", "MSRValue": "0x00", "CounterMask": "0", "Errata": "null", "Deprecated": "0",

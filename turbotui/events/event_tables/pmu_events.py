@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterator
 from functools import partial
 
-from turbotui.events.vendor.cpuid import ARCHITECTURES, cpuid_of, matches
-from turbotui.events.vendor.errors import VendorTablesError, folder_fault, no_row, unusable
-from turbotui.events.vendor.json_rows import COMPUTED, JsonRow, event_row, metric_row
-from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
+from turbotui.events.event_tables.cpuid import ARCHITECTURES, cpuid_of, matches
+from turbotui.events.event_tables.errors import VendorTablesError, folder_fault, no_row, unusable
+from turbotui.events.event_tables.json_rows import COMPUTED, JsonRow, event_row, metric_row
+from turbotui.events.event_tables.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.machine.cpumodel import read_cpu_model
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.host import Host

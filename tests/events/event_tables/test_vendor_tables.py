@@ -11,13 +11,13 @@ import pytest
 from turbotui.events.encoder import EventEncoder
 from turbotui.events.engines import open_engine
 from turbotui.events.errors import DescriptionError, NoTablesError, TracepointError, UnknownEventError
+from turbotui.events.event_tables.cached import cached
+from turbotui.events.event_tables.devices import is_instance
+from turbotui.events.event_tables.errors import VendorTablesError
+from turbotui.events.event_tables.opening import name_event_tables, open_vendor_tables
+from turbotui.events.event_tables.perf_list import parse_list
+from turbotui.events.event_tables.pmu_events import DirectoryTables
 from turbotui.events.perf_encoder import PerfEncoder, table_encoder
-from turbotui.events.vendor.cached import cached
-from turbotui.events.vendor.devices import is_instance
-from turbotui.events.vendor.errors import VendorTablesError
-from turbotui.events.vendor.opening import name_event_tables, open_vendor_tables
-from turbotui.events.vendor.perf_list import parse_list
-from turbotui.events.vendor.pmu_events import DirectoryTables
 from turbotui.machine.linux import LinuxHost
 
 CPUINFO = """processor\t: 0

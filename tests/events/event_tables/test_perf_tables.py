@@ -2,7 +2,7 @@
 
 Run as a program it compares every event, with another perf or with a folder of JSON files:
 
-    python tests/events/vendor/test_perf_tables.py PERF [DIR]
+    python tests/events/event_tables/test_perf_tables.py PERF [DIR]
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import pytest
 from sysfs_trees import TREES, SysfsTree
 
 from turbotui.events.encoder import EventEncoder
-from turbotui.events.vendor.devices import VendorDevices
-from turbotui.events.vendor.model import VendorTables
-from turbotui.events.vendor.perf_list import parse_list
-from turbotui.events.vendor.pmu_events import DirectoryTables
+from turbotui.events.event_tables.devices import VendorDevices
+from turbotui.events.event_tables.model import VendorTables
+from turbotui.events.event_tables.perf_list import parse_list
+from turbotui.events.event_tables.pmu_events import DirectoryTables
 from turbotui.machine.linux import LinuxHost
 
 Words = tuple[int, int, int, int]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from turbotui.events.vendor.cpuid import matches
-from turbotui.events.vendor.json_rows import event_row, metric_row, pmu_of, scale_of
+from turbotui.events.event_tables.cpuid import matches
+from turbotui.events.event_tables.json_rows import event_row, metric_row, pmu_of, scale_of
 
 TERMS = (
     # keys beside the name -> terms; the first column says which rule it is
