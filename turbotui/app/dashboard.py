@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events
+from textual._context import visible_screen_stack
 from textual._styles_cache import StylesCache
 from textual.app import SystemCommand
 from textual.binding import BindingType
@@ -17,8 +19,11 @@ from textual.filter import NoColor
 from textual.message import Message
 from textual.screen import Screen
 
-from turbotui.app.actions import bindings_for
+from turbotui.app.actions import actions_of, bindings_for
 from turbotui.app.applied_settings import first_screen, own_actions, presented, remember_view
+from turbotui.app.base import WatchScreen
+from turbotui.app.copying import copy_text
+from turbotui.app.frames import FramesApp
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
 from turbotui.app.live_past import LivePast
@@ -26,22 +31,25 @@ from turbotui.app.modal import Window
 from turbotui.app.palette import palette_commands
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
-from turbotui.app.saving_keys import SavingApp
 from turbotui.app.screen_table import SCREENS, screen_named
 from turbotui.app.sessions import WatchedSession, has_banner
 from turbotui.app.settings import NO_SETTINGS, PersonalSettings
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
-from turbotui.app.tour import TourApp
+from turbotui.app.tour import Tour
+from turbotui.app.user_keys import key_word
 from turbotui.app.watch import Watch
-from turbotui.errors import InternalError, TerminalError, UsageError
+from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
 from turbotui.feature import EVERYWHERE
 from turbotui.quantities.columns import CounterColumn
 from turbotui.repertoire import Abilities, Repertoire
 from turbotui.sampling.frame import Frame
+from turbotui.tables.saving import write_alike
 from turbotui.terminal.driver import Continued, TerminalDriver, TerminalLost
+from turbotui.untrusted import guarded
 from turbotui.widgets.profiles import Profile
 
+_SCREENS_TOLD: Final = 4
 _QUIET = 1.5  # seconds without a key after which no key is expected soon
 _MOST_KEYS = 50
 _TROUBLE_SECONDS = 0.5  # seconds between two looks at a connection
@@ -54,7 +62,7 @@ class _Asked(Message, bubble=False):
         self.what = what
 
 
-class TurbotuiApp(SavingApp, TourApp):
+class TurbotuiApp(FramesApp):
     """The dashboard of one machine.
 
     `run()` returns the exit status; the terminal is restored by Textual whatever happens.
@@ -143,7 +151,8 @@ class TurbotuiApp(SavingApp, TourApp):
         if self._live_past is not None:
             self.watched.cursor = TimeCursor(self._live_past)
         self._profile = profile
-        self._has_tour, self.tour_ended = tour, not settings.tour
+        self._has_tour = tour
+        self.tour = Tour(self, is_over=not settings.tour)
         self._on_shown = on_shown
         self._on_rest = on_rest
         self._keys_since_rest = 0
@@ -175,14 +184,14 @@ class TurbotuiApp(SavingApp, TourApp):
 
     def _show_trouble(self) -> None:
         """Say that frames no longer arrive, or that they arrive again; lines that have not changed are not drawn."""
-        if self._base is not None and self._base.composed:
-            self._base.show_trouble()
+        if self.base is not None and self.base.composed:
+            self.base.show_trouble()
 
     def _start(self) -> None:
         if self._profile is not None:
             self._use_profile(*self._profile)
         if self._problems:
-            self.call_after_refresh(self._say, self._about_problems())
+            self.call_after_refresh(self.say, self._about_problems())
         self.read_wanted()
         if self._on_shown is not None:
             self._on_shown()
@@ -193,7 +202,7 @@ class TurbotuiApp(SavingApp, TourApp):
                 self.watched.player.playing = False
                 self._play(self.watched.player)
         if self._has_tour:
-            self.call_after_refresh(self.begin_tour)
+            self.call_after_refresh(self.tour.begin)
 
     def _about_problems(self) -> str:
         first, *others = self._problems
@@ -265,10 +274,11 @@ class TurbotuiApp(SavingApp, TourApp):
             self.call_later(self.key_gate.release)  # after what has failed is removed
 
     async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
-        base = self._base if namespace is self._base else None
+        base = self.base if namespace is self.base else None
         before = None if base is None else (base.noticed, len(self.screen_stack))
         try:
             found = await super()._dispatch_action(namespace, action_name, params)
+            self.tour.follow(action_name)
         except Exception as error:  # noqa: BLE001 - whatever it is
             self._handle_exception(error, alive=True)
             return True
@@ -305,7 +315,7 @@ class TurbotuiApp(SavingApp, TourApp):
                 self._on_rest()
 
     def read_wanted(self) -> None:
-        base = self._base
+        base = self.base
         windows = (column for one in self.screen_stack if isinstance(one, Window) for column in one.wanted)
         self.watched.want((*(base.wanted if base is not None else self.watched.columns), *windows))
         if base is not None:
@@ -320,13 +330,13 @@ class TurbotuiApp(SavingApp, TourApp):
 
     def action_help(self) -> None:
         """Show keys and columns."""
-        self.push_screen(Help(self.watched, self.screen_table, None if self._base is None else self._base.where))
+        self.push_screen(Help(self.watched, self.screen_table, None if self.base is None else self.base.where))
 
     def action_remember(self) -> None:
         """Write the current view into the settings."""
-        base = self._base
+        base = self.base
         spec = next((spec for spec in self.screens if base is not None and spec.number == base.number), self.screens[0])
-        self._say(remember_view(self.watched, self.theme, spec))
+        self.say(remember_view(self.watched, self.theme, spec))
 
     def action_alerts(self) -> None:
         """List current and past alerts and the conditions that are watched."""
@@ -349,7 +359,7 @@ class TurbotuiApp(SavingApp, TourApp):
 
     def action_open(self) -> None:
         """Open what the cursor of the screen is on; end the interval where there is nothing to open."""
-        if self._base is None or not self._base.open_chosen():
+        if self.base is None or not self.base.open_chosen():
             self.action_end_interval()
 
     def action_end_interval(self) -> None:
@@ -362,22 +372,22 @@ class TurbotuiApp(SavingApp, TourApp):
             self.step_speed(self.watched.player, by)
             return
         if self.session.collector is not None:
-            self._say("The interval is the collector's: turbotui collect --interval")
+            self.say("The interval is the collector's: turbotui collect --interval")
             return
         seconds = self.watched.step_interval(by)
-        if self._base is not None:
-            self._base.show_columns()
-            self._base.notice(f"Interval {seconds:g} s")
+        if self.base is not None:
+            self.base.show_columns()
+            self.base.notice(f"Interval {seconds:g} s")
 
     def action_reset(self) -> None:
         """Reset least, greatest and mean values."""
         self.watched.history.reset()
-        if self._base is not None:
-            self._base.notice("Least, greatest and mean were reset")
+        if self.base is not None:
+            self.base.notice("Least, greatest and mean were reset")
 
     def action_tcc(self) -> None:
         """Ask for the temperature from which readouts count down."""
-        base = self._base
+        base = self.base
         if base is not None:
             def told(sentence: str) -> None:
                 base.notice(sentence)
@@ -385,6 +395,116 @@ class TurbotuiApp(SavingApp, TourApp):
 
             self.push_screen(*tcc_prompt(self.session, told))
 
+    def action_tour(self) -> None:
+        """Start the tour, or go to its next step."""
+        self.tour.go_on()
+
+    def action_end_tour(self) -> None:
+        """End the tour for ever."""
+        self.tour.end()
+
+    def action_close(self) -> None:
+        """Hide the tour; return from what `i` showed, or remove the screen's cursor; Esc never quits."""
+        self.tour.hide()
+        super().action_close()
+
+    def _resumed(self) -> None:
+        super()._resumed()
+        if self.tour.step is not None:
+            self.tour.show()
+
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every action that works on this screen, every screen and every profile."""
         return palette_commands(self, screen, self.screens)
+
+    # Saving
+
+    def action_save_screen(self) -> None:
+        """Save the view as a drawing and as text in the current folder."""
+        self.say(self._saved())
+
+    def _saved(self) -> str:
+        base = self.base
+        name = next((spec.id for spec in self.screens if base is not None and spec.number == base.number), "screen")
+        stem = f"turbotui-{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+        drawing, text = self.pictures(stem)
+        try:
+            folder = os.getcwd()
+            path = write_alike(folder, stem, {"svg": drawing, "txt": text})
+        except OSError as error:
+            return f"Not saved (start turbotui in another folder): the current one is gone, {error.strerror}"
+        except TurbotuiError as error:
+            return f"Not saved (start turbotui in a folder of yours): {error}"
+        return f"Saved {os.path.basename(path)}.svg and .txt in {guarded(folder)}"
+
+    def pictures(self, title: str) -> tuple[str, str]:
+        """The terminal's current picture, windows included, as a drawing (SVG) with this title, and as text."""
+        from turbotui.widgets.drawn_screen import drawn_screen  # noqa: PLC0415 - few save a picture
+
+        visible_screen_stack.set(self._background_screens)  # the screen behind a window
+        shown: Screen[object] = self.screen
+        shown_as = str if self.repertoire is None else self.repertoire.shown
+        lines = [[segment._replace(text=shown_as(segment.text)) for segment in strip if not segment.control]
+                 for strip in shown._compositor.render_strips()]  # noqa: SLF001 - as Textual's own screenshot does
+        texts = ["".join(segment.text for segment in line).rstrip() for line in lines]
+        ground = self.screen_stack[0].styles.background.rich_color.get_truecolor(self.ansi_theme, foreground=False)
+        drawing = drawn_screen(lines, self.size.width, self.ansi_theme, ground.hex, title)
+        return drawing, "\n".join([*texts, ""])
+
+    # Copying
+
+    def action_copy(self) -> None:
+        """Copy what is under the screen's cursor, or the text of the window over it."""
+        shown = self.screen
+        if not isinstance(shown, WatchScreen | Window):
+            return
+        text = shown.copied()
+        if not text:
+            self.say("Nothing is under the cursor to copy: the arrows choose a number")
+            return
+        first, *others = text.splitlines()
+        more = f" … and {len(others)} more line{'s' if len(others) > 1 else ''}" if others else ""
+        self.say(copy_text(self, f"{first}{self._origin()}{text[len(first):]}", f"{first}{more}"))
+
+    def _origin(self) -> str:
+        """A word for numbers of another machine or of the past; "" for numbers of this machine now."""
+        from turbotui.app.command_lines_window import other_machine, past_moment  # noqa: PLC0415 - only this key needs them
+
+        watch = self.watched
+        words = ", ".join(filter(None, (other_machine(watch), past_moment(watch))))
+        return f" ({words})" if words else ""
+
+    # Keys that do nothing
+
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        """Run a key's binding; if the key does nothing here, say where it does something."""
+        found = await super()._check_bindings(key, priority)
+        base = self.base
+        if not found and not priority and base is not None and self.screen is base:
+            base.notice(self._where_it_works(key, base.where), quiet=True)
+        return found
+
+    def _where_it_works(self, key: str, here: str) -> str:
+        others = [action for action in actions_of(self) if key in action.keys and here not in action.where]
+        places = {where for action in others for where in action.where}
+        screens = [f"{spec.word} ({spec.number})" for spec in self.screens if spec.place in places]
+        if screens:
+            shown = _shown(others[0].keys, others[0].shown, key)
+            return f"{shown} works on {_listed(screens)}, and does nothing here"
+        lists = next(action.shown for action in actions_of(self) if action.id == "help").split()[0]
+        return f"{key_word(key)} does nothing: {lists} lists the keys"
+
+
+def _shown(keys: tuple[str, ...], shown: str, key: str) -> str:
+    """A key's name for people; for an action with several shown keys, the pressed one."""
+    words = shown.split(" ")
+    at = keys.index(key)
+    return words[at] if len(words) == len(keys) else words[0]
+
+
+def _listed(words: list[str]) -> str:
+    """Words as a list in a sentence: "a", "a and b", "a, b and c"; more than a few are counted."""
+    more = len(words) - _SCREENS_TOLD
+    if more > 0:
+        words = [*words[:_SCREENS_TOLD], f"{more} more"]
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]

@@ -1,35 +1,48 @@
-"""The part of the application that shows frames: the newest, the one paused at, or one of the past."""
+"""The application's screens and frames: the newest, the one paused at, one of the past; and the command beside it."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
+from textual.await_complete import AwaitComplete
 from textual.driver import Driver
 
 from turbotui.app.base import WatchScreen
 from turbotui.app.column_requests import RecentScreens
 from turbotui.app.containment import Containment
+from turbotui.app.failed_screen import FailedScreen
 from turbotui.app.history_reader import HistoryReader
 from turbotui.app.modal import Window
+from turbotui.app.palette import ActionPalette
 from turbotui.app.past import FoundMoment, PastEvent, TimeCursor
 from turbotui.app.past_prompt import past_prompt
 from turbotui.app.player import Player
 from turbotui.app.prompt import Prompt
+from turbotui.app.saved_views import absent_of
+from turbotui.app.screen_table import SCREENS, build_screen
+from turbotui.app.themes import THEMES
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
+from turbotui.errors import TurbotuiError
+from turbotui.feature import ScreenSpec
+from turbotui.quantities.scope import RowId
 from turbotui.sampling.bus import LatestItem
 from turbotui.sampling.collector import loop_here, when_resting
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.terminal.handover import Handover
+from turbotui.widgets.profiles import Profile, Profiles
 
-if TYPE_CHECKING:  # most users record nothing and have no alerts
+if TYPE_CHECKING:  # most users record nothing, have no alerts and run no command
     from turbotui.app.alerting import Alerting
+    from turbotui.app.beside import BesideCommand
     from turbotui.app.live_recorder import KeptColumns
     from turbotui.machine.machine import Machine
     from turbotui.recording.recorder import FrameRecorder
@@ -38,19 +51,27 @@ _MOST_MARKS = 500
 """Maximum number of marks on the time bar, because alerts may begin and end for days."""
 _PART = 0.02
 """Seconds of a search between two checks for keys."""
+_FAILED = "failed "
+"""Prefix of the mode that reports a failed screen."""
 
 
 class FramesApp(App[int]):
-    """Shows frames on the visible screens.
+    """Shows frames on one screen at a time, each a mode that is rebuilt after a failure.
+
+    Args:
+        watched: the state that every screen shares.
+        driver_class: of the terminal.
+        first_screen: mode of the screen to begin with.
 
     Attributes:
         open_recorder: opens a file to record to; None for a recording of the readings alone.
         kept_columns: returns the columns that are recorded whatever is shown; None for none.
+        left_by: the signal that ended the program; 0 for none.
     """
 
-    containment: Containment
+    screens: ClassVar[Sequence[ScreenSpec]] = SCREENS
 
-    def __init__(self, watched: Watch, driver_class: type[Driver]) -> None:
+    def __init__(self, watched: Watch, driver_class: type[Driver], first_screen: str) -> None:
         self.handover: Handover | None = None
         super().__init__(driver_class=driver_class)
         self.watched = watched
@@ -65,6 +86,11 @@ class FramesApp(App[int]):
         self._histories = HistoryReader(watched, self._history_read)
         watched.live_history.wanting = self._histories.begin
         self._laid_out: tuple[object, ...] = ()  # the columns and rows for which the screen was last laid out
+        self.left_by = 0
+        self._first_screen = first_screen
+        self.containment = Containment(self, self._show_failed)
+        for spec in self.screens:
+            self.add_mode(spec.id, partial(build_screen, spec, watched))
 
     # Frames as they come
 
@@ -72,6 +98,7 @@ class FramesApp(App[int]):
         loop = self._loop_here
         if loop is None or loop.is_closed():
             return
+        # past Textual's queue: a message per frame was a tenth of the cost of showing it
         wake = partial(loop.call_soon_threadsafe, self._frame_left)
         if loop_here() is loop:
             wake()
@@ -100,7 +127,7 @@ class FramesApp(App[int]):
         if frame is None:  # a newer frame took its place and has been drawn
             return
         watch = self.watched
-        base = self._base
+        base = self.base
         left = () if base is None else self._recent.beside(base)
         if base is not None:
             groups = [row for screen in (base, *left) for row in screen.groups]
@@ -134,8 +161,8 @@ class FramesApp(App[int]):
                 watch.recorder.mark(mark.text)
         if rings:
             self.bell()
-        if watch.held and self._base is not None:
-            self._base.show_alerts()
+        if watch.held and self.base is not None:
+            self.base.show_alerts()
 
     def _rested(self) -> None:
         """Do slow work between two frames; nothing here."""
@@ -148,12 +175,9 @@ class FramesApp(App[int]):
                 screen.show_frame()
 
     @property
-    def _base(self) -> WatchScreen | None:
+    def base(self) -> WatchScreen | None:
         screen = self.screen_stack[0] if self.screen_stack else None
         return screen if isinstance(screen, WatchScreen) else None
-
-    def _resumed(self) -> None:
-        raise NotImplementedError
 
     def read_wanted(self) -> None:
         """Read what the current screen and explained cells need from the next tick on."""
@@ -169,8 +193,8 @@ class FramesApp(App[int]):
         if not watch.held and self._pending is not None:
             watch.frame, self._pending = self._pending.held or self._pending, None
             self._draw()
-        if self._base is not None:
-            self._base.show_status()
+        if self.base is not None:
+            self.base.show_status()
 
     # The past
 
@@ -178,13 +202,13 @@ class FramesApp(App[int]):
         """The moments that can be shown; if there are none, the status line says so."""
         cursor = self.watched.cursor
         if cursor is None or len(cursor.timeline.times) < 2:
-            self._say("No past yet: two intervals are needed")
+            self.say("No past yet: two intervals are needed")
             return None
         return cursor
 
-    def _say(self, sentence: str) -> None:
-        if self._base is not None:
-            self._base.notice(sentence)
+    def say(self, sentence: str) -> None:
+        if self.base is not None:
+            self.base.notice(sentence)
 
     def action_past_step(self, by: int) -> None:
         """Show an earlier moment, or a later one."""
@@ -236,21 +260,21 @@ class FramesApp(App[int]):
             time_ns = cursor.timeline.times[index]
             mark = PastEvent(time_ns, f"mark {1 + sum(one.text.startswith('mark ') for one in cursor.marks)}")
             cursor.marks = (*cursor.marks, mark)
-            self._say(f"{mark.text}: ( and ) lead back to it")
+            self.say(f"{mark.text}: ( and ) lead back to it")
             if self.watched.recorder is not None and cursor.at is None:
                 self.watched.recorder.mark(mark.text)
-            if self._base is not None:
-                self._base.show_time()
+            if self.base is not None:
+                self.base.show_time()
 
     def action_record(self) -> None:
         """Ask for a file and record to it from now on, or end the recording."""
         watch = self.watched
         if watch.player is not None:
-            self._say("This is a recording already")
+            self.say("This is a recording already")
         elif watch.recorder is not None:
             recorder, watch.recorder = watch.recorder, None
             watch.read_also(recorder, (), frozenset())
-            self._say(recorder.stop())
+            self.say(recorder.stop())
             self.read_wanted()
         else:
             from turbotui.app.live_recorder import default_path  # noqa: PLC0415 - most people record nothing
@@ -263,7 +287,7 @@ class FramesApp(App[int]):
             return
         from turbotui.app.live_recorder import begin_recording  # noqa: PLC0415 - as above
 
-        self._say(begin_recording(self.watched, path.strip(), self.open_recorder, self.kept_columns))
+        self.say(begin_recording(self.watched, path.strip(), self.open_recorder, self.kept_columns))
         self.read_wanted()
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:
@@ -272,16 +296,16 @@ class FramesApp(App[int]):
         for found in cursor.search(by):
             looked += 1
             if found is None and time.monotonic() - began > _PART:
-                self._say(f"Searching {'forward' if by > 0 else 'back'}: {looked:,} moments")
+                self.say(f"Searching {'forward' if by > 0 else 'back'}: {looked:,} moments")
                 await asyncio.sleep(0)
                 began = time.monotonic()
         if isinstance(found, FoundMoment):
             cursor.jump(found.time_ns)
             self._show_moment(cursor)
-            self._say(found.text)
+            self.say(found.text)
         else:
             wanted = "" if cursor.condition is None else f" where {cursor.condition.text}"
-            self._say(f"Nothing {'later' if by > 0 else 'earlier'}{wanted}: {looked:,} moments were looked at")
+            self.say(f"Nothing {'later' if by > 0 else 'earlier'}{wanted}: {looked:,} moments were looked at")
 
     # Playing
 
@@ -294,9 +318,9 @@ class FramesApp(App[int]):
             self._playing = None
         if player.playing:
             self._playing = asyncio.get_running_loop().create_task(self._play_on(player))
-        if self._base is not None:
-            self._base.show_time()
-            self._base.show_status()
+        if self.base is not None:
+            self.base.show_time()
+            self.base.show_status()
 
     async def _play_on(self, player: Player) -> None:
         before = time.monotonic()
@@ -307,8 +331,8 @@ class FramesApp(App[int]):
                 self._show_moment(player.cursor, played=True)
             else:
                 player.cursor.timeline.look_again()
-                if self._base is not None:
-                    self._base.show_time()
+                if self.base is not None:
+                    self.base.show_time()
             before = now
 
     def step_speed(self, player: Player, by: int) -> None:
@@ -317,9 +341,9 @@ class FramesApp(App[int]):
         if player.playing:  # the pending wait was for the old speed
             self._play(player)
             self._play(player)
-        if self._base is not None:
-            self._base.show_time()
-            self._base.notice(f"{speed:g} s of the recording in a second")
+        if self.base is not None:
+            self.base.show_time()
+            self.base.notice(f"{speed:g} s of the recording in a second")
 
     # Moments
 
@@ -339,7 +363,7 @@ class FramesApp(App[int]):
             self._pending = None
             watch.history = watch.live_history
         elif frame is None:
-            self._say("This moment cannot be shown: its record is damaged, or no longer there")
+            self.say("This moment cannot be shown: its record is damaged, or no longer there")
             return
         else:
             watch.frame = frame
@@ -351,7 +375,7 @@ class FramesApp(App[int]):
                 watch.history.turn(frame)
             else:
                 watch.history = History.until(frame, self._histories.begin)
-        base = self._base
+        base = self.base
         self.set_class(watch.in_past or self._banded, "-banded")
         self.set_class(watch.in_past and self._banded, "-banded-twice")
         if base is not None and base.composed:
@@ -379,6 +403,170 @@ class FramesApp(App[int]):
         if self._work is not None:
             self._work.cancel()
         self._work = None if work is None else asyncio.get_running_loop().create_task(work)
+
+    # Screens
+
+    @property
+    def screen_table(self) -> tuple[tuple[str, str, str], ...]:
+        """Mode, key and name of every screen, for footer and help."""
+        return tuple((spec.id, spec.number, spec.word) for spec in self.screens)
+
+    def action_command_palette(self) -> None:
+        """Show the palette."""
+        if not any(isinstance(window, ActionPalette) for window in self.screen_stack):
+            self.push_screen(ActionPalette(id="--command-palette"))
+
+    def action_show_screen(self, name: str) -> None:
+        """Show a screen by its name."""
+        left = self.current_mode
+        self.switch_mode(name)
+        if left.startswith(_FAILED):
+            self.remove_mode(left)
+        self.call_after_refresh(self._resumed)
+
+    def show_row(self, name: str, row: RowId | None) -> None:
+        """Show a screen by its name, with the cursor on a row."""
+        self.action_show_screen(name)
+        base = self.base
+        if base is not None and row is not None:
+            base.point_at(row)
+
+    def push_screen(self, screen: Any, *rest: Any, **more: Any) -> Any:
+        """Open a window, unless it has failed twice."""
+        return AwaitComplete() if self.containment.refuses(screen) else super().push_screen(screen, *rest, **more)
+
+    def _show_failed(self, screen: WatchScreen, sentence: str, again: bool) -> None:
+        """Have a screen rebuilt when it is next shown, unless it failed again; if it is shown, say why it is gone."""
+        spec = next(spec for spec in self.screens if spec.number == screen.number)
+        failed = partial(FailedScreen, self.watched, spec.number, spec.word, sentence, for_good=again)
+        if spec.id == self.current_mode:
+            told = f"{_FAILED}{spec.id}"
+            self.add_mode(told, failed)
+            self.switch_mode(told)
+            self.call_after_refresh(self._resumed)
+        self.remove_mode(spec.id)
+        self.add_mode(spec.id, failed if again else partial(build_screen, spec, self.watched))
+
+    def _resumed(self) -> None:
+        """Redraw the current screen, and read what it needs."""
+        base = self.base
+        if base is not None and base.composed:  # a screen that does not exist yet draws everything when it does
+            base.show_columns()
+            base.show_frame()
+            self.read_wanted()
+
+    def action_next_screen(self, by: int) -> None:
+        """Show the next or previous screen."""
+        base = self.base
+        here = next(at for at, spec in enumerate(self.screens) if base is None or spec.number == base.number)
+        self.action_show_screen(self.screens[(here + by) % len(self.screens)].id)
+
+    def action_use_profile(self, name: str) -> None:
+        """Show a saved view."""
+        try:
+            self._use_profile(name, Profiles(os.environ).load(name))
+        except TurbotuiError as error:
+            if self.base is not None:
+                self.base.notice(str(error))
+
+    def _use_profile(self, name: str, profile: Profile) -> None:
+        self.watched.take(profile)
+        if profile.theme in self.available_themes:
+            self.theme = profile.theme
+        absent = absent_of(profile, self.watched)
+        said = f"profile {name}" + (f"; not on this machine: {', '.join(absent)}" if absent else "")
+        known = any(profile.screen == spec.id for spec in self.screens)
+        self.action_show_screen(profile.screen if known else self._first_screen)
+        self.call_after_refresh(self.say, said)
+
+    def action_next_theme(self) -> None:
+        """Change to the next theme."""
+        names = [theme.name for theme in THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        if self.base is not None:
+            self.base.notice(f"Theme {self.theme}")
+
+    def action_close(self) -> None:
+        """Return from what `i` showed, or remove the screen's cursor; Esc never quits."""
+        if self.base is not None:
+            self.base.drop_cursor()
+            self.base.go_back()
+
+    # The command beside it
+
+    def request(self, what: str) -> None:
+        """Request something from another thread or a signal handler."""
+        raise NotImplementedError
+
+    def set_beside(self, command: BesideCommand | None) -> None:
+        """Run beside a command; called before the application runs."""
+        self.watched.beside = self.watched.marked = command
+        if command is not None:
+            command.on_end = partial(self.request, "command ended")
+
+    def request_leave(self, number: int) -> None:
+        """Quit for a signal; may be called from any thread or a signal handler."""
+        self.left_by = number
+        self.request("quit")
+
+    def leaves_with_command(self) -> bool:
+        """Whether the program ends with the command, which has ended; if it stays, say so."""
+        command = self.watched.beside
+        if command is None or not command.stays:
+            return True
+        if self.base is not None:
+            self.base.show_summary()
+        self.say(f"The command has {command.state}: q leaves with its report")
+        return False
+
+    async def action_quit(self) -> None:
+        """Leave with status 0; while a command runs beside, ask what is to happen to it."""
+        command = self.watched.beside
+        if command is None or command.over:
+            self.exit(0)
+            return
+        from turbotui.app.leave_window import LeaveWindow  # noqa: PLC0415 - most watch without a command
+
+        self.push_screen(LeaveWindow(command), partial(self._leave, command))
+
+    def _leave(self, command: BesideCommand, choice: str | None) -> None:
+        from turbotui.app.leave_window import LEAVE, SIGNALS  # noqa: PLC0415 - as above
+
+        if choice == LEAVE or (choice is not None and command.over):
+            self.exit(0)
+        elif choice is not None:
+            command.send(SIGNALS[choice])
+            self.say(f"{signal.Signals(SIGNALS[choice]).name} was sent: the report follows when the command has ended")
+
+    def action_interrupt(self) -> None:
+        """Leave with status 0 whatever is open; while a command runs beside, interrupt it as its terminal would."""
+        command = self.watched.beside
+        if command is None or command.over:
+            self.exit(0)
+            return
+        command.send(signal.SIGINT)
+        self.say("SIGINT was sent to the command: the report follows when it has ended (q: what else can be done)")
+
+    def action_output(self) -> None:
+        """Show the command's output."""
+        command = self.watched.beside
+        if command is None:
+            self.say("No command runs beside the dashboard: turbotui -- COMMAND starts one")
+            return
+        from turbotui.app.output_window import OutputWindow  # noqa: PLC0415 - as above
+
+        self.push_screen(OutputWindow(command))
+
+    def stop_beside(self) -> None:
+        """Stop the command together with the program."""
+        if self.watched.beside is not None:
+            self.watched.beside.pause(True)
+
+    def go_on_beside(self) -> None:
+        """Continue the command together with the program."""
+        if self.watched.beside is not None:
+            self.watched.beside.pause(False)
 
 
 def _follows(frame: Frame | None, before: Frame | None) -> bool:

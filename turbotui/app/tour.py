@@ -6,11 +6,9 @@ import os
 import textwrap
 from typing import Final
 
-from textual.dom import DOMNode
-
 from turbotui.app.actions import actions_of
 from turbotui.app.base import WatchScreen
-from turbotui.app.screens_app import ScreensApp
+from turbotui.app.frames import FramesApp
 from turbotui.app.settings import remember
 from turbotui.cell_widths import flush_left
 from turbotui.dataclass import dataclass
@@ -56,79 +54,80 @@ class TourLines(SegmentLines):
     DEFAULT_CSS = f"TourLines {{ height: {_LINES}; }}"
 
 
-class TourApp(ScreensApp):
-    """Shows the tour on every screen, advances when the user does what a step describes, and remembers its end."""
+class Tour:
+    """The tour on every screen: advances when the user does what a step describes, and remembers its end.
 
-    tour_step: int | None = None
-    """The current step, from 0 on; None without a tour."""
-    tour_ended = False
-    """Whether the settings say that the tour is no longer offered."""
+    Args:
+        app: whose screens.
+        is_over: whether the settings say that the tour is no longer offered.
 
-    def begin_tour(self) -> None:
-        """Show the first step."""
+    Attributes:
+        step: the current step, from 0 on; None without a tour.
+    """
+
+    def __init__(self, app: FramesApp, *, is_over: bool) -> None:
+        self.step: int | None = None
+        self._app = app
+        self._is_over = is_over
+
+    def begin(self) -> None:
+        """Show the first step, where the screen has room for it."""
         self._go_to_step(0)
 
-    def action_tour(self) -> None:
+    def go_on(self) -> None:
         """Start the tour, or go to its next step."""
-        base = self._base
+        base = self._app.base
         if base is not None and base.size.height < LEAST_LINES:
             base.notice(f"The tour needs {LEAST_LINES} lines")
             return
-        self._go_to_step(0 if self.tour_step is None else self.tour_step + 1)
+        self._go_to_step(0 if self.step is None else self.step + 1)
 
-    def action_end_tour(self) -> None:
+    def end(self) -> None:
         """End the tour for ever."""
-        if self.tour_step is None:
-            self._say(f"No tour is under way: {self._key('tour')} begins it")
+        if self.step is None:
+            self._app.say(f"No tour is under way: {self._key('tour')} begins it")
             return
         self._go_to_step(None)
-        self._say(self._remember_end())
+        self._app.say(self._remember_end())
 
-    def action_close(self) -> None:
+    def hide(self) -> None:
         """Hide the tour until the next start."""
         self._go_to_step(None)
-        super().action_close()
 
-    async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
-        """Advance if the key does what the step describes."""
-        done = await super()._dispatch_action(namespace, action_name, params)
-        step = self.tour_step
+    def follow(self, action_name: str) -> None:
+        """Advance if a key's action does what the step describes."""
+        step = self.step
         if step is not None and step < len(STEPS) and action_name in STEPS[step].done:
             self._go_to_step(step + 1)
-        return done
 
     def _go_to_step(self, step: int | None) -> None:
-        before, self.tour_step = self.tour_step, step
+        before, self.step = self.step, step
         if step is not None and step >= len(STEPS):
-            self.tour_step = None
-            self._say(self._remember_end())
-        if before is not None or self.tour_step is not None:
-            self._show_tour()
+            self.step = None
+            self._app.say(self._remember_end())
+        if before is not None or self.step is not None:
+            self.show()
 
     def _remember_end(self) -> str:
         again = f"{self._key('tour')} begins it again"
-        if self.tour_ended:
+        if self._is_over:
             return f"The tour is over: {again}"
         try:
             remember(os.environ, tour=False)
         except TurbotuiError as error:
             return f"The tour is over, and is offered at the next start again: {error}"
-        self.tour_ended = True
+        self._is_over = True
         return f"The tour is over, and is not offered again; {again}"
 
     # Drawing
 
-    def _resumed(self) -> None:
-        super()._resumed()
-        if self.tour_step is not None:
-            self._show_tour()
-
-    def _show_tour(self) -> None:
-        base = self._base
+    def show(self) -> None:
+        """Show the step on the current screen, or remove the lines."""
+        base = self._app.base
         if base is None or not base.composed:
             return
         lines = next(iter(base.query(TourLines)), None)
-        if self.tour_step is None or base.size.height < LEAST_LINES:
+        if self.step is None or base.size.height < LEAST_LINES:
             if lines is not None:
                 lines.remove()
             return
@@ -139,17 +138,17 @@ class TourApp(ScreensApp):
 
     def _step_lines(self, base: WatchScreen) -> list[list[TextSegment]]:
         """The heading with the tour's keys, and as many sentences as fit."""
-        at, width = self.tour_step or 0, base.size.width
+        at, width = self.step or 0, base.size.width
         step = STEPS[at]
         head = f" Tour {at + 1} of {len(STEPS)}: {step.about}"
         keys = f"{self._key('tour')} next · {self._key('tour_end')} end it for ever · Esc not now "
         room = width - len(head) - 2
         keys = keys if len(keys) <= room else f"{self._key('tour')} next · {self._key('tour_end')} end "
         keys = keys if len(keys) <= room else ""
-        shown = {action.id: action.shown.split(" ")[0] for action in actions_of(self)}
+        shown = {action.id: action.shown.split(" ")[0] for action in actions_of(self._app)}
         said = textwrap.wrap(step.text.format_map(shown), max(20, width - 2), max_lines=_LINES - 1, placeholder=" …")
         first: list[TextSegment] = [(flush_left(head, width - len(keys)), StyleRole.SORTED), (keys, StyleRole.KEY)]
         return [first, *([(f" {line}", StyleRole.PLAIN)] for line in said)]
 
     def _key(self, name: str) -> str:
-        return next(action.shown.split(" ")[0] for action in actions_of(self) if action.id == name)
+        return next(action.shown.split(" ")[0] for action in actions_of(self._app) if action.id == name)

@@ -69,7 +69,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
     def on_mount(self) -> None:
         super().on_mount()
         if self._told:
-            self.call_after_refresh(self._say, self._told)
+            self.call_after_refresh(self.say, self._told)
 
     def _taken(self, frame: Frame) -> None:
         """Also records the nodes. Runs on the session's thread."""
@@ -83,7 +83,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
         try:
             self.chosen = self._opener.words(message.node)
         except UsageError as error:
-            self._say(str(error))
+            self.say(str(error))
         else:
             self.exit(0)
 
@@ -93,7 +93,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
             self.step_speed(self.watched.player, by)
             return
         seconds = self.watched.step_interval(by)
-        self._say(f"The server is asked every {seconds:g} s")
+        self.say(f"The server is asked every {seconds:g} s")
 
 
 def show_fleet(session: FleetSession | ReplayedFleet, opener: opening.NodeOpener, abilities: Abilities,
