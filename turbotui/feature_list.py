@@ -42,7 +42,6 @@ def parts_of(feature: Feature, name: str, kind: type[P]) -> tuple[P, ...]:
     """What a feature adds to a table; nothing, and a sentence in `REFUSED`, if another package's cannot be used.
 
     Args:
-        feature: the feature.
         name: the attribute of `Feature` that refers to a tuple.
         kind: the class of the tuple's members.
     """

@@ -23,17 +23,11 @@ _LINE: Final = re.compile(r"\s*([\w.-]+)\s*=\s*([\w.]+:\w+)\s*")
 
 @dataclass(frozen=True, slots=True)
 class EntryPoint:
-    """A line of a package's entry_points.txt.
+    """A line of a package's entry_points.txt."""
 
-    Attributes:
-        name: of the feature.
-        reference: "module:name" of its `Feature`.
-        package: name and version of the package.
-    """
-
-    name: str
-    reference: str
-    package: str
+    name: str  # of the feature
+    reference: str  # "module:name" of its `Feature`
+    package: str  # name and version of the package
 
 
 def entry_points(folders: Iterable[str]) -> Iterator[EntryPoint]:

@@ -169,17 +169,11 @@ def text_encoding(environment: Mapping[str, str], encoding: str, *, terminal: bo
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a terminal can show.
+    """What a terminal can show."""
 
-    Attributes:
-        encoding: the encoding of its characters; None for all of Unicode.
-        colours: whether the terminal has colours and the user wants them (https://no-color.org).
-        sixteen: whether it has exactly sixteen.
-    """
-
-    encoding: str | None = None
-    colours: bool = True
-    sixteen: bool = False
+    encoding: str | None = None  # the encoding of its characters; None for all of Unicode
+    colours: bool = True  # whether the terminal has colours and the user wants them (https://no-color.org)
+    sixteen: bool = False  # whether it has exactly sixteen
 
 
 def abilities_of(environment: Mapping[str, str]) -> Abilities:

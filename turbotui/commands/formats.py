@@ -19,11 +19,7 @@ class OneFormat(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
                  values: str | Sequence[Any] | None, option_string: str | None = None) -> None:
-        """Store the format that --format or --json names.
-
-        Raises:
-            UsageError: another format was given before.
-        """
+        """Store the format that --format or --json names. Raises UsageError if another format was given before."""
         del option_string
         name = str(values or self.const)
         before = getattr(namespace, _GIVEN, name)
@@ -68,7 +64,6 @@ def print_tables(arguments: argparse.Namespace, envelope: Envelope, tables: Sequ
 
     Args:
         arguments: with the values that `add_format_arguments` declared.
-        envelope: of all of them.
         tables: the first is the one that CSV writes.
         text: returns the lines for people; without it the tables are printed, below the mark of a machine that is not
             real.

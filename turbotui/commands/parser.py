@@ -69,9 +69,6 @@ def run_parsed(command: Command, commands: Sequence[Command], module: Verb, word
     """Run a command by its words.
 
     Args:
-        command: the command.
-        commands: all commands.
-        module: its module.
         words: the words after its name.
 
     Returns:

@@ -39,11 +39,7 @@ def add_span_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def refuse_span(arguments: argparse.Namespace) -> None:
-    """Refuse times without a recording.
-
-    Raises:
-        UsageError: a time was given.
-    """
+    """Refuse times without a recording. Raises UsageError if a time was given."""
     if arguments.start or arguments.end or arguments.every:
         raise UsageError("--from, --to and --every go with --replay FILE")
 

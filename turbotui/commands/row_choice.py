@@ -18,21 +18,13 @@ from turbotui.tables.formats import TEXT
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
 class RowChoice(Generic[R]):
-    """Chosen columns and rows of a table.
+    """Chosen columns and rows of a table."""
 
-    Attributes:
-        columns: of the table.
-        passing: the filter of rows.
-        by: the sort column, greatest first; None for the table's own order.
-        top: maximum number of rows; None for all.
-        words: the lower-case text in which the filter looks.
-    """
-
-    columns: tuple[Column[R], ...]
+    columns: tuple[Column[R], ...]  # of the table
     passing: Filter[Column[R]]
-    by: Column[R] | None
-    top: int | None
-    words: Callable[[R], str]
+    by: Column[R] | None  # the sort column, greatest first; None for the table's own order
+    top: int | None  # maximum number of rows; None for all
+    words: Callable[[R], str]  # the lower-case text in which the filter looks
 
     @property
     def used(self) -> tuple[Column[R], ...]:

@@ -34,21 +34,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class CountTarget:
-    """What is counted.
+    """What is counted."""
 
-    Attributes:
-        pid: a thread, or the descriptor of a control group's directory; -1 for whatever runs on the CPU.
-        cpu: the CPU; -1 for any.
-        flags: of every counter. INHERIT counts what the thread starts from then on, USER_ONLY leaves the kernel out.
-        first: further flags of the leader of a group, whose other counters count while it does.
-        is_group: whether `pid` is a control group.
-    """
-
-    pid: int = -1
-    cpu: int = -1
+    pid: int = -1  # a thread, or the descriptor of a control group's directory; -1 for whatever runs on the CPU
+    cpu: int = -1  # the CPU; -1 for any
+    # of every counter. INHERIT counts what the thread starts from then on, USER_ONLY leaves the kernel out.
     flags: int = 0
-    first: int = 0
-    is_group: bool = False
+    first: int = 0  # further flags of the leader of a group, whose other counters count while it does
+    is_group: bool = False  # whether `pid` is a control group
 
     def asked(self, attr: PerfAttr, *, leads: bool) -> PerfAttr:
         """Return an event's attribute with this target."""
@@ -65,10 +58,6 @@ class LostCounterError(HostError):
 
 class Counters:
     """Counters of one group.
-
-    Args:
-        host: the machine.
-        target: what they count.
 
     Attributes:
         descriptors: in the order of opening, the leader first.
@@ -159,9 +148,7 @@ def open_parts(host: Host, attrs: Iterable[tuple[PerfAttr, bool]], target: Count
     """Open counters as one group, or as few groups as the kernel accepts.
 
     Args:
-        host: the machine.
         attrs: of each counter, and whether it has to stay below the first one.
-        target: what is counted.
 
     Raises:
         HostError: as perf_event_open(2); nothing stays open.

@@ -28,14 +28,10 @@ def scaled(count: int, enabled: int, running: int) -> float | None:
 
 @dataclass(slots=True)
 class CountTotal:
-    """A running count of many counters.
+    """A running count of many counters."""
 
-    Attributes:
-        count: scaled to the whole time for which they should have counted.
-        enabled, running: ns for which they should have counted, and for which they did.
-    """
-
-    count: float = 0
+    count: float = 0  # scaled to the whole time for which they should have counted
+    # enabled, running: ns for which they should have counted, and for which they did
     enabled: int = 0
     running: int = 0
 

@@ -37,22 +37,15 @@ _TRANSIENT: Final = frozenset({Reason.LATE, Reason.INTERRUPTED, Reason.FIRST_TIC
 
 @dataclass(slots=True)
 class _Past:
-    """A rule's answers, interval by interval.
+    """A rule's answers, interval by interval."""
 
-    Attributes:
-        intervals: seconds of each judged interval, and whether the cause was present.
-        run: seconds for which the cause has been present without a break.
-        answer: of the newest judged interval; BLIND, LATE or NOT_ASKED while there is none.
-        last: the observation when the cause was last present.
-        unread: the number of intervals since the last judgement, and their seconds.
-        missing: why the newest interval could not be judged; None if it was.
-    """
-
-    intervals: deque[tuple[float, bool]]
-    run: float = 0.0
+    intervals: deque[tuple[float, bool]]  # seconds of each judged interval, and whether the cause was present
+    run: float = 0.0  # seconds for which the cause has been present without a break
+    # of the newest judged interval; BLIND, LATE or NOT_ASKED while there is none
     answer: Observed | NoFinding = NoFinding.LATE
-    last: Observed | None = None
-    unread: tuple[int, float] = (0, 0.0)
+    last: Observed | None = None  # the observation when the cause was last present
+    unread: tuple[int, float] = (0, 0.0)  # the number of intervals since the last judgement, and their seconds
+    # why the newest interval could not be judged; None if it was
     missing: tuple[NoFinding, Unavailable | None] | None = None
 
     def take(self, seconds: float, answer: Observed | NoFinding, why: Unavailable | None) -> None:
@@ -80,7 +73,6 @@ class MachineDiagnosis:
     """Rules over the frames of one machine, with their answers for the last minute; used on one thread.
 
     Args:
-        catalog: of the machine.
         rules: the rules to apply.
         kept: number of intervals over which shares of time are reported.
         recorded: whether the frames are of a recording, which never reads more columns than it has.

@@ -15,25 +15,15 @@ _BESIDE_NAME: Final = re.compile(r" \([^()]*\)$")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A cause that is present now.
+    """A cause that is present now."""
 
-    Attributes:
-        rule: the cause.
-        observed: the current observation.
-        seconds: how long it has been present without a break, up to now.
-        share: share of the last `window` seconds in which it was present, 0 to 1.
-        window: seconds observed.
-        who: the tasks or groups behind it, the largest part first, as safe text.
-        ago: seconds since it was last judged; 0 for the newest interval.
-    """
-
-    rule: SlownessRule
-    observed: Observed
-    seconds: float
-    share: float
-    window: float
-    who: tuple[str, ...] = ()
-    ago: float = 0.0
+    rule: SlownessRule  # the cause
+    observed: Observed  # the current observation
+    seconds: float  # how long it has been present without a break, up to now
+    share: float  # share of the last `window` seconds in which it was present, 0 to 1
+    window: float  # seconds observed
+    who: tuple[str, ...] = ()  # the tasks or groups behind it, the largest part first, as safe text
+    ago: float = 0.0  # seconds since it was last judged; 0 for the newest interval
 
     @property
     def score(self) -> float:

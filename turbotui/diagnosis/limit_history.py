@@ -40,27 +40,18 @@ def general(holder: Holder) -> Holder:
 
 @dataclass(frozen=True, slots=True)
 class LimitVerdict:
-    """What holds one package back now, and for which share of the time it did.
+    """What holds one package back now, and for which share of the time it did."""
 
-    Attributes:
-        facts: its numbers in this interval.
-        state: in a word.
-        hold: what holds it back now; None if nothing does or it is unknown.
-        others: other current limits.
-        share: share of the last `window` seconds for which `hold`, or any power limit if it is one, held the package
-            back.
-        window: seconds observed, up to `KEPT` intervals.
-        earlier: the holder of the last `window` seconds that is absent now, with its share.
-        setting: a column and value by which the kernel asks for less, if that may be the reason.
-    """
-
-    facts: Facts
-    state: LimitState
-    hold: Hold | None
-    others: tuple[Hold, ...]
+    facts: Facts  # its numbers in this interval
+    state: LimitState  # in a word
+    hold: Hold | None  # what holds it back now; None if nothing does or it is unknown
+    others: tuple[Hold, ...]  # other current limits
+    # share of the last `window` seconds for which `hold`, or any power limit if it is one, held the package back
     share: float
-    window: float
+    window: float  # seconds observed, up to `KEPT` intervals
+    # the holder of the last `window` seconds that is absent now, with its share
     earlier: tuple[Holder, float] | None = None
+    # a column and value by which the kernel asks for less, if that may be the reason
     setting: tuple[ColumnId, str] | None = None
 
     @property

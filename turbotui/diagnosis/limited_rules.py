@@ -12,7 +12,6 @@ def limited(rules: Sequence[SlownessRule], least: Mapping[str, float]) -> tuple[
     """Rules, some of which find nothing until the lost share of the wanted work reaches a limit.
 
     Args:
-        rules: all of them.
         least: percent of the wanted work, by the rule's id; more than 100 keeps a rule silent.
     """
     return tuple(replace(rule, judge=_from(rule.judge, least[rule.id]), least=least[rule.id]) if rule.id in least

@@ -99,47 +99,31 @@ _NAMED = {"PL1": Holder.PL1, "PL2": Holder.PL2}
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A limit that holds a package back in one interval.
-
-    Attributes:
-        holder: what it is.
-        sure: the kind of evidence.
-        share: share of the interval, 0 to 1; 1 if unknown.
-        evidence: the column that shows it.
-    """
+    """A limit that holds a package back in one interval."""
 
     holder: Holder
     sure: EvidenceKind
-    share: float
-    evidence: ColumnId
+    share: float  # share of the interval, 0 to 1; 1 if unknown
+    evidence: ColumnId  # the column that shows it
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The numbers of one package in one interval, each None if unknown.
+    """The numbers of one package in one interval, each None if unknown."""
 
-    Attributes:
-        row: the package.
-        cells: columns of the package, without stand-ins for known ones.
-        fastest: MHz and row of the fastest working CPU.
-        loaded_share: the greatest share of its own highest clock that a CPU reaches which hardly ever idles, and so
-            would use more.
-        base_mhz, top_mhz, cap_mhz: greatest base clock, highest clock and cpufreq limit of its CPUs.
-        why: why a column has no value, by column id.
-        columns: the columns of `cells` by id, which know the user's unit.
-        loaded: whether any CPU hardly ever idles.
-    """
-
-    row: RowId
-    cells: Mapping[ColumnId, Value]
-    fastest: tuple[float, RowId] | None
+    row: RowId  # the package
+    cells: Mapping[ColumnId, Value]  # columns of the package, without stand-ins for known ones
+    fastest: tuple[float, RowId] | None  # MHz and row of the fastest working CPU
+    # the greatest share of its own highest clock that a CPU reaches which hardly ever idles, and so would use more
     loaded_share: float | None
+    # base_mhz, top_mhz, cap_mhz: greatest base clock, highest clock and cpufreq limit of its CPUs
     base_mhz: float | None
     top_mhz: float | None
     cap_mhz: float | None
-    why: Mapping[ColumnId, Unavailable]
+    why: Mapping[ColumnId, Unavailable]  # why a column has no value, by column id
+    # the columns of `cells` by id, which know the user's unit
     columns: Mapping[ColumnId, CounterColumn] = field(default_factory=dict)
-    loaded: bool = False
+    loaded: bool = False  # whether any CPU hardly ever idles
 
     def said(self, *names: ColumnId, unit: bool = True) -> str:
         """The first known of these columns, in the user's unit; "" if none is known.

@@ -21,19 +21,12 @@ _LOADED: Final = 90.0  # percent busy from which a CPU would run as fast as perm
 
 @dataclass(frozen=True, slots=True)
 class LimitColumns:
-    """The available columns of `COLUMNS` and their stand-ins, valid as long as the capabilities do not change.
+    """The available columns of `COLUMNS` and their stand-ins, valid as long as the capabilities do not change."""
 
-    Attributes:
-        capabilities: of the machine.
-        columns: by id, in order.
-        there: the available ones.
-        why: why the others are missing; in a guest most are.
-    """
-
-    capabilities: Capabilities
-    columns: Mapping[ColumnId, CounterColumn]
-    there: tuple[CounterColumn, ...]
-    why: Mapping[ColumnId, Unavailable]
+    capabilities: Capabilities  # of the machine
+    columns: Mapping[ColumnId, CounterColumn]  # by id, in order
+    there: tuple[CounterColumn, ...]  # the available ones
+    why: Mapping[ColumnId, Unavailable]  # why the others are missing; in a guest most are
 
 
 def limit_columns(capabilities: Capabilities, catalog: Catalog) -> LimitColumns:

@@ -49,11 +49,7 @@ class LookRecord(IntervalRows):
 
 
 def look_results(said: JsonValue) -> LookResults:
-    """Restore the results of the JSON document of `LookRecord.facts`.
-
-    Raises:
-        DamagedError: it is none.
-    """
+    """Restore the results of the JSON document of `LookRecord.facts`. Raises DamagedError if it is none."""
     busiest, throttled, who = said.get("busiest"), said.get("throttled"), said["who"].entries()
     unseen = said.get("unseen")
     return LookResults(
@@ -75,11 +71,7 @@ def _number(said: JsonValue | None) -> float | None:
 
 
 class PacedLooks:
-    """Looks at a machine as often as they cost little; the first ones at once.
-
-    Args:
-        host: of the machine.
-    """
+    """Looks at a machine as often as they cost little; the first ones at once."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

@@ -74,58 +74,35 @@ class NoFinding(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A cause that is present in an interval.
+    """A cause that is present in an interval."""
 
-    Attributes:
-        lost: share of the wanted work that it costs, 0 to 1.
-        sentence: with the number; starts with a capital letter and has no full stop.
-        sure: its certainty.
-        row: the affected row; the whole machine if it is everywhere.
-        remedy: what a user can do, if it goes beyond the rule's own remedy.
-        who: names of groups or devices from the readings themselves.
-        news: whether nothing is lost that is seen: no task waits, and none is slowed. Such a finding is no bottleneck.
-    """
-
-    lost: float
-    sentence: str
+    lost: float  # share of the wanted work that it costs, 0 to 1
+    sentence: str  # with the number; starts with a capital letter and has no full stop
     sure: Certainty
-    row: RowId = SYSTEM_ROW
-    remedy: str = ""
-    who: tuple[str, ...] = ()
+    row: RowId = SYSTEM_ROW  # the affected row; the whole machine if it is everywhere
+    remedy: str = ""  # what a user can do, if it goes beyond the rule's own remedy
+    who: tuple[str, ...] = ()  # names of groups or devices from the readings themselves
+    # whether nothing is lost that is seen: no task waits, and none is slowed. Such a finding is no bottleneck.
     news: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SlownessRule:
-    """A cause of slowness.
+    """A cause of slowness."""
 
-    Attributes:
-        id: one word, as machine formats have it.
-        cause: a noun phrase for people.
-        needs: the columns that it reads; one of each group has to be known.
-        judge: the observation in an interval.
-        source: what it reads in a word or two, for sentences about causes that cannot be judged.
-        screen: key of the screen with details.
-        remedy: what a user can do; command lines are for the user, and never run here.
-        whose: the figure by which responsible tasks are found.
-        wants: columns that improve the sentence.
-        costly: whether reading takes files of every CPU, so that it is done on request only.
-        least: percent of the wanted work below which the user does not want to see it.
-        decides_from: percent busy of the machine from which no verdict is sure while this rule cannot be judged; NEVER
-            for a cause that costs little, or that few machines can show.
-    """
-
-    id: str
-    cause: str
-    needs: tuple[tuple[ColumnId, ...], ...]
-    judge: Callable[[JudgedFrame], Observed | NoFinding]
-    source: str
-    screen: str
-    remedy: str
-    whose: RankedBy = RankedBy.NOBODY
-    wants: tuple[ColumnId, ...] = ()
-    costly: bool = False
-    least: float = 0.0
+    id: str  # one word, as machine formats have it
+    cause: str  # a noun phrase for people
+    needs: tuple[tuple[ColumnId, ...], ...]  # the columns that it reads; one of each group has to be known
+    judge: Callable[[JudgedFrame], Observed | NoFinding]  # the observation in an interval
+    source: str  # what it reads in a word or two, for sentences about causes that cannot be judged
+    screen: str  # key of the screen with details
+    remedy: str  # what a user can do; command lines are for the user, and never run here
+    whose: RankedBy = RankedBy.NOBODY  # the figure by which responsible tasks are found
+    wants: tuple[ColumnId, ...] = ()  # columns that improve the sentence
+    costly: bool = False  # whether reading takes files of every CPU, so that it is done on request only
+    least: float = 0.0  # percent of the wanted work below which the user does not want to see it
+    # percent busy of the machine from which no verdict is sure while this rule cannot be judged; NEVER for a cause that
+    # costs little, or that few machines can show
     decides_from: float = 0.0
 
     @property
@@ -136,49 +113,30 @@ class SlownessRule:
 
 @dataclass(frozen=True, slots=True)
 class MemoryShare:
-    """Memory traffic of a package in an interval.
+    """Memory traffic of a package in an interval."""
 
-    Attributes:
-        row: the package.
-        rate: bytes per second.
-        peak: bytes per second that its channels can move.
-        at_most: whether the peak is only an upper limit.
-    """
-
-    row: RowId
-    rate: float
-    peak: float
-    at_most: bool
+    row: RowId  # the package
+    rate: float  # bytes per second
+    peak: float  # bytes per second that its channels can move
+    at_most: bool  # whether the peak is only an upper limit
 
 
 @dataclass(frozen=True, slots=True)
 class ThrottledGroup:
-    """A control group that used up its CPU quota.
+    """A control group that used up its CPU quota."""
 
-    Attributes:
-        name: below the mount, as safe text.
-        percent: of the periods of its quota.
-        quota: number of CPUs that it allows; None if unknown.
-        stood: time for which its tasks stood still, in CPUs; None if the kernel does not count it.
-    """
-
-    name: str
-    percent: float
-    quota: float | None
-    stood: float | None = None
+    name: str  # below the mount, as safe text
+    percent: float  # of the periods of its quota
+    quota: float | None  # number of CPUs that it allows; None if unknown
+    stood: float | None = None  # time for which its tasks stood still, in CPUs; None if the kernel does not count it
 
 
 @dataclass(frozen=True, slots=True)
 class PressedGroup:
-    """A control group whose tasks waited.
+    """A control group whose tasks waited."""
 
-    Attributes:
-        name: below the mount, as safe text.
-        percent: of the time in which some of its tasks waited for a resource.
-    """
-
-    name: str
-    percent: float
+    name: str  # below the mount, as safe text
+    percent: float  # of the time in which some of its tasks waited for a resource
 
     @property
     def said(self) -> str:
@@ -188,15 +146,10 @@ class PressedGroup:
 
 @dataclass(frozen=True, slots=True)
 class UnseenTasks:
-    """Tasks that /proc does not list.
+    """Tasks that /proc does not list."""
 
-    Attributes:
-        why: what keeps them from being seen, and what would show them.
-        ran: how many CPUs they kept busy between two looks; None if unknown.
-    """
-
-    why: Unavailable
-    ran: float | None = None
+    why: Unavailable  # what keeps them from being seen, and what would show them
+    ran: float | None = None  # how many CPUs they kept busy between two looks; None if unknown
 
     @property
     def words(self) -> str:
@@ -211,25 +164,18 @@ class UnseenTasks:
 
 @dataclass(frozen=True, slots=True)
 class LookResults:
-    """Results of looks at tasks, control groups and settings, which are too expensive for every tick.
+    """Results of looks at tasks, control groups and settings, which are too expensive for every tick."""
 
-    Attributes:
-        busiest: name of the thread with the most CPU time, and its share of a CPU; None without a look.
-        groups: whether control groups were looked at.
-        throttled: the group that stood still most; None for none.
-        pressed: by resource ("cpu", "memory", "io"), the innermost of the groups that waited most for it.
-        placement: why the kernel chose its cores; "" if unknown.
-        who: the tasks behind causes, the largest part first, by the figure that ranks them.
-        unseen: tasks that cannot be looked at; None if all can.
-    """
-
+    # name of the thread with the most CPU time, and its share of a CPU; None without a look
     busiest: tuple[str, float] | None = None
-    groups: bool = False
-    throttled: ThrottledGroup | None = None
+    groups: bool = False  # whether control groups were looked at
+    throttled: ThrottledGroup | None = None  # the group that stood still most; None for none
+    # by resource ("cpu", "memory", "io"), the innermost of the groups that waited most for it
     pressed: Mapping[str, PressedGroup] = field(default_factory=dict, hash=False)
-    placement: str = ""
+    placement: str = ""  # why the kernel chose its cores; "" if unknown
+    # the tasks behind causes, the largest part first, by the figure that ranks them
     who: Mapping[RankedBy, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    unseen: UnseenTasks | None = None
+    unseen: UnseenTasks | None = None  # tasks that cannot be looked at; None if all can
 
     def waiting(self, resource: str) -> tuple[str, ...]:
         """The group that waited most for a resource, in words; empty for none."""
@@ -239,20 +185,14 @@ class LookResults:
 
 @dataclass(frozen=True)
 class JudgedFrame:
-    """An interval as rules see it.
+    """An interval as rules see it."""
 
-    Attributes:
-        frame: the interval.
-        catalog: of the machine.
-        limits: what holds each package back, including earlier intervals.
-        memory: memory traffic of the fullest package and its peak, or why it is unknown; None if it is not asked for.
-        seen: results of looks at tasks and control groups, beside the frame's columns.
-    """
-
-    frame: Frame
-    catalog: Catalog
-    limits: Sequence[LimitVerdict] = ()
+    frame: Frame  # the interval
+    catalog: Catalog  # of the machine
+    limits: Sequence[LimitVerdict] = ()  # what holds each package back, including earlier intervals
+    # memory traffic of the fullest package and its peak, or why it is unknown; None if it is not asked for
     memory: MemoryShare | Unavailable | None = None
+    # results of looks at tasks and control groups, beside the frame's columns
     seen: LookResults = field(default_factory=LookResults)
     _numbers: dict[ColumnId, Mapping[RowId, float]] = field(default_factory=dict, repr=False)
 

@@ -63,7 +63,6 @@ def _spread(moment: JudgedFrame, text: str, sure: Certainty, row: RowId, slower:
     Args:
         moment: the interval.
         text: the sentence.
-        sure: the certainty.
         row: the fullest row.
         slower: share of the work that is lost by slower cores, if a thread is seen to lose it.
     """

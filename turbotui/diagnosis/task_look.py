@@ -46,29 +46,17 @@ _CONTROLLERS: Final[Mapping[RankedBy, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class TaskUse:
-    """Processes with the same name: what they did between two looks.
+    """Processes with the same name: what they did between two looks."""
 
-    Attributes:
-        name: of the processes, as safe text.
-        pids: of those that did anything of this, the busiest first.
-        faulting: of those that had major page faults, the most first.
-        waiting: of those that waited for storage, the longest first.
-        ran: CPU time in CPUs, 1 for a whole CPU.
-        faults: major page faults a second.
-        waited: number that waited for storage at the second look, and seconds of such waits a second.
-        wakes: voluntary sleeps of their main threads a second; 0 for those that were not read.
-        moved: bytes a second read from storage or written to files; 0 for those that were not read.
-    """
-
-    name: str
-    pids: tuple[int, ...]
-    ran: float
-    faults: float
-    waited: float
-    wakes: float = 0.0
-    moved: float = 0.0
-    faulting: tuple[int, ...] = ()
-    waiting: tuple[int, ...] = ()
+    name: str  # of the processes, as safe text
+    pids: tuple[int, ...]  # of those that did anything of this, the busiest first
+    ran: float  # CPU time in CPUs, 1 for a whole CPU
+    faults: float  # major page faults a second
+    waited: float  # number that waited for storage at the second look, and seconds of such waits a second
+    wakes: float = 0.0  # voluntary sleeps of their main threads a second; 0 for those that were not read
+    moved: float = 0.0  # bytes a second read from storage or written to files; 0 for those that were not read
+    faulting: tuple[int, ...] = ()  # of those that had major page faults, the most first
+    waiting: tuple[int, ...] = ()  # of those that waited for storage, the longest first
 
     def members(self, whose: RankedBy) -> tuple[int, ...]:
         """The processes behind a cause, those with the largest part first."""

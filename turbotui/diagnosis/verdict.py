@@ -18,37 +18,24 @@ _PART_ENDS: Final = re.compile(r"[;:,] | \(")
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """A rule that cannot be judged.
+    """A rule that cannot be judged."""
 
-    Attributes:
-        rule: the cause.
-        answer: BLIND, LATE or NOT_ASKED.
-        why: why the readings that it needs are missing; None if no single one of them is.
-    """
-
-    rule: SlownessRule
-    answer: NoFinding
-    why: Unavailable | None
+    rule: SlownessRule  # the cause
+    answer: NoFinding  # BLIND, LATE or NOT_ASKED
+    why: Unavailable | None  # why the readings that it needs are missing; None if no single one of them is
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What hinders a machine's work.
+    """What hinders a machine's work."""
 
-    Attributes:
-        findings: the causes that are present, the worst first.
-        quiet: the sentence for a machine without findings.
-        unjudged: the rules that cannot be judged now.
-        sure: whether the absence of findings means that there is no bottleneck, because every rule was judged that
-            matters at this load.
-        unseen: tasks that cannot be seen, which may be behind a cause; None if all can be.
-    """
-
-    findings: tuple[Finding, ...]
-    quiet: str
-    unjudged: tuple[Unjudged, ...] = ()
+    findings: tuple[Finding, ...]  # the causes that are present, the worst first
+    quiet: str  # the sentence for a machine without findings
+    unjudged: tuple[Unjudged, ...] = ()  # the rules that cannot be judged now
+    # whether the absence of findings means that there is no bottleneck, because every rule was judged that matters at
+    # this load
     sure: bool = False
-    unseen: UnseenTasks | None = None
+    unseen: UnseenTasks | None = None  # tasks that cannot be seen, which may be behind a cause; None if all can be
 
     @property
     def worst(self) -> Finding | None:

@@ -29,14 +29,10 @@ _CORE_TYPES = (HARDWARE, HW_CACHE, RAW)
 
 @dataclass(slots=True)
 class Devices:
-    """The PMUs of one machine.
-
-    Attributes:
-        names: all of them, sorted.
-    """
+    """The PMUs of one machine."""
 
     host: Host
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # all of them, sorted
     _read: dict[str, Pmu | None] = field(default_factory=dict)
     _matches: dict[str, tuple[Pmu, ...]] = field(default_factory=dict)
     _core: tuple[Pmu, ...] | None = None

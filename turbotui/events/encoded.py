@@ -44,69 +44,44 @@ class EncodedEvent:
     """One counter as perf_event_open(2) wants it, and what its number means.
 
     A string that names several PMUs (a wildcard, a hybrid machine's kinds of core) gives one of these for each.
-
-    Attributes:
-        string: the event as written; the instances of one event have it in common, and are summed. Of a pattern that
-            stands for unlike events (sched:sched_*) each has a string of its own, which names only that one.
-        fstr: the same in full: the PMU's own name, every term and modifier.
-        pmu: name in sysfs of the PMU that counts it; "" where the kernel chooses the core PMU.
-        attr: for perf_event_open. The own engine sets no exclude bit that was not asked for: guests and hosts are both
-            counted; libpfm leaves guests out unless the string says mg.
-        engine: "own", "tables" (of the vendor) or "libpfm".
-        table: where the vendor's tables are from, for an event of theirs: "perf 7.2.13 list -j".
-        description: what the table says of the event.
-        name: what `name=` gave, else `string`.
-        unit: the PMU's .unit file, "Joules"; "" for a plain count.
-        scale: factor from counts to `unit`.
-        snapshot: the value is a level, not a running count.
-        per_package: counted once a package.
-        cpus: the CPUs to open it on; empty for every CPU.
-        covers: the CPUs whose share of the machine an uncore PMU counts (associated_cpus); empty where it is not said.
-        uncore: whether `cpus` comes from a cpumask: one of them counts for many CPUs.
-        group: number of the group in the whole string, None for an event that stands alone.
-        leader: whether it leads its group.
-        weak: the group may be broken up when it does not fit.
-        sample_read: the modifier S.
-        bpf: the modifier b.
-        retire_latency: the modifier R.
-        options: terms that only sampling or perf's own output use, as written.
-        cpu: what libpfm's cpu= gave, -1 otherwise.
-        index: libpfm's number of the event, None for the own engine.
-        needs_leader: the event that has to lead its group; None where it may be alone.
     """
 
+    # the event as written; the instances of one event have it in common, and are summed. Of a pattern that stands for
+    # unlike events (sched:sched_*) each has a string of its own, which names only that one.
     string: str
-    fstr: str
-    pmu: str
+    fstr: str  # the same in full: the PMU's own name, every term and modifier
+    pmu: str  # name in sysfs of the PMU that counts it; "" where the kernel chooses the core PMU
+    # for perf_event_open. The own engine sets no exclude bit that was not asked for: guests and hosts are both counted;
+    # libpfm leaves guests out unless the string says mg.
     attr: PerfAttr
-    engine: str = "own"
-    table: str = ""
-    description: str = ""
-    name: str = ""
-    unit: str = ""
-    scale: float = 1.0
-    snapshot: bool = False
-    per_package: bool = False
-    cpus: tuple[int, ...] = ()
+    engine: str = "own"  # "own", "tables" (of the vendor) or "libpfm"
+    table: str = ""  # where the vendor's tables are from, for an event of theirs: "perf 7.2.13 list -j"
+    description: str = ""  # what the table says of the event
+    name: str = ""  # what `name=` gave, else `string`
+    unit: str = ""  # the PMU's .unit file, "Joules"; "" for a plain count
+    scale: float = 1.0  # factor from counts to `unit`
+    snapshot: bool = False  # the value is a level, not a running count
+    per_package: bool = False  # counted once a package
+    cpus: tuple[int, ...] = ()  # the CPUs to open it on; empty for every CPU
+    # the CPUs whose share of the machine an uncore PMU counts (associated_cpus); empty where it is not said
     covers: tuple[int, ...] = ()
-    uncore: bool = False
-    group: int | None = None
-    leader: bool = True
-    weak: bool = False
-    sample_read: bool = False
-    bpf: bool = False
-    retire_latency: bool = False
-    options: tuple[tuple[str, str], ...] = ()
-    cpu: int = -1
-    index: int | None = None
-    needs_leader: PerfAttr | None = None
+    uncore: bool = False  # whether `cpus` comes from a cpumask: one of them counts for many CPUs
+    group: int | None = None  # number of the group in the whole string, None for an event that stands alone
+    leader: bool = True  # whether it leads its group
+    weak: bool = False  # the group may be broken up when it does not fit
+    sample_read: bool = False  # the modifier S
+    bpf: bool = False  # the modifier b
+    retire_latency: bool = False  # the modifier R
+    options: tuple[tuple[str, str], ...] = ()  # terms that only sampling or perf's own output use, as written
+    cpu: int = -1  # what libpfm's cpu= gave, -1 otherwise
+    index: int | None = None  # libpfm's number of the event, None for the own engine
+    needs_leader: PerfAttr | None = None  # the event that has to lead its group; None where it may be alone
 
 
 def on_units(event: EncodedEvent, units: Iterable[tuple[Pmu, tuple[int, ...]]]) -> Iterator[EncodedEvent]:
     """An event of an uncore PMU on others that have the same formats and events.
 
     Args:
-        event: as it is encoded for one of them.
         units: each with the CPUs that it covers.
     """
     attr_of = copier(PerfAttr, "type")
@@ -118,17 +93,12 @@ def on_units(event: EncodedEvent, units: Iterable[tuple[Pmu, tuple[int, ...]]]) 
 
 @dataclass(frozen=True, slots=True)
 class BareCodes:
-    """An event as words for the registers of a PMU, without an operating system.
-
-    Attributes:
-        codes: of an x86 core first the event select register with its enable bits, then the extra register if there
-            is one.
-        index: libpfm's number of the event, None for the own engine.
-    """
+    """An event as words for the registers of a PMU, without an operating system."""
 
     string: str
     fstr: str
     pmu: str
+    # of an x86 core first the event select register with its enable bits, then the extra register if there is one
     codes: tuple[int, ...]
     engine: str = "own"
-    index: int | None = None
+    index: int | None = None  # libpfm's number of the event, None for the own engine

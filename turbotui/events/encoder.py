@@ -54,7 +54,6 @@ class EventEncoder:
     """Encodes any number of strings for one machine, whose PMUs are read once.
 
     Args:
-        host: the machine.
         rings: letters of "ukh" that are counted where a string says nothing; None for all. They touch only events of
             cores and of the kernel: an uncore PMU knows no rings and refuses the bits.
         devices: the machine's PMUs, where more is known of their events than sysfs says.

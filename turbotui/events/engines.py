@@ -44,18 +44,10 @@ class Engine(Protocol):
     """An engine that encodes event strings: libpfm, or turbotui's own."""
 
     def encode(self, text: str) -> tuple[EncodedEvent, ...]:
-        """The counters that a string names.
-
-        Raises:
-            EventError, PfmError: one of their classes.
-        """
+        """The counters that a string names. Raises a class of EventError or PfmError."""
 
     def codes(self, text: str) -> tuple[BareCodes, ...]:
-        """Encode as bare words for the PMU's registers.
-
-        Raises:
-            EventError, PfmError: one of their classes.
-        """
+        """Encode as bare words for the PMU's registers. Raises a class of EventError or PfmError."""
 
 
 class OwnEngine:
@@ -94,7 +86,6 @@ class LibpfmEngine:
     """libpfm's tables, checked against the PMUs that the kernel really has.
 
     Args:
-        host: the machine.
         library: the initialised library.
         rings: letters of "ukh" for where a string says nothing.
         extended: whether perf's own modifiers (period, precise, pinned ...) are understood.
@@ -261,7 +252,6 @@ def open_engine(
     """Open the engine of that name.
 
     Args:
-        host: the machine.
         kind: "own", "tables", "libpfm" or "auto".
         rings: letters of "ukh" for where a string says nothing.
         os_kind: PERF hides perf's own modifiers from libpfm.

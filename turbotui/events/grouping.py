@@ -22,7 +22,6 @@ def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], fi
     A hardware event leads: a counter of the msr PMU stays 0 below a software leader.
 
     Args:
-        written: the group.
         members: the counters of each of its events.
         first: number of the first group.
 

@@ -52,19 +52,14 @@ _DESCRIPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class ListedEvent:
-    """One name that can be given to `encode`.
-
-    Attributes:
-        engine: "own", "tables" or "libpfm".
-        kind: "hardware", "software", "cache", "pmu", "tracepoint", "vendor" (of the tables) or "model" (libpfm's).
-    """
+    """One name that can be given to `encode`."""
 
     name: str
     pmu: str
     description: str
     unit: str
-    engine: str
-    kind: str
+    engine: str  # "own", "tables" or "libpfm"
+    kind: str  # "hardware", "software", "cache", "pmu", "tracepoint", "vendor" (of the tables) or "model" (libpfm's)
 
 
 def own_listing(engine: OwnEngine) -> Iterator[ListedEvent]:
@@ -153,7 +148,6 @@ def try_open(host: Host, event: EncodedEvent, facts: Circumstances, cpus: tuple[
     """Try to open a counter on one of its CPUs and close it again; return None if that works, else the reason.
 
     Args:
-        host: the machine.
         event: what to open; nothing is counted.
         facts: of the machine, for the reason.
         cpus: CPUs that are online.

@@ -17,20 +17,15 @@ _MOST_LETTERS = 17  # perf's grammar
 
 @dataclass(frozen=True, slots=True)
 class Modifiers:
-    """The modifiers of an event, combined with those of its group.
+    """The modifiers of an event, combined with those of its group."""
 
-    Attributes:
-        rings: the letters of "ukh" that are counted; None if none was written, which counts all rings.
-        sides: the letters of "GH" that are counted, None where none was written: then guests and hosts both are, with
-            u and p too, as by perf since 6.13 ("perf tools: Don't set attr.exclude_guest by default").
-        precise: 0 to 3.
-        most_precise: P: as precise as the PMU can.
-    """
-
+    # the letters of "ukh" that are counted; None if none was written, which counts all rings
     rings: frozenset[str] | None = None
+    # the letters of "GH" that are counted, None where none was written: then guests and hosts both are, with u and p
+    # too, as by perf since 6.13 ("perf tools: Don't set attr.exclude_guest by default")
     sides: frozenset[str] | None = None
-    precise: int = 0
-    most_precise: bool = False
+    precise: int = 0  # 0 to 3
+    most_precise: bool = False  # P: as precise as the PMU can
     sample_read: bool = False
     pinned: bool = False
     exclusive: bool = False

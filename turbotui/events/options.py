@@ -31,39 +31,25 @@ _BRANCHES = (
 
 @dataclass(slots=True)
 class Settings:
-    """Settings collected from the terms of an event, before its attribute is made.
+    """Settings collected from the terms of an event, before its attribute is made."""
 
-    Attributes:
-        kind: perf_event_attr.type, None for the PMU's own.
-        words: config to config4.
-        flags: bits of the flag word to set.
-        fields: other members of the attribute.
-        shown: the terms in full, for the canonical string.
-        cpus: the CPUs that `cpu=` asks for; empty where it names a PMU, or is not there.
-        cpus_of: the PMU whose CPUs `cpu=` asks for.
-        event: the one event that is named, by the PMU's name or the kernel's.
-        whole_config: whether `config=` says which event it is.
-        table: the vendor's table that the named event is of, "" for one of sysfs.
-        description: what the table says of it.
-    """
-
-    kind: int | None = None
-    words: list[int] = field(default_factory=lambda: [0] * len(WORDS))
-    flags: int = 0
-    fields: dict[str, int] = field(default_factory=dict)
+    kind: int | None = None  # perf_event_attr.type, None for the PMU's own
+    words: list[int] = field(default_factory=lambda: [0] * len(WORDS))  # config to config4
+    flags: int = 0  # bits of the flag word to set
+    fields: dict[str, int] = field(default_factory=dict)  # other members of the attribute
     name: str = ""
     options: list[tuple[str, str]] = field(default_factory=list)
-    shown: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)  # the terms in full, for the canonical string
     unit: str = ""
     scale: float = 1.0
     snapshot: bool = False
     per_package: bool = False
-    cpus: tuple[int, ...] = ()
-    cpus_of: str = ""
-    event: str = ""
-    whole_config: bool = False
-    table: str = ""
-    description: str = ""
+    cpus: tuple[int, ...] = ()  # the CPUs that `cpu=` asks for; empty where it names a PMU, or is not there
+    cpus_of: str = ""  # the PMU whose CPUs `cpu=` asks for
+    event: str = ""  # the one event that is named, by the PMU's name or the kernel's
+    whole_config: bool = False  # whether `config=` says which event it is
+    table: str = ""  # the vendor's table that the named event is of, "" for one of sysfs
+    description: str = ""  # what the table says of it
 
 
 def read_number(text: str, what: str, bits: int = WORD_BITS) -> int:

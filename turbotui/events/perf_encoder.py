@@ -29,7 +29,6 @@ class PerfEncoder:
     The tables are opened when they are first needed. They include sysfs, so from then on they are asked first.
 
     Args:
-        host: the machine.
         rings: as `EventEncoder` takes them.
     """
 
@@ -106,7 +105,6 @@ def table_encoder(host: Host, rings: str | None = None, sysfs: Devices | None = 
     """Make an encoder of the events of sysfs and of the vendor's tables.
 
     Args:
-        host: the machine.
         rings: as `EventEncoder` takes them.
         sysfs: the machine's PMUs, if some were read already.
 

@@ -39,15 +39,10 @@ class SetError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One way to count a column.
+    """One way to count a column."""
 
-    Attributes:
-        formula: over event strings, ids of signals and dt.
-        models: patterns of processors; empty for every processor.
-    """
-
-    formula: str
-    models: tuple[str, ...] = ()
+    formula: str  # over event strings, ids of signals and dt
+    models: tuple[str, ...] = ()  # patterns of processors; empty for every processor
     document: str = ""
 
     def suits(self, model: CpuModel) -> bool:
@@ -69,16 +64,12 @@ class SetColumn:
 
 @dataclass(frozen=True, slots=True)
 class EventSet:
-    """A named set of columns.
-
-    Attributes:
-        origin: the file of the set, for people to read.
-    """
+    """A named set of columns."""
 
     name: str
     title: str
     columns: tuple[SetColumn, ...]
-    origin: str
+    origin: str  # the file of the set, for people to read
 
 
 def model_id(model: CpuModel) -> str:
@@ -179,11 +170,7 @@ class _Set:
 
 
 def _read_set(name: str, table: object) -> tuple[str, tuple[SetColumn, ...]]:
-    """Make the event set of one TOML table.
-
-    Raises:
-        RowError: the table is no valid set.
-    """
+    """Make the event set of one TOML table. Raises RowError if the table is no valid set."""
     if not isinstance(table, dict) or not _NAME.match(name):
         raise RowError(name, f"{name!r} is no set: write [NAME] and [[NAME.column]]")
     if not table.get("column"):

@@ -21,38 +21,25 @@ _BLANK = " \t\n"
 
 @dataclass(frozen=True, slots=True)
 class EventTerm:
-    """A term between slashes: `name` or `name=value`.
-
-    Attributes:
-        value: None where there is no equals sign.
-    """
+    """A term between slashes: `name` or `name=value`."""
 
     name: str
-    value: str | None
+    value: str | None  # None where there is no equals sign
     position: int
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One event as written.
+    """One event as written."""
 
-    Attributes:
-        text: all of it, with its modifiers.
-        position: index of its first character in the whole string.
-        head: the PMU, or the event's name; of a breakpoint everything after "mem:".
-        terms: what stands between slashes; None where there are no slashes.
-        tail: what follows a colon after the head, where no slashes are: modifiers or a tracepoint's name.
-        modifiers: letters after the slashes, or after a second colon.
-        kind: "name", "numeric" (type:config) or "memory".
-    """
-
-    text: str
-    position: int
-    head: str
-    terms: tuple[EventTerm, ...] | None = None
+    text: str  # all of it, with its modifiers
+    position: int  # index of its first character in the whole string
+    head: str  # the PMU, or the event's name; of a breakpoint everything after "mem:"
+    terms: tuple[EventTerm, ...] | None = None  # what stands between slashes; None where there are no slashes
+    # what follows a colon after the head, where no slashes are: modifiers or a tracepoint's name
     tail: str | None = None
-    modifiers: str = ""
-    kind: str = "name"
+    modifiers: str = ""  # letters after the slashes, or after a second colon
+    kind: str = "name"  # "name", "numeric" (type:config) or "memory"
 
 
 @dataclass(frozen=True, slots=True)

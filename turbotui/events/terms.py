@@ -111,11 +111,7 @@ def check_once(terms: Sequence[EventTerm]) -> None:
 
 
 def _take_event(settings: Settings, name: str) -> None:
-    """Record the one event that the terms name.
-
-    Raises:
-        ConflictError: the terms name a second event.
-    """
+    """Record the one event that the terms name. Raises ConflictError if the terms name a second event."""
     if settings.event:
         raise ConflictError(f"{settings.event} and {name} are two events, and one was to be counted: write each with "
                             "slashes of its own.")
@@ -223,11 +219,7 @@ def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: S
 
 
 def _generic(pmu: Pmu, term: EventTerm, settings: Settings, *, core: bool, extended: bool) -> None:
-    """Take a raw number, or a generic event inside a core PMU.
-
-    Raises:
-        UnknownTermError: the term is neither.
-    """
+    """Take a raw number, or a generic event inside a core PMU. Raises UnknownTermError if the term is neither."""
     if term.value is None:
         raw = re.fullmatch(_RAW, term.name)
         if raw is not None:

@@ -18,17 +18,11 @@ _SCALES: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A cache that holds data.
+    """A cache that holds data."""
 
-    Attributes:
-        level: 1, 2, 3 ...
-        size: bytes of this instance.
-        cpus: the CPUs that share it.
-    """
-
-    level: int
-    size: int
-    cpus: frozenset[int]
+    level: int  # 1, 2, 3 ...
+    size: int  # bytes of this instance
+    cpus: frozenset[int]  # the CPUs that share it
 
 
 def read_caches(host: Host, cpu: int) -> tuple[Cache, ...]:

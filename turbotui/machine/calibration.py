@@ -46,17 +46,13 @@ Constant: TypeAlias = KnownConstant | Unavailable
 
 @dataclass(frozen=True, slots=True)
 class RaplUnits:
-    """Joules per count of each kind of energy register, and the power that determines how soon they wrap.
-
-    Attributes:
-        tdp_watt: thermal design power, from MSR 0x614, the platform, or 135 W.
-        power_watt, time_second: value of one count of power limits and of throttled time.
-    """
+    """Joules per count of each kind of energy register, and the power that determines how soon they wrap."""
 
     energy_joule: float
     dram_joule: float
     psys_joule: float
-    tdp_watt: float
+    tdp_watt: float  # thermal design power, from MSR 0x614, the platform, or 135 W
+    # power_watt, time_second: value of one count of power limits and of throttled time
     power_watt: float
     time_second: float
     origin: str

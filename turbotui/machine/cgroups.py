@@ -29,19 +29,12 @@ _TOTAL: Final = re.compile(r"^(some|full) .*\btotal=(\d+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """One mounted tree of groups.
+    """One mounted tree of groups."""
 
-    Attributes:
-        version: 1 or 2.
-        top: the directory where it is mounted.
-        root: the group that is mounted there, "/" for the whole tree.
-        controllers: of version 1: "cpu", "cpuacct" ...
-    """
-
-    version: int
-    top: str
-    root: str = "/"
-    controllers: frozenset[str] = frozenset()
+    version: int  # 1 or 2
+    top: str  # the directory where it is mounted
+    root: str = "/"  # the group that is mounted there, "/" for the whole tree
+    controllers: frozenset[str] = frozenset()  # of version 1: "cpu", "cpuacct" ...
 
     def directory(self, group: str) -> str:
         """The directory of a group that is named as /proc/PID/cgroup names it, whether it is visible here or not."""
@@ -63,51 +56,32 @@ class Hierarchy:
 
 @dataclass(frozen=True, slots=True)
 class CpuUse:
-    """CPU time and throttling of a group since it was created; None if not counted for this group.
+    """CPU time and throttling of a group since it was created; None if not counted for this group."""
 
-    Attributes:
-        used_ns: CPU time, all CPUs together.
-        periods: periods in which the group wanted to run under a quota.
-        throttled: periods in which the quota was used up.
-        throttled_ns: time for which its CPUs stood still because of that, summed over CPUs.
-        quota: number of CPUs that it may use; None without a quota.
-    """
-
-    used_ns: int | None = None
-    periods: int | None = None
-    throttled: int | None = None
-    throttled_ns: int | None = None
-    quota: float | None = None
+    used_ns: int | None = None  # CPU time, all CPUs together
+    periods: int | None = None  # periods in which the group wanted to run under a quota
+    throttled: int | None = None  # periods in which the quota was used up
+    throttled_ns: int | None = None  # time for which its CPUs stood still because of that, summed over CPUs
+    quota: float | None = None  # number of CPUs that it may use; None without a quota
 
 
 @dataclass(frozen=True, slots=True)
 class GroupUse:
-    """A group and its counts.
+    """A group and its counts."""
 
-    Attributes:
-        name: below the mount: "/system.slice/db.service".
-        cpu: its CPU time.
-        stalls: microseconds of pressure by file and line ("cpu.some", "memory.full"); empty without pressure files.
-    """
-
-    name: str
-    cpu: CpuUse
+    name: str  # below the mount: "/system.slice/db.service"
+    cpu: CpuUse  # its CPU time
+    # microseconds of pressure by file and line ("cpu.some", "memory.full"); empty without pressure files
     stalls: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The groups that a walk found, from the root downwards.
-
-    Attributes:
-        hierarchy: in which they are.
-        directories: of the groups, the mount itself first.
-        complete: whether these are all groups.
-    """
+    """The groups that a walk found, from the root downwards."""
 
     hierarchy: Hierarchy
-    directories: tuple[str, ...]
-    complete: bool
+    directories: tuple[str, ...]  # of the groups, the mount itself first
+    complete: bool  # whether these are all groups
 
 
 def hierarchies(host: Host) -> tuple[Hierarchy, ...]:
@@ -190,7 +164,6 @@ def cpu_use(host: Host, tree: Hierarchy, directory: str, accounting: Hierarchy |
     """CPU time, throttling and quota of a group; None for what cannot be read.
 
     Args:
-        host: the machine.
         tree: the tree of the group.
         directory: of the group.
         accounting: version 1's tree of the controller cpuacct, which counts CPU time.
@@ -251,8 +224,6 @@ def read_groups(host: Host, groups: Groups, accounting: Hierarchy | None = None,
     The quota is read only for groups that ran under one.
 
     Args:
-        host: the machine.
-        groups: the groups.
         accounting: as in `cpu_use`.
         pressure: whether to read pressure too, which takes three more files for each group.
     """

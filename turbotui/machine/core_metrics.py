@@ -22,17 +22,11 @@ _VECTOR_LENGTH: Final = "/proc/sys/abi/sve_default_vector_length"  # bytes (kern
 
 @dataclass(frozen=True, slots=True)
 class CountedCoreType:
-    """The CPUs of one type of core, with the PMU and the metric definition that count on them.
-
-    Attributes:
-        definition: the metric definition.
-        pmu: the PMU that counts its events.
-        cpus: the CPUs of this type; None for all.
-    """
+    """The CPUs of one type of core, with the PMU and the metric definition that count on them."""
 
     definition: MetricDefinition
-    pmu: Pmu
-    cpus: frozenset[int] | None
+    pmu: Pmu  # the PMU that counts its events
+    cpus: frozenset[int] | None  # the CPUs of this type; None for all
 
     def attr(self, event: MetricEvent) -> PerfAttr:
         """Return the attribute of an event that counts at once in all modes."""

@@ -19,17 +19,11 @@ _FIELDS: Final = 8  # user to steal: guest time is in user time already
 
 @dataclass(frozen=True, slots=True)
 class CpuTicks:
-    """Ticks of one CPU since the start of the machine.
-
-    Attributes:
-        total: all of them.
-        idle: without work.
-        stolen: those in which the hypervisor ran others.
-    """
+    """Ticks of one CPU since the start of the machine."""
 
     total: int
-    idle: int
-    stolen: int
+    idle: int  # without work
+    stolen: int  # those in which the hypervisor ran others
 
 
 def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:

@@ -24,36 +24,21 @@ AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
 
 @dataclass(frozen=True, slots=True)
 class CpuModel:
-    """Vendor, family, model and flags of the first CPU.
+    """Vendor, family, model and flags of the first CPU."""
 
-    Attributes:
-        architecture: "x86_64", "i386", "aarch64", "arm", "s390x", "ppc64", "riscv64", "loongarch64", or "" if not
-            recognised.
-        vendor: "GenuineIntel", "AuthenticAMD", "HygonGenuine", "Arm", "NVIDIA", "IBM/S390" ...; "" if unknown.
-        family: x86 family (as the kernel prints it: base and extended already added).
-        model: x86 model, or None.
-        stepping: x86 stepping, or None.
-        name: the name as the machine prints it; on Arm the names of all kinds of core, joined by " + ".
-        microcode: as printed ("0x2b000643"), or "".
-        flags: x86 flags, Arm Features, s390 features or RISC-V extensions of the first CPU.
-        hypervisor: whether the CPU tells that it runs under one.
-        implementer: Arm MIDR_EL1[31:24], or None.
-        part: Arm MIDR_EL1[15:4], or None.
-        mhz: clock as /proc/cpuinfo shows it, or None.
-    """
-
+    # "x86_64", "i386", "aarch64", "arm", "s390x", "ppc64", "riscv64", "loongarch64", or "" if not recognised
     architecture: str = ""
-    vendor: str = ""
-    family: int | None = None
-    model: int | None = None
-    stepping: int | None = None
-    name: str = ""
-    microcode: str = ""
-    flags: frozenset[str] = frozenset()
-    hypervisor: bool = False
-    implementer: int | None = None
-    part: int | None = None
-    mhz: float | None = None
+    vendor: str = ""  # "GenuineIntel", "AuthenticAMD", "HygonGenuine", "Arm", "NVIDIA", "IBM/S390" ...; "" if unknown
+    family: int | None = None  # x86 family (as the kernel prints it: base and extended already added)
+    model: int | None = None  # x86 model, or None
+    stepping: int | None = None  # x86 stepping, or None
+    name: str = ""  # the name as the machine prints it; on Arm the names of all kinds of core, joined by " + "
+    microcode: str = ""  # as printed ("0x2b000643"), or ""
+    flags: frozenset[str] = frozenset()  # x86 flags, Arm Features, s390 features or RISC-V extensions of the first CPU
+    hypervisor: bool = False  # whether the CPU tells that it runs under one
+    implementer: int | None = None  # Arm MIDR_EL1[31:24], or None
+    part: int | None = None  # Arm MIDR_EL1[15:4], or None
+    mhz: float | None = None  # clock as /proc/cpuinfo shows it, or None
 
     @property
     def title(self) -> str:

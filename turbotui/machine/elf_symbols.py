@@ -24,21 +24,13 @@ _CODE: Final = ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS")
 
 @dataclass(frozen=True, slots=True)
 class FunctionTable:
-    """The functions of one file.
+    """The functions of one file."""
 
-    Attributes:
-        starts: the functions' addresses, ascending.
-        sizes: their sizes; 0 if unknown.
-        names: their names, with control characters made visible.
-        segments: (offset in the file, length, address) of mapped segments.
-        why: why there are no names; "" if there are.
-    """
-
-    starts: tuple[int, ...] = ()
-    sizes: tuple[int, ...] = ()
-    names: tuple[str, ...] = ()
-    segments: tuple[tuple[int, int, int], ...] = ()
-    why: str = ""
+    starts: tuple[int, ...] = ()  # the functions' addresses, ascending
+    sizes: tuple[int, ...] = ()  # their sizes; 0 if unknown
+    names: tuple[str, ...] = ()  # their names, with control characters made visible
+    segments: tuple[tuple[int, int, int], ...] = ()  # (offset in the file, length, address) of mapped segments
+    why: str = ""  # why there are no names; "" if there are
 
     def name(self, offset: int) -> str:
         """Return the function at an offset of the file; "" if no symbol covers it."""

@@ -52,11 +52,7 @@ class GivenFile:
     status: os.stat_result
 
     def text(self) -> str:
-        """The content as UTF-8.
-
-        Raises:
-            GivenFileError: the content is not UTF-8.
-        """
+        """The content as UTF-8. Raises GivenFileError if the content is not UTF-8."""
         try:
             return self.data.decode()
         except UnicodeDecodeError as error:

@@ -82,29 +82,18 @@ _USUAL_DESCRIPTORS: Final = 1024  # INR_OPEN_CUR, uapi linux/fs.h
 
 @dataclass(frozen=True, slots=True)
 class Privileges:
-    """Rights of this process.
+    """Rights of this process."""
 
-    Attributes:
-        uid: effective user id.
-        capabilities: the effective set as a bit mask (/proc/self/status CapEff).
-        perf_paranoid: kernel.perf_event_paranoid; None if it cannot be read.
-        descriptors: (soft, hard) RLIMIT_NOFILE; None if a sandbox forbids to ask.
-        namespaces: the inode numbers of its namespaces by kind; without those that cannot be read.
-        outer_uid: the user that user 0 of its user namespace is outside of it; None if unknown.
-        seccomp: whether a seccomp filter restricts its system calls.
-        no_new_privs: whether programs that it runs gain no rights (PR_SET_NO_NEW_PRIVS).
-        renumbered: whether the files of its container number the CPUs otherwise than the kernel.
-    """
-
-    uid: int
-    capabilities: int
-    perf_paranoid: int | None
-    descriptors: tuple[int, int] | None
+    uid: int  # effective user id
+    capabilities: int  # the effective set as a bit mask (/proc/self/status CapEff)
+    perf_paranoid: int | None  # kernel.perf_event_paranoid; None if it cannot be read
+    descriptors: tuple[int, int] | None  # (soft, hard) RLIMIT_NOFILE; None if a sandbox forbids to ask
+    # the inode numbers of its namespaces by kind; without those that cannot be read
     namespaces: Mapping[str, int] = field(default_factory=dict, hash=False)
-    outer_uid: int | None = None
-    seccomp: bool = False
-    no_new_privs: bool = False
-    renumbered: bool = False
+    outer_uid: int | None = None  # the user that user 0 of its user namespace is outside of it; None if unknown
+    seccomp: bool = False  # whether a seccomp filter restricts its system calls
+    no_new_privs: bool = False  # whether programs that it runs gain no rights (PR_SET_NO_NEW_PRIVS)
+    renumbered: bool = False  # whether the files of its container number the CPUs otherwise than the kernel
 
     def has(self, capability: int) -> bool:
         """Tell whether a capability number (linux/capability.h) is effective on the machine.
@@ -261,10 +250,6 @@ def is_bare_copy(host: Host) -> bool:
 
 @runtime_checkable
 class ForwardedHost(Protocol):
-    """A host whose readings are sent by another process, so that nothing else of it can be read here.
+    """A host whose readings are sent by another process, so that nothing else of it can be read here."""
 
-    Attributes:
-        read_by: a sentence about the process that reads it.
-    """
-
-    read_by: str
+    read_by: str  # a sentence about the process that reads it

@@ -32,23 +32,14 @@ _BYTES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class MetricField:
-    """A field of the table.
+    """A field of the table."""
 
-    Attributes:
-        offset: bytes from the beginning.
-        words: the text about the field; {} is the value.
-        decimals: decimals of the value.
-        fraction: the number of fraction bits.
-        signed: whether the field is two's complement.
-        count: the number of consecutive values, of which the greatest is used.
-    """
-
-    offset: int
-    words: str
-    decimals: int
-    fraction: int = 0
-    signed: bool = False
-    count: int = 1
+    offset: int  # bytes from the beginning
+    words: str  # the text about the field; {} is the value
+    decimals: int  # decimals of the value
+    fraction: int = 0  # the number of fraction bits
+    signed: bool = False  # whether the field is two's complement
+    count: int = 1  # the number of consecutive values, of which the greatest is used
 
     def raw(self, table: bytes) -> int:
         """Return the greatest of the field's integers."""

@@ -41,18 +41,13 @@ _QUERY: Final = 0xFFFF_FFFF  # an id that setfsuid(2) never accepts, so that it 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The user on whose behalf a root process runs.
+    """The user on whose behalf a root process runs."""
 
-    Attributes:
-        uid, gid: the user and the login group.
-        groups: the supplementary groups of the user, as at a login.
-        home: the home folder.
-    """
-
+    # uid, gid: the user and the login group
     uid: int
     gid: int
-    groups: tuple[int, ...]
-    home: str
+    groups: tuple[int, ...]  # the supplementary groups of the user, as at a login
+    home: str  # the home folder
 
 
 def invoking_user(environment: Mapping[str, str]) -> Person | None:

@@ -29,20 +29,14 @@ _LOOKS: Final = 5
 
 
 class IpSample(NamedTuple):
-    """One sampled instruction; time in ns of the perf clock.
-
-    Attributes:
-        event: identifier of the event that overflowed.
-        kernel: whether it is the kernel's; None for a hypervisor's or a guest's.
-        period: the number of events that the sample stands for.
-    """
+    """One sampled instruction; time in ns of the perf clock."""
 
     time: int
-    event: int
+    event: int  # identifier of the event that overflowed
     pid: int
     ip: int
-    kernel: bool | None
-    period: int
+    kernel: bool | None  # whether it is the kernel's; None for a hypervisor's or a guest's
+    period: int  # the number of events that the sample stands for
 
 
 class FileMapped(NamedTuple):
@@ -121,15 +115,10 @@ def _record(kind: int, misc: int, body: bytes) -> IpRecord | None:
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A file with code, or a name for code without a file.
+    """A file with code, or a name for code without a file."""
 
-    Attributes:
-        path: the file's visible path; "[vdso]", "//anon", "[kernel]", or "" if unknown.
-        inode: the file's inode when it was mapped; 0 without a file.
-    """
-
-    path: str
-    inode: int = 0
+    path: str  # the file's visible path; "[vdso]", "//anon", "[kernel]", or "" if unknown
+    inode: int = 0  # the file's inode when it was mapped; 0 without a file
 
 
 KERNEL: Final = CodeFile("[kernel]")

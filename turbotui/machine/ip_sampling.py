@@ -45,29 +45,20 @@ _CODE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SampledAttr:
-    """A sampled event.
+    """A sampled event."""
 
-    Attributes:
-        attr: the attribute with a fixed `sample_period`, because samples of bursts carry a wrong number if the kernel
-            adapts the period to a rate.
-        cpus: the CPUs that count the event; None for all.
-    """
-
+    # the attribute with a fixed `sample_period`, because samples of bursts carry a wrong number if the kernel adapts
+    # the period to a rate
     attr: PerfAttr
-    cpus: frozenset[int] | None = None
+    cpus: frozenset[int] | None = None  # the CPUs that count the event; None for all
 
 
 @dataclass(frozen=True, slots=True)
 class SampledCode:
-    """Tasks whose instruction pointers are sampled, with one ring for each (pid, CPU) of perf_event_open(2).
+    """Tasks whose instruction pointers are sampled, with one ring for each (pid, CPU) of perf_event_open(2)."""
 
-    Attributes:
-        targets: the (pid, CPU) pairs.
-        running: whether they run already; otherwise a command that waits before its exec(2), with its descendants.
-    """
-
-    targets: tuple[tuple[int, int], ...]
-    running: bool
+    targets: tuple[tuple[int, int], ...]  # the (pid, CPU) pairs
+    running: bool  # whether they run already; otherwise a command that waits before its exec(2), with its descendants
 
     @classmethod
     def of_command(cls, pid: int, cpus: Sequence[int]) -> SampledCode:

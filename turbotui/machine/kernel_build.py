@@ -22,7 +22,6 @@ def no_driver(host: Host, module: str, option: str, detail: str, *, remedy: str 
     """Return why a driver is missing, by the kernel's options and modules.
 
     Args:
-        host: the machine.
         module: name of the driver's module.
         option: the option that builds it, without "CONFIG_".
         detail: what was missing.
@@ -65,7 +64,6 @@ def build_option(host: Host, option: str, module: str = "") -> str:
     """Return CONFIG_<option>, "y", "m" or "n", by the kernel and its modules; "" if nothing can be read.
 
     Args:
-        host: the machine.
         option: the option without "CONFIG_".
         module: the module that it builds; "" for none.
     """

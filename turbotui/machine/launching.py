@@ -73,11 +73,7 @@ class HeldCommand:
         """Readable once the command has ended (pidfd_open(2)); -1 after `close`."""
 
     def go(self) -> None:
-        """Let the held command run.
-
-        Raises:
-            NotRunError: the command cannot be run.
-        """
+        """Let the held command run. Raises NotRunError if the command cannot be run."""
         self._gone = True
         os.write(self._open, b"g")
         os.close(self._open)

@@ -14,20 +14,16 @@ from turbotui.machine.view import NOTHING_HIDDEN, View, read_view
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The facts that sources may use before they read a counter.
-
-    Attributes:
-        view: the mounts that this process sees, and what they hide.
-        tcc: the temperature in °C from which thermal readouts count down, if the user gave it; None for the machine's.
-    """
+    """The facts that sources may use before they read a counter."""
 
     host: Host
     topology: Topology
     model: CpuModel
     platform: Platform
     privileges: Privileges
+    # the temperature in °C from which thermal readouts count down, if the user gave it; None for the machine's
     tcc: int | None = None
-    view: View = NOTHING_HIDDEN
+    view: View = NOTHING_HIDDEN  # the mounts that this process sees, and what they hide
 
     def with_topology(self, topology: Topology) -> Machine:
         """Return this machine with another topology, after CPUs came or went."""
@@ -38,7 +34,6 @@ def read_machine(host: Host, cpus: frozenset[int] | None = None) -> Machine:
     """Read the facts of a machine.
 
     Args:
-        host: the host.
         cpus: measure only these CPUs; None for every usable one.
 
     Raises:

@@ -32,34 +32,21 @@ _CLIENT: Final = "Intel_client"  # igen6_edac, whose channels are 16, 32 or 64 b
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """An installed memory module, or soldered memory.
+    """An installed memory module, or soldered memory."""
 
-    Attributes:
-        slot: device locator and bank locator in the firmware's words.
-        channel: the locators up to the channel's name; "" if they name no channel.
-        bits: bits of data, without error correction; None if unknown.
-        mts: configured speed in million transfers a second; None if unknown.
-    """
-
-    slot: str
-    channel: str
-    bits: int | None
-    mts: int | None
+    slot: str  # device locator and bank locator in the firmware's words
+    channel: str  # the locators up to the channel's name; "" if they name no channel
+    bits: int | None  # bits of data, without error correction; None if unknown
+    mts: int | None  # configured speed in million transfers a second; None if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFacts:
-    """Memory of a machine as firmware and kernel describe it.
+    """Memory of a machine as firmware and kernel describe it."""
 
-    Attributes:
-        modules: the modules by SMBIOS, without empty slots; empty if it cannot be read.
-        channels: the number of channels with memory, by EDAC; 0 if unknown.
-        why: why SMBIOS has no modules, for people; "" if it has.
-    """
-
-    modules: tuple[Module, ...]
-    channels: int
-    why: str
+    modules: tuple[Module, ...]  # the modules by SMBIOS, without empty slots; empty if it cannot be read
+    channels: int  # the number of channels with memory, by EDAC; 0 if unknown
+    why: str  # why SMBIOS has no modules, for people; "" if it has
 
 
 def read_memory(host: Host) -> MemoryFacts:

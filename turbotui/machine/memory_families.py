@@ -26,21 +26,13 @@ _SHEETS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class FamilyMemory:
-    """The largest memory configuration of a family of processors.
+    """The largest memory configuration of a family of processors."""
 
-    Attributes:
-        words: the words for people: "8 channels of DDR5-4800".
-        channels: channels of 64 bits of one package; 0 if the document states only the bandwidth.
-        mts: million transfers a second.
-        rate: bytes per second of one package.
-        source: the document.
-    """
-
-    words: str
-    channels: int
-    mts: int
-    rate: float
-    source: str
+    words: str  # the words for people: "8 channels of DDR5-4800"
+    channels: int  # channels of 64 bits of one package; 0 if the document states only the bandwidth
+    mts: int  # million transfers a second
+    rate: float  # bytes per second of one package
+    source: str  # the document
 
 
 def family_memory(host: Host, model: CpuModel) -> FamilyMemory | None:

@@ -25,15 +25,10 @@ _SHARE: Final = 2
 
 
 class FileReading(NamedTuple):
-    """Values of a file at the time of reading.
+    """Values of a file at the time of reading."""
 
-    Attributes:
-        values: by quantity; the same object as before if the file is unchanged.
-        at_ns: monotonic clock when it was read.
-    """
-
-    values: Values
-    at_ns: int
+    values: Values  # by quantity; the same object as before if the file is unchanged
+    at_ns: int  # monotonic clock when it was read
 
 
 class GoneError(Exception):
@@ -48,11 +43,7 @@ class _Kept:
 
 
 class OpenFiles:
-    """Reads files by path; a file that could not be opened is not tried again before `retry`.
-
-    Args:
-        host: the machine.
-    """
+    """Reads files by path; a file that could not be opened is not tried again before `retry`."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

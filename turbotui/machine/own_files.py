@@ -277,21 +277,13 @@ def open_recording(path: str) -> int:
 
 
 def rename_recording(path: str, to: str) -> None:
-    """Rename a recording within its folder.
-
-    Raises:
-        OSError: it cannot be renamed.
-    """
+    """Rename a recording within its folder. Raises OSError if it cannot be renamed."""
     with as_invoking_user(os.environ):
         os.replace(original(path), original(to))
 
 
 def remove_recording(path: str) -> None:
-    """Remove a recording; a missing one is no error.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
+    """Remove a recording; a missing one is no error. Raises OSError if it cannot be removed."""
     with as_invoking_user(os.environ), contextlib.suppress(FileNotFoundError):
         os.unlink(original(path))
 

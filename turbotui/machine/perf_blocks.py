@@ -53,21 +53,13 @@ Words = tuple[int, ...]
 
 @dataclass(slots=True)
 class Decoder:
-    """Turns the bytes of one ring into records.
+    """Turns the bytes of one ring into records."""
 
-    Attributes:
-        read_format: of its events.
-        counters: number of counters in a complete set.
-        shared: whether the counters are a CPU's, shared by its threads, and not a thread's own.
-        behind: bytes of a block from which samples are thinned out.
-        damaged: number of records that could not be parsed.
-    """
-
-    read_format: int
-    counters: int
-    shared: bool = False
-    behind: int = _BEHIND
-    damaged: int = 0
+    read_format: int  # of its events
+    counters: int  # number of counters in a complete set
+    shared: bool = False  # whether the counters are a CPU's, shared by its threads, and not a thread's own
+    behind: int = _BEHIND  # bytes of a block from which samples are thinned out
+    damaged: int = 0  # number of records that could not be parsed
     _whole: struct.Struct = field(init=False)
     _key: struct.Struct = field(init=False)
     _end: struct.Struct = field(init=False)

@@ -79,30 +79,19 @@ _CORE_TYPES = (0, 3, 4)  # PERF_TYPE_HARDWARE, HW_CACHE, RAW: answered by a core
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """The facts of a machine that determine what an errno means.
+    """The facts of a machine that determine what an errno means."""
 
-    Attributes:
-        privileges: of this process.
-        hypervisor: whether the machine is a guest.
-        x86: whether it can have model-specific registers.
-        core_pmu: whether sysfs lists a PMU of the cores.
-        msr_config: CONFIG_X86_MSR of the running kernel, "y", "m", "n"; "" if unknown; None to ask `host` on demand,
-            because unpacking a kernel's configuration takes milliseconds.
-        cpuid_config: CONFIG_X86_CPUID, likewise.
-        host: the host to ask.
-        recorded: whether the machine is a bare copy of its files, in which only files can be opened.
-        own_devices: whether /dev is a container's own.
-    """
-
-    privileges: Privileges
-    hypervisor: bool
-    x86: bool
-    core_pmu: bool
+    privileges: Privileges  # of this process
+    hypervisor: bool  # whether the machine is a guest
+    x86: bool  # whether it can have model-specific registers
+    core_pmu: bool  # whether sysfs lists a PMU of the cores
+    # CONFIG_X86_MSR of the running kernel, "y", "m", "n"; "" if unknown; None to ask `host` on demand, because
+    # unpacking a kernel's configuration takes milliseconds
     msr_config: str | None = None
-    cpuid_config: str | None = None
-    host: Host | None = None
-    recorded: bool = False
-    own_devices: bool = False
+    cpuid_config: str | None = None  # CONFIG_X86_CPUID, likewise
+    host: Host | None = None  # the host to ask
+    recorded: bool = False  # whether the machine is a bare copy of its files, in which only files can be opened
+    own_devices: bool = False  # whether /dev is a container's own
 
     def config(self, driver: str) -> str:
         """CONFIG_X86_<driver>: "y", "m", "n"; "" if unknown."""

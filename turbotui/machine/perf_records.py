@@ -78,18 +78,12 @@ class RecordError(ValueError):
 
 
 class GroupReading(NamedTuple):
-    """A group's counters at one instant, in the order of opening.
+    """A group's counters at one instant, in the order of opening."""
 
-    Attributes:
-        enabled: ns for which the group was enabled.
-        running: ns for which it was on the hardware; less than `enabled` if it was multiplexed.
-        values: counts since the group was opened.
-        lost: records of each event that found no room; () if the kernel does not report them (before 6.0).
-    """
-
-    enabled: int
-    running: int
-    values: tuple[int, ...]
+    enabled: int  # ns for which the group was enabled
+    running: int  # ns for which it was on the hardware; less than `enabled` if it was multiplexed
+    values: tuple[int, ...]  # counts since the group was opened
+    # records of each event that found no room; () if the kernel does not report them (before 6.0)
     lost: tuple[int, ...] = ()
 
 

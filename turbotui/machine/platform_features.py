@@ -125,68 +125,38 @@ class LimitReasons(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """Features of one family of models beside the architectural counters (docs/specs/turbostat.md 3.2).
+    """Features of one family of models beside the architectural counters (docs/specs/turbostat.md 3.2)."""
 
-    Attributes:
-        name: turbostat's short name, "spr".
-        core_cstates, pkg_cstates: states with a residency counter.
-        cst_limit: decoding of MSR 0xE2[3:0], 16 entries; empty if there is none.
-        bclk: the clock that ratios multiply; None if unknown.
-        crystal_hz: the crystal's clock if CPUID 0x15 does not give it; 0 if unknown.
-        rapl: RAPL registers that exist.
-        rapl_divisor: the energy unit is 2**ESU microjoule instead of 2**-ESU joule.
-        dram_unit_joule: fixed DRAM energy unit; None for the general one.
-        psys_unit_joule: fixed platform energy unit; None for the general one.
-        quirk_tdp_watt: TDP assumed if no register gives it; 0 for none.
-        turbo: layout of the turbo ratio limits.
-        limit_reasons: perf-limit-reason registers.
-        tcc_offset_bits: width of the TCC offset field in MSR 0x1A2, 0: none.
-        tsc_tweak: TSC cycles are scaled by base_hz / tsc_hz for C-state shares.
-        perf_multiplier: APERF and MPERF count in units of 1024 cycles.
-        has_nhm_msrs: Nehalem-class MSRs 0xCE, 0x1A2, 0x34, 0xE2, 0x1FC and turbo ratio limits may be read.
-        has_config_tdp: config-TDP MSRs 0x648..0x64C.
-        has_misc_feature_control: MSR 0x1A4.
-        has_misc_pwr_mgmt: MSR 0x1AA.
-        has_irtl_msrs: package C-state latency limits from MSR 0x60A.
-        has_auto_conversion: automatic C-state conversion bit in MSR 0xE2.
-        has_core_c1_res: core C1 residency in MSR 0x660.
-        has_module_c6_res: module C6 residency in MSR 0x664.
-        has_c6_demotion: C6 demotion policies in MSR 0x668 and 0x669.
-        has_atom_pkg_c6: package C6 residency is at MSR 0x3FA.
-        has_knl_core_c6: core C6 residency is at MSR 0x3FF.
-        has_ext_cst_msrs: MSR 0x658..0x65B.
-        has_cst_prewake: pre-wake bit in MSR 0x1FC.
-    """
-
-    name: str
+    name: str  # turbostat's short name, "spr"
+    # core_cstates, pkg_cstates: states with a residency counter
     core_cstates: tuple[CoreState, ...] = ()
     pkg_cstates: tuple[PackageState, ...] = ()
-    cst_limit: tuple[PackageLimit, ...] = ()
-    bclk: BusClock | None = None
-    crystal_hz: int = 0
-    rapl: frozenset[RaplRegister] = frozenset()
-    rapl_divisor: bool = False
-    dram_unit_joule: float | None = None
-    psys_unit_joule: float | None = None
-    quirk_tdp_watt: int = 0
-    turbo: TurboLayout = NO_TURBO
-    limit_reasons: tuple[LimitReasons, ...] = ()
-    tcc_offset_bits: int = 0
-    tsc_tweak: bool = False
-    perf_multiplier: bool = False
-    has_nhm_msrs: bool = False
-    has_config_tdp: bool = False
-    has_misc_feature_control: bool = False
-    has_misc_pwr_mgmt: bool = False
-    has_irtl_msrs: bool = False
-    has_auto_conversion: bool = False
-    has_core_c1_res: bool = False
-    has_module_c6_res: bool = False
-    has_c6_demotion: bool = False
-    has_atom_pkg_c6: bool = False
-    has_knl_core_c6: bool = False
-    has_ext_cst_msrs: bool = False
-    has_cst_prewake: bool = False
+    cst_limit: tuple[PackageLimit, ...] = ()  # decoding of MSR 0xE2[3:0], 16 entries; empty if there is none
+    bclk: BusClock | None = None  # the clock that ratios multiply; None if unknown
+    crystal_hz: int = 0  # the crystal's clock if CPUID 0x15 does not give it; 0 if unknown
+    rapl: frozenset[RaplRegister] = frozenset()  # RAPL registers that exist
+    rapl_divisor: bool = False  # the energy unit is 2**ESU microjoule instead of 2**-ESU joule
+    dram_unit_joule: float | None = None  # fixed DRAM energy unit; None for the general one
+    psys_unit_joule: float | None = None  # fixed platform energy unit; None for the general one
+    quirk_tdp_watt: int = 0  # TDP assumed if no register gives it; 0 for none
+    turbo: TurboLayout = NO_TURBO  # layout of the turbo ratio limits
+    limit_reasons: tuple[LimitReasons, ...] = ()  # perf-limit-reason registers
+    tcc_offset_bits: int = 0  # width of the TCC offset field in MSR 0x1A2, 0: none
+    tsc_tweak: bool = False  # TSC cycles are scaled by base_hz / tsc_hz for C-state shares
+    perf_multiplier: bool = False  # APERF and MPERF count in units of 1024 cycles
+    has_nhm_msrs: bool = False  # Nehalem-class MSRs 0xCE, 0x1A2, 0x34, 0xE2, 0x1FC and turbo ratio limits may be read
+    has_config_tdp: bool = False  # config-TDP MSRs 0x648..0x64C
+    has_misc_feature_control: bool = False  # MSR 0x1A4
+    has_misc_pwr_mgmt: bool = False  # MSR 0x1AA
+    has_irtl_msrs: bool = False  # package C-state latency limits from MSR 0x60A
+    has_auto_conversion: bool = False  # automatic C-state conversion bit in MSR 0xE2
+    has_core_c1_res: bool = False  # core C1 residency in MSR 0x660
+    has_module_c6_res: bool = False  # module C6 residency in MSR 0x664
+    has_c6_demotion: bool = False  # C6 demotion policies in MSR 0x668 and 0x669
+    has_atom_pkg_c6: bool = False  # package C6 residency is at MSR 0x3FA
+    has_knl_core_c6: bool = False  # core C6 residency is at MSR 0x3FF
+    has_ext_cst_msrs: bool = False  # MSR 0x658..0x65B
+    has_cst_prewake: bool = False  # pre-wake bit in MSR 0x1FC
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,21 +33,13 @@ L2_EVENTS: Final = FactFile("machine/data/l2_events.toml")
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A processor model and what is known about it.
+    """A processor model and what is known about it."""
 
-    Attributes:
-        known: false for a model whose registers are in no table, of which only architectural features are used.
-        symbol: the kernel's symbol without "INTEL_" ("SAPPHIRERAPIDS_X"); "" if unknown.
-        features: C-states, limits, RAPL, clocks and flags. The empty set "default" if unknown.
-        l2: L2 events by core PMU: cpu_core (or cpu), cpu_atom, cpu_lowpower.
-        note: a sentence for the doctor; "" where nothing needs saying.
-    """
-
-    known: bool
-    symbol: str
-    features: FeatureSet
-    l2: tuple[L2Events, ...] = ()
-    note: str = ""
+    known: bool  # false for a model whose registers are in no table, of which only architectural features are used
+    symbol: str  # the kernel's symbol without "INTEL_" ("SAPPHIRERAPIDS_X"); "" if unknown
+    features: FeatureSet  # C-states, limits, RAPL, clocks and flags. The empty set "default" if unknown.
+    l2: tuple[L2Events, ...] = ()  # L2 events by core PMU: cpu_core (or cpu), cpu_atom, cpu_lowpower
+    note: str = ""  # a sentence for the doctor; "" where nothing needs saying
 
 
 _FIRST_RAPL_FAMILY = 0x17  # AMD and Hygon count energy from family 17h on (docs/specs/turbostat.md 3.1)

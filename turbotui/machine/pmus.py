@@ -58,16 +58,11 @@ class EventError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class TermFormat:
-    """A term's place in perf_event_attr.
-
-    Attributes:
-        word: 0 for config, 1 for config1, and so on.
-        bits: bit numbers in ascending order; value bit i goes to bits[i].
-    """
+    """A term's place in perf_event_attr."""
 
     name: str
-    word: int
-    bits: tuple[int, ...]
+    word: int  # 0 for config, 1 for config1, and so on
+    bits: tuple[int, ...]  # bit numbers in ascending order; value bit i goes to bits[i]
 
     def place(self, value: int) -> int:
         """The word with the value distributed over this field's bits.
@@ -84,44 +79,28 @@ class TermFormat:
 
 @dataclass(frozen=True, slots=True)
 class PmuEvent:
-    """A named event of a PMU.
-
-    Attributes:
-        text: its terms, "event=0x02,umask=0x1".
-        scale: factor from counts to `unit`.
-        unit: "Joules", "MiB" ...; "" for a plain count.
-        snapshot: the value is a level, not a running count.
-        per_package: whether it counts for a package, on whichever CPU it is opened.
-        table: the vendor's table that contains it; "" for an event of sysfs.
-        description: the table's description.
-    """
+    """A named event of a PMU."""
 
     name: str
-    text: str
-    scale: float = 1.0
-    unit: str = ""
-    snapshot: bool = False
-    per_package: bool = False
-    table: str = ""
-    description: str = ""
+    text: str  # its terms, "event=0x02,umask=0x1"
+    scale: float = 1.0  # factor from counts to `unit`
+    unit: str = ""  # "Joules", "MiB" ...; "" for a plain count
+    snapshot: bool = False  # the value is a level, not a running count
+    per_package: bool = False  # whether it counts for a package, on whichever CPU it is opened
+    table: str = ""  # the vendor's table that contains it; "" for an event of sysfs
+    description: str = ""  # the table's description
 
 
 @dataclass(frozen=True, slots=True)
 class Pmu:
-    """One PMU.
-
-    Attributes:
-        type: what perf_event_attr.type must be.
-        cpumask: the CPUs on which an uncore PMU must be opened; empty if not given.
-        cpus: the CPUs that a core PMU of a hybrid machine covers; empty if not given.
-    """
+    """One PMU."""
 
     name: str
-    type: int
+    type: int  # what perf_event_attr.type must be
     formats: Mapping[str, TermFormat] = field(default_factory=dict)
     events: Mapping[str, PmuEvent] = field(default_factory=dict)
-    cpumask: tuple[int, ...] = ()
-    cpus: tuple[int, ...] = ()
+    cpumask: tuple[int, ...] = ()  # the CPUs on which an uncore PMU must be opened; empty if not given
+    cpus: tuple[int, ...] = ()  # the CPUs that a core PMU of a hybrid machine covers; empty if not given
 
 
 def list_pmus(host: Host) -> tuple[str, ...]:

@@ -21,45 +21,30 @@ ARM: Final = FactFile("machine/data/arm.toml")
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """One row: an Intel model, a range of AMD's models, or an Arm core.
+    """One row: an Intel model, a range of AMD's models, or an Arm core."""
 
-    Attributes:
-        key: "GenuineIntel-6-8F", "AuthenticAMD-25-10-1F" (first and last model), "0x41-0xd4f".
-        symbol: the kernel's symbol without "INTEL_" (arch/x86/include/asm/intel-family.h).
-        name: microarchitectures of the cores, or the core's own name; may be empty.
-        features: name of its feature set.
-        l2: names of L2 events by core PMU: cpu_core (or cpu), cpu_atom, cpu_lowpower.
-        kinds: "one" or "several" kinds of core; "" if not known.
-        memory: largest configuration of a package, "8 x DDR5-4800"; "" if not known.
-        memory_rate: bytes per second of a package, where only that is known; `memory_text` says it to people.
-        memory_file: is there only where the cores are in the chip that the rate is of.
-        metrics, metrics_e, metrics_lp: how floating-point operations are counted, on E and LP cores.
-        sheet, sheet_e, sheet_lp: design limits of the cores, likewise.
-        amx: whether the cores have matrix tiles.
-        complexes: core complexes in each of AMD's core dies; 0: it is not made of such, or it is not known.
-        licences: whether the cores count their power licences (CORE_POWER.LVL0_TURBO_LICENSE to LVL2).
-    """
-
-    key: str
-    symbol: str = ""
-    name: str = ""
-    features: str = ""
-    l2: tuple[str, ...] = ()
-    kinds: str = ""
-    memory: str = ""
-    memory_rate: float = 0.0
+    key: str  # "GenuineIntel-6-8F", "AuthenticAMD-25-10-1F" (first and last model), "0x41-0xd4f"
+    symbol: str = ""  # the kernel's symbol without "INTEL_" (arch/x86/include/asm/intel-family.h)
+    name: str = ""  # microarchitectures of the cores, or the core's own name; may be empty
+    features: str = ""  # name of its feature set
+    l2: tuple[str, ...] = ()  # names of L2 events by core PMU: cpu_core (or cpu), cpu_atom, cpu_lowpower
+    kinds: str = ""  # "one" or "several" kinds of core; "" if not known
+    memory: str = ""  # largest configuration of a package, "8 x DDR5-4800"; "" if not known
+    memory_rate: float = 0.0  # bytes per second of a package, where only that is known; `memory_text` says it to people
     memory_text: str = ""
     memory_document: str = ""
-    memory_file: str = ""
+    memory_file: str = ""  # is there only where the cores are in the chip that the rate is of
+    # metrics, metrics_e, metrics_lp: how floating-point operations are counted, on E and LP cores
     metrics: str = ""
     metrics_e: str = ""
     metrics_lp: str = ""
+    # sheet, sheet_e, sheet_lp: design limits of the cores, likewise
     sheet: str = ""
     sheet_e: str = ""
     sheet_lp: str = ""
-    amx: bool = False
-    complexes: int = 0
-    licences: bool = False
+    amx: bool = False  # whether the cores have matrix tiles
+    complexes: int = 0  # core complexes in each of AMD's core dies; 0: it is not made of such, or it is not known
+    licences: bool = False  # whether the cores count their power licences (CORE_POWER.LVL0_TURBO_LICENSE to LVL2)
 
 
 @functools.cache

@@ -27,11 +27,7 @@ class LeafReader(Protocol):
     """CPUID of one CPU; above the highest leaf, processors return another leaf's data."""
 
     def __call__(self, leaf: int, subleaf: int = 0) -> Leaf:
-        """Return the registers of a leaf.
-
-        Raises:
-            HostError: the leaf cannot be read.
-        """
+        """Return the registers of a leaf. Raises HostError if the leaf cannot be read."""
 
 
 @contextlib.contextmanager
@@ -44,11 +40,7 @@ def closing(host: Host, descriptor: int) -> Iterator[int]:
 
 
 def read_bytes(host: Host, path: str, size: int, offset: int = 0) -> bytes:
-    """Read up to `size` bytes of a file.
-
-    Raises:
-        HostError: the file cannot be opened or read.
-    """
+    """Read up to `size` bytes of a file. Raises HostError if the file cannot be opened or read."""
     with closing(host, host.open_file(path)) as descriptor:
         return host.read_at(descriptor, size, offset)
 

@@ -42,21 +42,13 @@ _WHOLE: Final = 0.95  # share of the time between two readings; the rest is the 
 
 @dataclass(frozen=True, slots=True)
 class RegionMark:
-    """One mark as received.
+    """One mark as received."""
 
-    Attributes:
-        begins: whether it begins a region, or ends one.
-        ns: CLOCK_MONOTONIC, by the program.
-        thread: process and thread.
-        lost: marks before this one for which the FIFO had no room.
-        name: the region's name, with control characters made visible.
-    """
-
-    begins: bool
-    ns: int
-    thread: tuple[int, int]
-    lost: int
-    name: str
+    begins: bool  # whether it begins a region, or ends one
+    ns: int  # CLOCK_MONOTONIC, by the program
+    thread: tuple[int, int]  # process and thread
+    lost: int  # marks before this one for which the FIFO had no room
+    name: str  # the region's name, with control characters made visible
 
 
 def parse_mark(line: bytes) -> RegionMark | None:
@@ -71,36 +63,23 @@ def parse_mark(line: bytes) -> RegionMark | None:
 
 @dataclass(frozen=True, slots=True)
 class RegionShare:
-    """A region's part of the time between two readings.
+    """A region's part of the time between two readings."""
 
-    Attributes:
-        name: the region's name.
-        seconds: time for which it was open in at least one thread.
-        share: the share of the time between the readings, at most 1.
-        apportioned: whether its counts are apportioned by time, because the readings cover other work as well.
-    """
-
-    name: str
-    seconds: float
-    share: float
+    name: str  # the region's name
+    seconds: float  # time for which it was open in at least one thread
+    share: float  # the share of the time between the readings, at most 1
+    # whether its counts are apportioned by time, because the readings cover other work as well
     apportioned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RegionExtent:
-    """The extent of a region, or of all other regions together, within its program.
+    """The extent of a region, or of all other regions together, within its program."""
 
-    Attributes:
-        name: the name of the row.
-        entries: how often threads entered it.
-        seconds: time for which it was open in at least one thread; for the others, the sum.
-        apportioned: the part of these seconds whose counts were apportioned by time.
-    """
-
-    name: str
-    entries: int
-    seconds: float
-    apportioned: float
+    name: str  # the name of the row
+    entries: int  # how often threads entered it
+    seconds: float  # time for which it was open in at least one thread; for the others, the sum
+    apportioned: float  # the part of these seconds whose counts were apportioned by time
 
 
 class RegionNames:

@@ -52,32 +52,22 @@ class Scaling(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A register field that is a signal.
-
-    Attributes:
-        name: the vendor's name.
-        scope: the scope; PACKAGE rows are per die if a package has several (kernel rapl.c, cstate.c, coretemp.c).
-        when: conditions that a platform with the register meets; for unknown platforms only flags count.
-        bits: highest and lowest bit of the field.
-        limit: the package C-state limit that the firmware must allow at least.
-        valid_bit: the bit that must be set for a valid reading; -1 for none.
-        zero_is_unset: whether 0 means "not set" and not a quantity of 0.
-    """
+    """A register field that is a signal."""
 
     address: int
-    name: str
+    name: str  # the vendor's name
     signal: SignalId
-    scope: Scope
+    scope: Scope  # the scope; PACKAGE rows are per die if a package has several (kernel rapl.c, cstate.c, coretemp.c)
     unit: Unit
     behavior: Behavior
     reduce: Reduce
     document: str
-    when: tuple[str, ...]
-    bits: tuple[int, int] = (63, 0)
+    when: tuple[str, ...]  # conditions that a platform with the register meets; for unknown platforms only flags count
+    bits: tuple[int, int] = (63, 0)  # highest and lowest bit of the field
     scaling: Scaling = Scaling.PLAIN
-    limit: PackageLimit | None = None
-    valid_bit: int = -1
-    zero_is_unset: bool = False
+    limit: PackageLimit | None = None  # the package C-state limit that the firmware must allow at least
+    valid_bit: int = -1  # the bit that must be set for a valid reading; -1 for none
+    zero_is_unset: bool = False  # whether 0 means "not set" and not a quantity of 0
 
     @property
     def title(self) -> str:

@@ -29,15 +29,10 @@ _FEATURES: Final = re.compile(r"(?P<resource>\w+)_MON\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ResctrlGroup:
-    """A group of tasks or CPUs that hardware counts together.
+    """A group of tasks or CPUs that hardware counts together."""
 
-    Attributes:
-        path: below the mount: "/", "/batch", "/batch/mon_groups/one".
-        directory: the group's directory.
-    """
-
-    path: str
-    directory: str
+    path: str  # below the mount: "/", "/batch", "/batch/mon_groups/one"
+    directory: str  # the group's directory
 
     @property
     def is_monitor(self) -> bool:
@@ -57,21 +52,14 @@ class ResctrlGroup:
 
 @dataclass(frozen=True, slots=True)
 class ResctrlInfo:
-    """A mounted resctrl filesystem and its options.
+    """A mounted resctrl filesystem and its options."""
 
-    Attributes:
-        top: the mount point.
-        events: monitored events by resource: {"L3": ("llc_occupancy",)}.
-        rmids: the most groups that can be monitored; None if unknown.
-        mode: how bandwidth counters are assigned to groups, "mbm_event"; "" if hardware has one for each group.
-        counters: free bandwidth counters of each domain, as "0=30;1=30"; "" if hardware has one for each group.
-    """
-
-    top: str
+    top: str  # the mount point
+    # monitored events by resource: {"L3": ("llc_occupancy",)}
     events: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    rmids: int | None = None
-    mode: str = ""
-    counters: str = ""
+    rmids: int | None = None  # the most groups that can be monitored; None if unknown
+    mode: str = ""  # how bandwidth counters are assigned to groups, "mbm_event"; "" if hardware has one for each group
+    counters: str = ""  # free bandwidth counters of each domain, as "0=30;1=30"; "" if hardware has one for each group
 
 
 def resctrl_mount(host: Host) -> str:

@@ -29,29 +29,17 @@ Key: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class CpuPlace:
-    """The position of one CPU, in sysfs's ids; -1 for unknown ones.
+    """The position of one CPU, in sysfs's ids; -1 for unknown ones."""
 
-    Attributes:
-        cpu: Linux logical CPU number.
-        package: topology/physical_package_id.
-        die: topology/die_id; AMD numbers dies over the whole machine, Intel per package.
-        l3: cache/indexN/id of the level 3 cache, or its lowest online CPU if caches have no id.
-        node: NUMA node.
-        module: topology/cluster_id.
-        core: topology/core_id; repeats in every package and may be sparse.
-        core_type: "P", "E", "LP", an Arm capacity class, or None on machines with one core type.
-        smt: index among the online CPUs of its core, from 0.
-    """
-
-    cpu: int
-    package: int
-    die: int
-    l3: int
-    node: int
-    module: int
-    core: int
-    core_type: str | None = None
-    smt: int = 0
+    cpu: int  # Linux logical CPU number
+    package: int  # topology/physical_package_id
+    die: int  # topology/die_id; AMD numbers dies over the whole machine, Intel per package
+    l3: int  # cache/indexN/id of the level 3 cache, or its lowest online CPU if caches have no id
+    node: int  # NUMA node
+    module: int  # topology/cluster_id
+    core: int  # topology/core_id; repeats in every package and may be sparse
+    core_type: str | None = None  # "P", "E", "LP", an Arm capacity class, or None on machines with one core type
+    smt: int = 0  # index among the online CPUs of its core, from 0
 
     def label(self, scope: Scope) -> int:
         """Return sysfs's id of the instance of `scope` that contains this CPU; -1 if none, and for SYSTEM."""
@@ -115,35 +103,24 @@ class _Level:
 
 @dataclass(frozen=True)
 class Topology:
-    """The machine's measured CPUs; two topologies are equal if their facts are.
+    """The machine's measured CPUs; two topologies are equal if their facts are."""
 
-    Attributes:
-        cpus: measured CPUs in print order: ascending, SMT siblings directly after their first sibling
-            (docs/specs/turbostat.md 6.3).
-        places: the position of each measured CPU.
-        keys: for each scope, the row key of each measured CPU.
-        offline: present CPUs that are not online, ascending.
-        present: CPUs that are plugged in, ascending.
-        possible: CPUs that the kernel could ever bring up, ascending.
-        core_types: the core types of the measured CPUs, strongest first; empty if none are known.
-        kinds: whether the machine has several core types, measured or not, and the evidence.
-        ids: for each scope, the ids of the machine's online CPUs, measured or not.
-        nodes_together: the most NUMA nodes of one package, measured or not.
-        notes: sentences about unknown facts, and what was assumed instead.
-        chiplets: names of L3 caches by row key, "CCD 3", if they have names.
-    """
-
+    # measured CPUs in print order: ascending, SMT siblings directly after their first sibling (docs/specs/turbostat.md
+    # 6.3)
     cpus: tuple[int, ...]
-    places: Mapping[int, CpuPlace]
-    keys: Mapping[Scope, Mapping[int, Key]]
-    offline: tuple[int, ...] = ()
-    present: tuple[int, ...] = ()
-    possible: tuple[int, ...] = ()
-    core_types: tuple[str, ...] = ()
+    places: Mapping[int, CpuPlace]  # the position of each measured CPU
+    keys: Mapping[Scope, Mapping[int, Key]]  # for each scope, the row key of each measured CPU
+    offline: tuple[int, ...] = ()  # present CPUs that are not online, ascending
+    present: tuple[int, ...] = ()  # CPUs that are plugged in, ascending
+    possible: tuple[int, ...] = ()  # CPUs that the kernel could ever bring up, ascending
+    core_types: tuple[str, ...] = ()  # the core types of the measured CPUs, strongest first; empty if none are known
+    # whether the machine has several core types, measured or not, and the evidence
     kinds: CoreKinds = field(default_factory=CoreKinds)
+    # for each scope, the ids of the machine's online CPUs, measured or not
     ids: Mapping[Scope, frozenset[int]] = field(default_factory=dict)
-    nodes_together: int = 1
-    notes: tuple[str, ...] = ()
+    nodes_together: int = 1  # the most NUMA nodes of one package, measured or not
+    notes: tuple[str, ...] = ()  # sentences about unknown facts, and what was assumed instead
+    # names of L3 caches by row key, "CCD 3", if they have names
     chiplets: Mapping[Key, str] = field(default_factory=dict)
     _levels: Mapping[Scope, _Level] = field(init=False, repr=False, compare=False)
     _parts: dict[tuple[Scope, Scope], Mapping[Key, tuple[int, ...]]] = field(init=False, repr=False, compare=False)
@@ -301,7 +278,6 @@ def read_topology(host: Host, cpus: frozenset[int] | None, model: CpuModel | Non
     """Read the topology of a machine; missing or odd files do not fail, but are noted in `Topology.notes`.
 
     Args:
-        host: the machine.
         cpus: the CPUs to measure; None for every online CPU that this process may use.
         model: the processor's model; None to read /proc/cpuinfo.
 

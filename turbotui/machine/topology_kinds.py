@@ -73,18 +73,13 @@ class CoreTypeInputs:
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The core types that one kind of evidence gives.
+    """The core types that one kind of evidence gives."""
 
-    Attributes:
-        by: the evidence, in words that the user can check.
-        classes: the class of each CPU's core, by any word; one word for all means one type.
-        strength: the strength by CPU, which orders the types.
-        names: the core type of each CPU, if the evidence itself has names; then there are several types.
-    """
-
-    by: str
+    by: str  # the evidence, in words that the user can check
+    # the class of each CPU's core, by any word; one word for all means one type
     classes: Mapping[int, Hashable] = field(default_factory=dict)
-    strength: Mapping[int, float] = field(default_factory=dict)
+    strength: Mapping[int, float] = field(default_factory=dict)  # the strength by CPU, which orders the types
+    # the core type of each CPU, if the evidence itself has names; then there are several types
     names: Mapping[int, str] | None = None
 
 
@@ -328,17 +323,11 @@ class KindsAnswer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CoreKinds:
-    """The core types of a machine, judged by all of its online CPUs.
+    """The core types of a machine, judged by all of its online CPUs."""
 
-    Attributes:
-        answer: whether there are several.
-        of: the type of each CPU; empty unless there are several.
-        by: the evidence, in words that the user can check; "" without evidence.
-    """
-
-    answer: KindsAnswer = KindsAnswer.UNKNOWN
-    of: Mapping[int, str] = field(default_factory=dict)
-    by: str = ""
+    answer: KindsAnswer = KindsAnswer.UNKNOWN  # whether there are several
+    of: Mapping[int, str] = field(default_factory=dict)  # the type of each CPU; empty unless there are several
+    by: str = ""  # the evidence, in words that the user can check; "" without evidence
 
     @property
     def several(self) -> bool:
@@ -368,7 +357,6 @@ def core_kinds(host: Host, facts: Mapping[int, CpuFacts], model: CpuModel) -> Co
     """Determine the core types of a machine by the strongest evidence.
 
     Args:
-        host: the machine.
         facts: its online CPUs.
         model: its processor's model.
     """

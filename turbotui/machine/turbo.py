@@ -21,7 +21,6 @@ def turbo_hz(machine: Machine, facts: Circumstances) -> tuple[Constant, Constant
     (docs/specs/turbostat.md 3.5).
 
     Args:
-        machine: the machine.
         facts: the circumstances, for reasons of unreadable registers.
 
     Returns:

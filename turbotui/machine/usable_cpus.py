@@ -24,19 +24,12 @@ _CGROUP_ROOTS = (
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A cached answer, and the state for which it is valid.
+    """A cached answer, and the state for which it is valid."""
 
-    Attributes:
-        online: the text of the online CPUs.
-        affinity: the first thread's affinity; None if it may not be read.
-        until: the monotonic time in s after which the cgroup's files are read again.
-        cpus: the CPUs; None if nothing restricts the process.
-    """
-
-    online: str
-    affinity: frozenset[int] | None
-    until: float
-    cpus: frozenset[int] | None
+    online: str  # the text of the online CPUs
+    affinity: frozenset[int] | None  # the first thread's affinity; None if it may not be read
+    until: float  # the monotonic time in s after which the cgroup's files are read again
+    cpus: frozenset[int] | None  # the CPUs; None if nothing restricts the process
 
 
 class UsableCpus:

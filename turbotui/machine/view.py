@@ -39,24 +39,16 @@ _SHOW_PROC: Final = "set ProcSubset=all for the service, or run turbotui outside
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One line of mountinfo.
+    """One line of mountinfo."""
 
-    Attributes:
-        number, parent: its id, and the id of the mount in which it lies.
-        root: the part of the file system that is mounted: "/" for all of it.
-        point: where it is mounted.
-        options: of this mount.
-        kind: the type of the file system: "cgroup2", "fuse.lxcfs".
-        settings: the options of the file system: "hidepid=invisible".
-    """
-
+    # number, parent: its id, and the id of the mount in which it lies
     number: int
     parent: int
-    root: str
+    root: str  # the part of the file system that is mounted: "/" for all of it
     point: str
-    options: frozenset[str]
-    kind: str
-    settings: tuple[str, ...] = ()
+    options: frozenset[str]  # of this mount
+    kind: str  # the type of the file system: "cgroup2", "fuse.lxcfs"
+    settings: tuple[str, ...] = ()  # the options of the file system: "hidepid=invisible"
 
     def setting(self, name: str) -> str:
         """The value of an option of the file system; "" without it."""
@@ -65,30 +57,20 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """Something that hides a part of /proc or /sys from this process.
+    """Something that hides a part of /proc or /sys from this process."""
 
-    Attributes:
-        point: the path from which on it hides everything; "" for all files of /proc that belong to no process.
-        detail: what hides it, as a sentence.
-        remedy: what would show it.
-    """
-
-    point: str
-    detail: str
-    remedy: str = SHOW_FILE
+    point: str  # the path from which on it hides everything; "" for all files of /proc that belong to no process
+    detail: str  # what hides it, as a sentence
+    remedy: str = SHOW_FILE  # what would show it
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The mounts that a process sees, in the order of mountinfo; none if it cannot be read.
-
-    Attributes:
-        renumbered: whether the files number the CPUs otherwise than the kernel (`container_host`).
-        masks: what hides parts of /proc and /sys, by the path from which on it does; almost always nothing.
-    """
+    """The mounts that a process sees, in the order of mountinfo; none if it cannot be read."""
 
     mounts: tuple[Mount, ...] = ()
-    renumbered: bool = False
+    renumbered: bool = False  # whether the files number the CPUs otherwise than the kernel (`container_host`)
+    # what hides parts of /proc and /sys, by the path from which on it does; almost always nothing
     masks: Mapping[str, Mask] = field(init=False, compare=False, repr=False)
     _inside: Mapping[tuple[int, str], Mount] = field(init=False, compare=False, repr=False)
 
@@ -194,7 +176,6 @@ def is_of_cpu(path: str, view: View | None) -> bool:
     """Tell whether a path holds something of single CPUs by the machine's numbers.
 
     Args:
-        path: the path.
         view: tells the files of a container from the machine's; None if that is known.
     """
     if path in CPU_FILES:

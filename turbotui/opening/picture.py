@@ -22,21 +22,13 @@ _GIB: Final = 1 << 20  # KiB
 
 @dataclass(frozen=True, slots=True)
 class OpeningView:
-    """Values that the opening shows.
+    """Values that the opening shows."""
 
-    Attributes:
-        known: what could be read in a millisecond; None for another machine than this one.
-        busy: percent of each CPU; empty before the second reading.
-        doing: what is being waited for, such as "probing what can be read here".
-        seconds: how long it has taken so far.
-        keys_wait: whether keys are being kept for their screen.
-    """
-
-    known: OpeningReading | None
-    busy: Mapping[int, float | None]
-    doing: str
-    seconds: float = 0.0
-    keys_wait: bool = False
+    known: OpeningReading | None  # what could be read in a millisecond; None for another machine than this one
+    busy: Mapping[int, float | None]  # percent of each CPU; empty before the second reading
+    doing: str  # what is being waited for, such as "probing what can be read here"
+    seconds: float = 0.0  # how long it has taken so far
+    keys_wait: bool = False  # whether keys are being kept for their screen
 
 
 def opening_lines(moment: OpeningView, width: int, height: int) -> list[Line]:
@@ -57,10 +49,8 @@ def help_lines(keys: Sequence[Line], scrolled: int, width: int, height: int) -> 
     """A page of the help.
 
     Args:
-        keys: all of its lines.
         scrolled: number of lines above the page.
         width: of the terminal, in characters.
-        height: in lines.
     """
     page = keys[scrolled:scrolled + max(1, height - 2)]
     blank = [_EMPTY] * (height - 2 - len(page))

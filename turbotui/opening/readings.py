@@ -15,24 +15,15 @@ _READ: Final = 4096  # bytes of /proc/cpuinfo: the first CPU names the model
 
 @dataclass(frozen=True, slots=True)
 class OpeningReading:
-    """One reading.
+    """One reading."""
 
-    Attributes:
-        name: of the machine.
-        kernel: its release.
-        model: of the first CPU; "" if unknown.
-        loads: the load averages of 1, 5 and 15 minutes; empty if unknown.
-        tasks: runnable and existing tasks, such as "3/412"; "" if unknown.
-        memory_kib: available and total memory in KiB; None if unknown.
-        ticks: busy and total time since boot by CPU, in clock ticks.
-    """
-
-    name: str
-    kernel: str
-    model: str = ""
-    loads: tuple[float, ...] = ()
-    tasks: str = ""
-    memory_kib: tuple[int, int] | None = None
+    name: str  # of the machine
+    kernel: str  # its release
+    model: str = ""  # of the first CPU; "" if unknown
+    loads: tuple[float, ...] = ()  # the load averages of 1, 5 and 15 minutes; empty if unknown
+    tasks: str = ""  # runnable and existing tasks, such as "3/412"; "" if unknown
+    memory_kib: tuple[int, int] | None = None  # available and total memory in KiB; None if unknown
+    # busy and total time since boot by CPU, in clock ticks
     ticks: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
 

@@ -74,17 +74,11 @@ class EventAt:
 
 @dataclass(frozen=True, slots=True)
 class TelemetryAt:
-    """Bits lsb to msb of the 64-bit word at a byte offset of an Intel PMT region.
+    """Bits lsb to msb of the 64-bit word at a byte offset of an Intel PMT region."""
 
-    Attributes:
-        guid: names the layout; 0 where `path` names the region.
-        sequence: which of the regions with that guid, from 0.
-        path: directory of the region, "" where guid and sequence name it.
-    """
-
-    guid: int
-    sequence: int
-    path: str
+    guid: int  # names the layout; 0 where `path` names the region
+    sequence: int  # which of the regions with that guid, from 0
+    path: str  # directory of the region, "" where guid and sequence name it
     offset: int
     lsb: int
     msb: int
@@ -99,22 +93,16 @@ Place: TypeAlias = RegisterAt | FileAt | EventAt | TelemetryAt
 
 @dataclass(frozen=True, slots=True)
 class AddedCounter:
-    """One added column.
+    """One added column."""
 
-    Attributes:
-        name: its title, which is also its id.
-        scope: CPU, CORE or PACKAGE: one value for each.
-        width: 32 or 64 bits.
-        by_instance: the place of each CPU, core or package by its id, for a counter that belongs to one of them only;
-            empty if `place` holds for all.
-    """
-
-    name: str
+    name: str  # its title, which is also its id
     place: Place
-    scope: Scope = Scope.CPU
-    width: int = 64
+    scope: Scope = Scope.CPU  # CPU, CORE or PACKAGE: one value for each
+    width: int = 64  # 32 or 64 bits
     ticks: Ticks = Ticks.CYCLES
     shape: Shape = Shape.DELTA
+    # the place of each CPU, core or package by its id, for a counter that belongs to one of them only; empty if `place`
+    # holds for all
     by_instance: Mapping[int, TelemetryAt] | None = None
 
     def __post_init__(self) -> None:
@@ -154,11 +142,7 @@ def is_turbostats(text: str) -> bool:
 
 
 def parse_added(text: str) -> AddedCounter:
-    """Parse one --add argument.
-
-    Raises:
-        AddError: no place is named, or the place cannot exist.
-    """
+    """Parse one --add argument. Raises AddError if no place is named, or the place cannot exist."""
     if text == "pmt" or text.startswith("pmt,"):
         return _telemetry(text)
     place: Place | None = None

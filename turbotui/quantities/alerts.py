@@ -27,44 +27,27 @@ LEVELS: Final = ("high", "critical")
 
 @dataclass(frozen=True, slots=True)
 class AlertRequest:
-    """An alert as the settings file has it.
+    """An alert as the settings file has it."""
 
-    Attributes:
-        when: condition and duration.
-        level: how it is coloured: one of `LEVELS`.
-        bell: whether the terminal's bell rings when it begins.
-        log: whether its beginning and end are written to the log.
-        rows: the level whose rows are checked; "" for the level of the finest column.
-        table: the table that the condition is about, "tasks" or "groups"; "" for CPUs.
-    """
-
-    when: str
-    level: str = LEVELS[1]
-    bell: bool = True
-    log: bool = True
-    rows: str = ""
-    table: str = ""
+    when: str  # condition and duration
+    level: str = LEVELS[1]  # how it is coloured: one of `LEVELS`
+    bell: bool = True  # whether the terminal's bell rings when it begins
+    log: bool = True  # whether its beginning and end are written to the log
+    rows: str = ""  # the level whose rows are checked; "" for the level of the finest column
+    table: str = ""  # the table that the condition is about, "tasks" or "groups"; "" for CPUs
 
 
 @dataclass(frozen=True, slots=True)
 class AlertRule:
-    """An alert that is ready to be checked.
+    """An alert that is ready to be checked."""
 
-    Attributes:
-        request: as it was written.
-        filter: the condition.
-        seconds: how long the condition has to hold.
-        scope: the level whose rows are checked; None for the rows of a table other than that of CPUs.
-        column: the column whose greatest value is kept, or the least value if the condition asks for small values.
-        least: whether the least value is kept.
-    """
-
-    request: AlertRequest
-    filter: Filter[Column[Any]]
-    seconds: float
-    scope: Scope | None
+    request: AlertRequest  # as it was written
+    filter: Filter[Column[Any]]  # the condition
+    seconds: float  # how long the condition has to hold
+    scope: Scope | None  # the level whose rows are checked; None for the rows of a table other than that of CPUs
+    # the column whose greatest value is kept, or the least value if the condition asks for small values
     column: Column[Any]
-    least: bool
+    least: bool  # whether the least value is kept
 
 
 def read_request(values: Mapping[str, object]) -> AlertRequest:

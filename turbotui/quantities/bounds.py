@@ -19,19 +19,12 @@ from turbotui.quantities.units import Unit
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The range of a signal in its unit: of the value of a gauge, of the increase a second of a counter's instance.
+    """The range of a signal in its unit: of the value of a gauge, of the increase a second of a counter's instance."""
 
-    Attributes:
-        least: smallest possible number.
-        most: largest possible number.
-        zero: whether 0 is a value and not a way to say nothing.
-        because: what makes the range certain, a clause for people.
-    """
-
-    least: float
-    most: float
-    because: str
-    zero: bool = True
+    least: float  # smallest possible number
+    most: float  # largest possible number
+    because: str  # what makes the range certain, a clause for people
+    zero: bool = True  # whether 0 is a value and not a way to say nothing
 
 
 _TASKS: Final = 4_194_304.0  # PID_MAX_LIMIT, kernel include/linux/threads.h

@@ -109,17 +109,11 @@ End: TypeAlias = float | ColumnId
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The range in which a column's values lie; it gives the level of a value.
+    """The range in which a column's values lie; it gives the level of a value."""
 
-    Attributes:
-        high: candidates for the upper end, best first; the first that is known counts.
-        low: candidates for the lower end, likewise.
-        most: larger numbers are no end, because registers use them for "no limit".
-    """
-
-    high: tuple[End, ...]
-    low: tuple[End, ...] = (0.0,)
-    most: float = math.inf
+    high: tuple[End, ...]  # candidates for the upper end, best first; the first that is known counts
+    low: tuple[End, ...] = (0.0,)  # candidates for the lower end, likewise
+    most: float = math.inf  # larger numbers are no end, because registers use them for "no limit"
 
     def ends(self, find: Callable[[ColumnId], Value]) -> tuple[float, float] | None:
         """Both ends, the lower one first, from the columns of a row; None if the upper end is unknown."""
@@ -140,14 +134,10 @@ PERCENT = Scale((100.0,))
 
 @dataclass(frozen=True, slots=True)
 class ShownAs:
-    """Another unit in which a user wants to read a value; nothing is computed in this unit.
+    """Another unit in which a user wants to read a value; nothing is computed in this unit."""
 
-    Attributes:
-        unit: its symbol.
-        factor, offset: the shown number is value * factor + offset.
-    """
-
-    unit: str
+    unit: str  # its symbol
+    # factor, offset: the shown number is value * factor + offset
     factor: float
     offset: float = 0.0
 
@@ -167,49 +157,31 @@ class ShownAs:
 
 @dataclass(frozen=True)  # with slots, Column[R](...) fails because typing sets __orig_class__ (CPython issue 90562)
 class Column(Generic[R]):
-    """One column of a table whose formulas take an R; screens, formats, explanations and help all use it.
+    """One column of a table whose formulas take an R; screens, formats, explanations and help all use it."""
 
-    Attributes:
-        id: its name, unique in its table; also the title.
-        unit: what the number is in: "MHz", "%", "W", "°C", "/s", "".
-        decimals: fixed number of decimals; -1 for texts, and for numbers that are written in full.
-        needs: names of the inputs, all of which must be available.
-        compute: the formula; returns the display unit, None for unknown. It must not raise on zero deltas. Run on
-            `traced.Traced` numbers it reports its arithmetic, so it must be plain arithmetic on its inputs, without
-            float(), int() or max().
-        formula: words, if the arithmetic of `compute` does not show what is done.
-        help: one or more sentences.
-        document: the document that defines it.
-        width: of the value at its widest, without separators; the title may be wider.
-        priority: 0 stays longest when the terminal is narrow.
-        default: shown from the start.
-        thresholds: from which values a cell is marked.
-        scale: the range of its values, for their colour level; None if a high value is no worse than a low one.
-        scale_max: fixed top of the sparkline in display units; None if the machine's limits or the peak decide.
-        doubt: why `compute` may have no value although every need is known: "cycles is 0"; "" for no special reason.
-        identity: whether it names the row instead of measuring; machine formats have it as a key of the row.
-        hexadecimal: written in hexadecimal in text.
-        shown: the unit in which a user wants to read it on screen; None for its own.
-    """
-
-    id: ColumnId
-    unit: str
-    decimals: int
-    needs: tuple[str, ...]
+    id: ColumnId  # its name, unique in its table; also the title
+    unit: str  # what the number is in: "MHz", "%", "W", "°C", "/s", ""
+    decimals: int  # fixed number of decimals; -1 for texts, and for numbers that are written in full
+    needs: tuple[str, ...]  # names of the inputs, all of which must be available
+    # the formula; returns the display unit, None for unknown. It must not raise on zero deltas. Run on `traced.Traced`
+    # numbers it reports its arithmetic, so it must be plain arithmetic on its inputs, without float(), int() or max().
     compute: Callable[[R], Value]
-    formula: str = ""
-    help: str = ""
-    document: str = ""
-    width: int = 6
-    priority: int = 5
-    default: bool = True
-    thresholds: Thresholds | None = None
+    formula: str = ""  # words, if the arithmetic of `compute` does not show what is done
+    help: str = ""  # one or more sentences
+    document: str = ""  # the document that defines it
+    width: int = 6  # of the value at its widest, without separators; the title may be wider
+    priority: int = 5  # 0 stays longest when the terminal is narrow
+    default: bool = True  # shown from the start
+    thresholds: Thresholds | None = None  # from which values a cell is marked
+    # the range of its values, for their colour level; None if a high value is no worse than a low one
     scale: Scale | None = None
+    # fixed top of the sparkline in display units; None if the machine's limits or the peak decide
     scale_max: float | None = None
+    # why `compute` may have no value although every need is known: "cycles is 0"; "" for no special reason
     doubt: Callable[[R], str] | None = None
-    identity: bool = False
-    hexadecimal: bool = False
-    shown: ShownAs | None = None
+    identity: bool = False  # whether it names the row instead of measuring; machine formats have it as a key of the row
+    hexadecimal: bool = False  # written in hexadecimal in text
+    shown: ShownAs | None = None  # the unit in which a user wants to read it on screen; None for its own
 
     def __post_init__(self) -> None:
         """Make names and units from users, files and devices one line without TABs, which stays in its cell."""

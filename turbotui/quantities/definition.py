@@ -14,34 +14,21 @@ from turbotui.quantities.spies import SpyPlan
 
 @dataclass(frozen=True, slots=True)
 class CountedEvents:
-    """Events and formulas of one request, as resolved on a machine.
+    """Events and formulas of one request, as resolved on a machine."""
 
-    Attributes:
-        request: with the titles of its columns.
-        traits: of the events that are there.
-    """
-
-    request: EventRequest
+    request: EventRequest  # with the titles of its columns
     traits: Mapping[str, EventTraits]
 
 
 @dataclass(frozen=True, slots=True)
 class CountedUnits:
-    """Counters of one uncore PMU; signals are named by number, bundle and event (`sources.uncore.UncoreRequest`).
+    """Counters of one uncore PMU; signals are named by number, bundle and event (`sources.uncore.UncoreRequest`)."""
 
-    Attributes:
-        pmu: its name in sysfs.
-        number: told apart from earlier orders of the same PMU.
-        units: keys of its units.
-        bundles: events by name or terms; those of one bundle are counted in the same time.
-        settings: values of filter fields.
-    """
-
-    pmu: str
-    number: int
-    units: tuple[str, ...]
-    bundles: tuple[tuple[str, ...], ...]
-    settings: tuple[tuple[str, int], ...] = ()
+    pmu: str  # its name in sysfs
+    number: int  # told apart from earlier orders of the same PMU
+    units: tuple[str, ...]  # keys of its units
+    bundles: tuple[tuple[str, ...], ...]  # events by name or terms; those of one bundle are counted in the same time
+    settings: tuple[tuple[str, int], ...] = ()  # values of filter fields
 
 
 Definition: TypeAlias = AddedCounter | CountedEvents | CountedUnits | SpyPlan

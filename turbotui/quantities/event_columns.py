@@ -58,35 +58,21 @@ Parts: TypeAlias = tuple[tuple[str, Expression], ...]
 
 @dataclass(frozen=True, slots=True)
 class EventColumn:
-    """One column over events.
+    """One column over events."""
 
-    Attributes:
-        name: its title, which is also its id.
-        formula: over event strings, ids of catalog signals and `dt`; None where the column is an event's count.
-        event: the event string where there is no formula.
-        rate: per second instead of per interval.
-        unit: the unit of a formula as the user names it; "" for the unit that its dimension gives.
-        decimals: None for the number that suits the unit.
-        help: the meaning, "" if nobody gave one.
-        document: where the meaning is written down.
-        parts: expressions that the formula names, each after those that it names itself.
-        rule: is not 0 where the value stands out; None without a rule.
-        rule_parts: expressions that the rule names beside `parts`.
-        whole: whether the value makes sense for the whole machine only.
-    """
-
-    name: str
-    event: str = ""
+    name: str  # its title, which is also its id
+    event: str = ""  # the event string where there is no formula
+    # over event strings, ids of catalog signals and `dt`; None where the column is an event's count
     formula: Expression | None = None
-    rate: bool = False
-    unit: str = ""
-    decimals: int | None = None
-    help: str = ""
-    document: str = ""
-    parts: Parts = ()
-    rule: Expression | None = None
-    rule_parts: Parts = ()
-    whole: bool = False
+    rate: bool = False  # per second instead of per interval
+    unit: str = ""  # the unit of a formula as the user names it; "" for the unit that its dimension gives
+    decimals: int | None = None  # None for the number that suits the unit
+    help: str = ""  # the meaning, "" if nobody gave one
+    document: str = ""  # where the meaning is written down
+    parts: Parts = ()  # expressions that the formula names, each after those that it names itself
+    rule: Expression | None = None  # is not 0 where the value stands out; None without a rule
+    rule_parts: Parts = ()  # expressions that the rule names beside `parts`
+    whole: bool = False  # whether the value makes sense for the whole machine only
 
     def __post_init__(self) -> None:
         """Make the name one line without TABs, so that it stays in its cell."""
@@ -150,24 +136,15 @@ def _with_parts(values: Mapping[str, float | None], parts: Parts) -> Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class EventRequest:
-    """Columns whose events are opened together.
+    """Columns whose events are opened together."""
 
-    Attributes:
-        text: as written.
-        items: event strings and groups in braces, each for the encoder.
-        events: the single event strings in them, which are signals.
-        others: ids of catalog signals that a formula uses.
-        together: whether the items are to form one group, as far as they fit.
-        raw: whether formulas use plain counts, ignoring a PMU's unit and scale, as vendors' metrics do.
-    """
-
-    text: str
-    items: tuple[str, ...]
-    events: tuple[str, ...]
+    text: str  # as written
+    items: tuple[str, ...]  # event strings and groups in braces, each for the encoder
+    events: tuple[str, ...]  # the single event strings in them, which are signals
     columns: tuple[EventColumn, ...]
-    others: tuple[SignalId, ...] = ()
-    together: bool = False
-    raw: bool = False
+    others: tuple[SignalId, ...] = ()  # ids of catalog signals that a formula uses
+    together: bool = False  # whether the items are to form one group, as far as they fit
+    raw: bool = False  # whether formulas use plain counts, ignoring a PMU's unit and scale, as vendors' metrics do
 
     @property
     def by_item(self) -> tuple[tuple[str, ...], ...]:

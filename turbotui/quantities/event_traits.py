@@ -12,34 +12,21 @@ from turbotui.quantities.units import Unit
 
 @dataclass(frozen=True, slots=True)
 class EventTraits:
-    """Facts about an event, found when it was encoded for a machine.
+    """Facts about an event, found when it was encoded for a machine."""
 
-    Attributes:
-        scope: of its values.
-        unit: as its PMU says, "MiB"; "" for a plain count.
-        level: whether the value is a level and not a count.
-        scaled: whether its PMU gives a scale, so that its values are not whole numbers.
-    """
-
-    scope: Scope = Scope.CPU
-    unit: str = ""
-    level: bool = False
-    scaled: bool = False
+    scope: Scope = Scope.CPU  # of its values
+    unit: str = ""  # as its PMU says, "MiB"; "" for a plain count
+    level: bool = False  # whether the value is a level and not a count
+    scaled: bool = False  # whether its PMU gives a scale, so that its values are not whole numbers
 
 
 @dataclass(frozen=True, slots=True)
 class KnownUnit:
-    """A unit in a PMU's .unit file.
+    """A unit in a PMU's .unit file."""
 
-    Attributes:
-        si: the SI unit of the signal.
-        symbol: the unit's symbol in a dimension.
-        factor: SI units in one of this unit.
-    """
-
-    si: Unit = Unit.COUNT
-    symbol: str = ""
-    factor: float = 1.0
+    si: Unit = Unit.COUNT  # the SI unit of the signal
+    symbol: str = ""  # the unit's symbol in a dimension
+    factor: float = 1.0  # SI units in one of this unit
 
 
 _UNITS: Mapping[str, KnownUnit] = {

@@ -49,15 +49,10 @@ class UnitError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression.
+    """A parsed expression."""
 
-    Attributes:
-        text: as written.
-        names: every name in it, each once, in the order of the text.
-    """
-
-    text: str
-    names: tuple[str, ...]
+    text: str  # as written
+    names: tuple[str, ...]  # every name in it, each once, in the order of the text
     steps: tuple[Step, ...]
 
     def evaluate(self, values: Mapping[str, float | None]) -> float | None:

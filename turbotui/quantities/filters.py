@@ -62,14 +62,10 @@ class FilterError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FilterRow(Generic[C]):
-    """The values of a row for a filter.
+    """The values of a row for a filter."""
 
-    Attributes:
-        words: its ids and names in lower case.
-        cell: the value of a column in the row; None if only the words are available and comparisons have no result.
-    """
-
-    words: str
+    words: str  # its ids and names in lower case
+    # the value of a column in the row; None if only the words are available and comparisons have no result
     cell: Callable[[C], Value] | None
 
 
@@ -151,17 +147,11 @@ Condition: TypeAlias = "Word | Comparison[C] | JoinedConditions[C]"
 
 @dataclass(frozen=True, slots=True)
 class Filter(Generic[C]):
-    """A parsed filter; an empty filter passes every row.
+    """A parsed filter; an empty filter passes every row."""
 
-    Attributes:
-        text: as written.
-        columns: the columns that have to be read.
-        condition: what must hold.
-    """
-
-    text: str = ""
-    columns: tuple[C, ...] = ()
-    condition: Condition[C] = field(default_factory=lambda: JoinedConditions(()))
+    text: str = ""  # as written
+    columns: tuple[C, ...] = ()  # the columns that have to be read
+    condition: Condition[C] = field(default_factory=lambda: JoinedConditions(()))  # what must hold
 
     def passes(self, words: str, cell: Callable[[C], Value]) -> bool:
         """Whether a row passes, given its words (lower case) and its cells."""

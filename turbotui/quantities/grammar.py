@@ -46,17 +46,11 @@ class ExpressionError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of an expression.
+    """A token of an expression."""
 
-    Attributes:
-        kind: "number", "name", "word", "text", "function" or "sign"; `and`, `or` and `not` are signs.
-        word: as written, without quotes.
-        position: index of its first character.
-    """
-
-    kind: str
-    word: str
-    position: int
+    kind: str  # "number", "name", "word", "text", "function" or "sign"; `and`, `or` and `not` are signs
+    word: str  # as written, without quotes
+    position: int  # index of its first character
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,34 +14,21 @@ from turbotui.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SetInterval:
-    """Increases of one interval in which one set was counted.
+    """Increases of one interval in which one set was counted."""
 
-    Attributes:
-        seconds: measured length.
-        instructions: retired; of every set.
-        counts: increases of the events of that set.
-    """
-
-    seconds: float
-    instructions: float
-    counts: Mapping[str, float]
+    seconds: float  # measured length
+    instructions: float  # retired; of every set
+    counts: Mapping[str, float]  # increases of the events of that set
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """An interval with a count for every event.
+    """An interval with a count for every event."""
 
-    Attributes:
-        seconds: measured length.
-        instructions: retired.
-        counts: increases of every event that was counted at least once.
-        estimated: keys of the events that were not counted in this interval.
-    """
-
-    seconds: float
-    instructions: float
-    counts: Mapping[str, float]
-    estimated: frozenset[str]
+    seconds: float  # measured length
+    instructions: float  # retired
+    counts: Mapping[str, float]  # increases of every event that was counted at least once
+    estimated: frozenset[str]  # keys of the events that were not counted in this interval
 
 
 def join_rotation(intervals: Sequence[SetInterval]) -> tuple[Joined, ...]:

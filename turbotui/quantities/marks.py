@@ -14,19 +14,12 @@ from turbotui.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CellMark:
-    """One thing that a reader has to know with a value.
+    """One thing that a reader has to know with a value."""
 
-    Attributes:
-        name: the attribute of `Cell`, the member of a row in JSON, the column of CSV.
-        sign: beside the number.
-        meaning: in words for people.
-        bare: whether formats without a place for marks print the value; if not, it is unknown there.
-    """
-
-    name: str
-    sign: str
-    meaning: str
-    bare: bool
+    name: str  # the attribute of `Cell`, the member of a row in JSON, the column of CSV
+    sign: str  # beside the number
+    meaning: str  # in words for people
+    bare: bool  # whether formats without a place for marks print the value; if not, it is unknown there
 
 
 MARKS: Final = (

@@ -30,25 +30,15 @@ class WattPlace(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MeterKind:
-    """A kind of device that reports power.
+    """A kind of device that reports power."""
 
-    Attributes:
-        id: the word in the ids of its signals.
-        column: prefix of the ids of its columns; the device's number follows.
-        words: what it is.
-        place: where its watts belong.
-        inside: kinds, best first, whose watts contain this kind's, if the machine has them.
-        document: where its figure is described.
-        note: what the figure covers, one sentence.
-    """
-
-    id: str
-    column: str
+    id: str  # the word in the ids of its signals
+    column: str  # prefix of the ids of its columns; the device's number follows
     words: str
-    place: WattPlace
-    document: str
-    note: str
-    inside: tuple[str, ...] = ()
+    place: WattPlace  # where its watts belong
+    document: str  # where its figure is described
+    note: str  # what the figure covers, one sentence
+    inside: tuple[str, ...] = ()  # kinds, best first, whose watts contain this kind's, if the machine has them
 
 
 PACKAGE: Final = "package"
@@ -96,21 +86,13 @@ SUSPENDED: Final = frozenset({"suspended", "suspending"})
 
 @dataclass(frozen=True, slots=True)
 class PowerMeter:
-    """One metering device.
-
-    Attributes:
-        kind: its kind.
-        number: among those of its kind.
-        label: its name, made visible.
-        interval: seconds over which it averages; None if it does not, or does not say.
-        quantities: what it measures, by the last word of the signal.
-    """
+    """One metering device."""
 
     kind: MeterKind
-    number: int
-    label: str
-    interval: float | None
-    quantities: frozenset[str]
+    number: int  # among those of its kind
+    label: str  # its name, made visible
+    interval: float | None  # seconds over which it averages; None if it does not, or does not say
+    quantities: frozenset[str]  # what it measures, by the last word of the signal
 
     def signal(self, quantity: str) -> SignalId:
         """The id of one of its signals."""

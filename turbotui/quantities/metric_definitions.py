@@ -16,23 +16,14 @@ from turbotui.quantities.signals import SignalId
 
 @dataclass(frozen=True, slots=True)
 class MetricEvent:
-    """One event of a core PMU.
+    """One event of a core PMU."""
 
-    Attributes:
-        key: the word that terms and deltas use.
-        config: raw code.
-        name: the vendor's name.
-        counters: general counters it takes: two where the kernel pairs them (AMD's wide increments).
-        config1: second word (Intel OFFCORE_RESPONSE).
-        optional: whether a machine of this definition may lack it (ENOENT, or a count of 0 forever).
-    """
-
-    key: str
-    config: int
-    name: str
-    counters: int = 1
-    config1: int = 0
-    optional: bool = False
+    key: str  # the word that terms and deltas use
+    config: int  # raw code
+    name: str  # the vendor's name
+    counters: int = 1  # general counters it takes: two where the kernel pairs them (AMD's wide increments)
+    config1: int = 0  # second word (Intel OFFCORE_RESPONSE)
+    optional: bool = False  # whether a machine of this definition may lack it (ENOENT, or a count of 0 forever)
 
     @property
     def perf(self) -> str:
@@ -42,36 +33,23 @@ class MetricEvent:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A summand: weight times the event's count.
+    """A summand: weight times the event's count."""
 
-    Attributes:
-        event: key of a `MetricEvent`.
-        weight: flops, accesses or bytes of one count.
-        precision: of the flops; None if the event does not distinguish.
-        per_vector: whether the weight is for 128 bits of vector length and scales with it (Arm SCALE events).
-    """
-
-    event: str
-    weight: float
-    precision: Precision | None = None
+    event: str  # key of a `MetricEvent`
+    weight: float  # flops, accesses or bytes of one count
+    precision: Precision | None = None  # of the flops; None if the event does not distinguish
+    # whether the weight is for 128 bits of vector length and scales with it (Arm SCALE events)
     per_vector: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """Instructions of one vector width, for the mean width of an access.
+    """Instructions of one vector width, for the mean width of an access."""
 
-    Attributes:
-        event: key of a `MetricEvent`.
-        bytes: of a register; 0 for scalars of unknown precision.
-        name: "scalar", "SSE", "AVX", "AVX-512", "NEON".
-        per_vector: whether bytes is for 128 bits of vector length.
-    """
-
-    event: str
-    bytes: int
-    name: str
-    per_vector: bool = False
+    event: str  # key of a `MetricEvent`
+    bytes: int  # of a register; 0 for scalars of unknown precision
+    name: str  # "scalar", "SSE", "AVX", "AVX-512", "NEON"
+    per_vector: bool = False  # whether bytes is for 128 bits of vector length
 
 
 LINE: Final = 64
@@ -80,66 +58,40 @@ LINE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class LevelEvent:
-    """An event that counts cache lines moved between two levels of the memory.
+    """An event that counts cache lines moved between two levels of the memory."""
 
-    Attributes:
-        event: optional; its key is that of a signal.
-        level: the level whose bandwidth the lines use: "L2" between L1 and L2, "L3" between L2 and what is beyond.
-    """
-
-    event: MetricEvent
-    level: str
+    event: MetricEvent  # optional; its key is that of a signal
+    level: str  # the level whose bandwidth the lines use: "L2" between L1 and L2, "L3" between L2 and what is beyond
 
 
 @dataclass(frozen=True, slots=True)
 class MetricDefinition:
-    """The events of a family of cores, and how their counts make FLOPs and bytes.
+    """The events of a family of cores, and how their counts make FLOPs and bytes."""
 
-    Attributes:
-        slug: the word in the ids of its signals: "roofline.SLUG.EVENT".
-        name: microarchitectures.
-        pmu: sysfs names of the core PMU; the first that exists is used.
-        events: in the order in which they are put into sets.
-        flops: terms of the floating-point operations; empty where the core has no such event.
-        accesses: terms of loads and stores.
-        widths: instructions by width.
-        exact_bytes: terms of bytes, if the core counts bytes (optional events are tried first).
-        counters: general counters that all machines of the definition have with SMT on.
-        overlap: whether instructions and cycles need a general counter each.
-        note: what the numbers do not include.
-        source: the document.
-        instructions: raw code of the retired instructions, which join multiplexed sets.
-        unverified: the part that no document here confirms; "" if all of it is confirmed. No definition was run on its
-            hardware yet.
-        shares: instructions by precision, if the events of the operations do not distinguish precisions.
-        reduced_note: the note of `without_half`.
-        levels: events of bytes by memory level, counted on request.
-        levels_note: what those bytes do not include.
-        level_terms: of `with_levels`.
-        signals: key and signal of each event.
-        optional: keys of the events that a machine of this definition may lack.
-    """
-
-    slug: str
-    name: str
-    pmu: tuple[str, ...]
-    events: tuple[MetricEvent, ...]
-    flops: tuple[Term, ...]
-    accesses: tuple[Term, ...]
-    widths: tuple[Width, ...]
-    counters: int
-    note: str
-    source: str
-    exact_bytes: tuple[Term, ...] = ()
-    overlap: bool = False
+    slug: str  # the word in the ids of its signals: "roofline.SLUG.EVENT"
+    name: str  # microarchitectures
+    pmu: tuple[str, ...]  # sysfs names of the core PMU; the first that exists is used
+    events: tuple[MetricEvent, ...]  # in the order in which they are put into sets
+    flops: tuple[Term, ...]  # terms of the floating-point operations; empty where the core has no such event
+    accesses: tuple[Term, ...]  # terms of loads and stores
+    widths: tuple[Width, ...]  # instructions by width
+    counters: int  # general counters that all machines of the definition have with SMT on
+    note: str  # what the numbers do not include
+    source: str  # the document
+    exact_bytes: tuple[Term, ...] = ()  # terms of bytes, if the core counts bytes (optional events are tried first)
+    overlap: bool = False  # whether instructions and cycles need a general counter each
+    # the part that no document here confirms; "" if all of it is confirmed. No definition was run on its hardware yet.
     unverified: str = ""
-    instructions: int = 0x00C0
+    instructions: int = 0x00C0  # raw code of the retired instructions, which join multiplexed sets
+    # instructions by precision, if the events of the operations do not distinguish precisions
     shares: tuple[Term, ...] = ()
-    reduced_note: str = ""
-    levels: tuple[LevelEvent, ...] = ()
-    levels_note: str = ""
-    level_terms: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    reduced_note: str = ""  # the note of `without_half`
+    levels: tuple[LevelEvent, ...] = ()  # events of bytes by memory level, counted on request
+    levels_note: str = ""  # what those bytes do not include
+    level_terms: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of `with_levels`
+    # key and signal of each event
     signals: tuple[tuple[str, SignalId], ...] = field(init=False, repr=False, compare=False)
+    # keys of the events that a machine of this definition may lack
     optional: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -69,11 +69,7 @@ class _Table:
 
 @functools.cache
 def definition(slug: str) -> MetricDefinition:
-    """The definition of that name.
-
-    Raises:
-        InternalError: there is no such definition.
-    """
+    """The definition of that name. Raises InternalError if there is no such definition."""
     values = METRIC_DEFINITIONS.inherited(slug)
     table = METRIC_DEFINITIONS.row(_Table, slug, values, events=tables(_FORM, _line), levels=tables(_LEVEL, _level))
     lines = table.events

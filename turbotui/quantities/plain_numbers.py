@@ -102,11 +102,7 @@ def decimal_number(text: str) -> float | None:
 
 
 def decimal(text: str | bytes) -> float:
-    """As `decimal_number`.
-
-    Raises:
-        ValueError: the text is no finite number.
-    """
+    """As `decimal_number`. Raises ValueError if the text is no finite number."""
     number = decimal_number(_text(text))
     if number is None:
         raise ValueError(f"{_text(text)[:_SHOWN]!r} is no number")

@@ -23,32 +23,20 @@ K = TypeVar("K", bound=Column[Any])
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Values from which a column is marked, in the unit in which it is shown.
+    """Values from which a column is marked, in the unit in which it is shown."""
 
-    Attributes:
-        high: amber from here on.
-        critical: red from here on; less than `high`: values at or below both are marked.
-        full: the value at which the scale of colours ends.
-        empty: the value at which it begins; 0 by default.
-    """
-
-    high: float | None = None
-    critical: float | None = None
-    full: float | None = None
-    empty: float | None = None
+    high: float | None = None  # amber from here on
+    critical: float | None = None  # red from here on; less than `high`: values at or below both are marked
+    full: float | None = None  # the value at which the scale of colours ends
+    empty: float | None = None  # the value at which it begins; 0 by default
 
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """A user's units and marks for columns of the catalog.
+    """A user's units and marks for columns of the catalog."""
 
-    Attributes:
-        temperature: a letter of `TEMPERATURES`.
-        limits: by the column's name.
-    """
-
-    temperature: str = "C"
-    limits: Mapping[ColumnId, Limits] = field(default_factory=dict)
+    temperature: str = "C"  # a letter of `TEMPERATURES`
+    limits: Mapping[ColumnId, Limits] = field(default_factory=dict)  # by the column's name
 
     @property
     def is_usual(self) -> bool:

@@ -43,41 +43,25 @@ class WidthModel(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """How bytes follow from accesses.
+    """How bytes follow from accesses."""
 
-    Attributes:
-        model: EXACT falls back to MIX where the core does not count bytes.
-        given: bytes of an access, for GIVEN.
-        vector_bits: vector length of the machine, for Arm's SCALE events.
-    """
-
-    model: WidthModel = WidthModel.MIX
-    given: float = 8.0
-    vector_bits: int = VECTOR_UNIT
+    model: WidthModel = WidthModel.MIX  # EXACT falls back to MIX where the core does not count bytes
+    given: float = 8.0  # bytes of an access, for GIVEN
+    vector_bits: int = VECTOR_UNIT  # vector length of the machine, for Arm's SCALE events
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """FLOPs and bytes from one core's counts; per second if the counts are.
+    """FLOPs and bytes from one core's counts; per second if the counts are."""
 
-    Attributes:
-        flops: floating-point operations.
-        bytes: loaded and stored by the core; None if the width of an access is unknown.
-        access_bytes: mean bytes of an access; None if bytes are counted, or unknown.
-        width: the model behind `bytes`.
-        dominant: the width of most floating-point instructions, "AVX"; "" if it is not counted.
-        single: share of the operations in single precision; None if no event gives it.
-        half: share in half precision, operations of a matrix unit included.
-        levels: bytes between two memory levels, by the outer level's name, if all events of the level were counted.
-    """
-
-    flops: float
-    bytes: float | None
-    access_bytes: float | None
-    width: WidthModel
-    dominant: str
-    single: float | None = None
-    half: float = 0.0
+    flops: float  # floating-point operations
+    bytes: float | None  # loaded and stored by the core; None if the width of an access is unknown
+    access_bytes: float | None  # mean bytes of an access; None if bytes are counted, or unknown
+    width: WidthModel  # the model behind `bytes`
+    dominant: str  # the width of most floating-point instructions, "AVX"; "" if it is not counted
+    single: float | None = None  # share of the operations in single precision; None if no event gives it
+    half: float = 0.0  # share in half precision, operations of a matrix unit included
+    # bytes between two memory levels, by the outer level's name, if all events of the level were counted
     levels: tuple[tuple[str, float], ...] = ()
 
 

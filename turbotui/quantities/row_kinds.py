@@ -43,21 +43,14 @@ class Cost(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RowKind:
-    """A kind of row.
+    """A kind of row."""
 
-    Attributes:
-        id: see `KindId`.
-        title: for people, in the plural: "interrupts".
-        parent: the kind of the rows that contain these; "" for none.
-        nested: whether a row's counters include those of its children of the same kind, as those of control groups do.
-        most: rows beyond this number are left out and counted (`RowTick.omitted`).
-    """
-
-    id: KindId
-    title: str
-    parent: KindId = ""
+    id: KindId  # see `KindId`
+    title: str  # for people, in the plural: "interrupts"
+    parent: KindId = ""  # the kind of the rows that contain these; "" for none
+    # whether a row's counters include those of its children of the same kind, as those of control groups do
     nested: bool = False
-    most: int = 4096
+    most: int = 4096  # rows beyond this number are left out and counted (`RowTick.omitted`)
 
     def __post_init__(self) -> None:
         if not 0 < self.most <= ROWS_LIMIT:
@@ -70,35 +63,22 @@ class Quantity:
 
     A COUNTER that goes down was reset and has no difference: it must not wrap, so a reader extends narrower registers
     to 64 bits. A DOUBLE or TEXT quantity is a gauge. A row's CONSTANT is put once.
-
-    Attributes:
-        id: see `QuantityId`.
-        kind: id of the `RowKind`.
-        unit: SI unit of the value.
-        behavior: how the value moves.
-        reduce: how the values of several rows combine.
-        origin: what is read, in words that an operator can type or open: "/proc/interrupts". `{row}` stands for the
-            row's name.
-        document: where the meaning is written down.
-        scale: value = scale * raw.
-        clock: see `ClockId`.
-        form: how raw values are stored.
-        cost: how often the quantity is read.
-        enabled, running: ids of the quantities with perf's time_enabled and time_running of this counter, in ns; empty
-            if multiplexing cannot happen.
     """
 
-    id: QuantityId
-    kind: KindId
-    unit: Unit
-    behavior: Behavior
-    reduce: Reduce
+    id: QuantityId  # see `QuantityId`
+    kind: KindId  # id of the `RowKind`
+    unit: Unit  # SI unit of the value
+    behavior: Behavior  # how the value moves
+    reduce: Reduce  # how the values of several rows combine
+    # what is read, in words that an operator can type or open: "/proc/interrupts". `{row}` stands for the row's name.
     origin: str
-    document: str = ""
-    scale: float = 1.0
-    clock: ClockId = ""
-    form: Form = Form.WORD
-    cost: Cost = Cost.TICK
+    document: str = ""  # where the meaning is written down
+    scale: float = 1.0  # value = scale * raw
+    clock: ClockId = ""  # see `ClockId`
+    form: Form = Form.WORD  # how raw values are stored
+    cost: Cost = Cost.TICK  # how often the quantity is read
+    # enabled, running: ids of the quantities with perf's time_enabled and time_running of this counter, in ns; empty if
+    # multiplexing cannot happen
     enabled: QuantityId = ""
     running: QuantityId = ""
 

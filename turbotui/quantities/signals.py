@@ -62,42 +62,35 @@ class Signal:
     Value = `offset + scale * bits(raw)`, where bits() takes `width_bits` bits from `low_bit` up. A COUNTER narrower
     than 64 bits has wrapped if it goes down by more than half of its range. If it goes down by less, it was reset and
     has no delta; a 64-bit counter that goes down at all was reset.
-
-    Attributes:
-        id: several sources may provide the same id; the first usable source in source order is read.
-        scope: one value for each instance of this topology level.
-        unit: SI unit of the value.
-        origin: what is read, in words that an operator can type or open: "perf msr/aperf/", "MSR 0xE8",
-            "/sys/devices/system/cpu/cpu{cpu}/cpuidle/state1/time". `{cpu}` stands for the reading CPU.
-        document: where the meaning is written down: "Intel SDM vol. 4", "kernel Documentation/...".
-        readers: CPUs that must do the reading (a PMU's cpumask); empty: the first CPU of each instance.
-        constant: the raw value of a CONSTANT.
-        enabled, running: ids of the signals with perf's time_enabled and time_running of this counter's group, in ns;
-            empty if multiplexing cannot happen.
-        wrap_seconds: the shortest time in which this counter can wrap at full rate; 0 if that does not matter. A
-            counter that is read is read more often than that, however long the interval.
-        made_of: the counters from whose increases the sampler makes this one, which is not read itself.
-        absent: reading CPUs whose instance has no such counter, with the reason: another socket than that of the only
-            PMU, or another kind of core. They are not read, and a sum is complete without them.
     """
 
-    id: SignalId
-    scope: Scope
-    unit: Unit
+    id: SignalId  # several sources may provide the same id; the first usable source in source order is read
+    scope: Scope  # one value for each instance of this topology level
+    unit: Unit  # SI unit of the value
     behavior: Behavior
     reduce: Reduce
+    # what is read, in words that an operator can type or open: "perf msr/aperf/", "MSR 0xE8",
+    # "/sys/devices/system/cpu/cpu{cpu}/cpuidle/state1/time". `{cpu}` stands for the reading CPU.
     origin: str
-    document: str = ""
+    document: str = ""  # where the meaning is written down: "Intel SDM vol. 4", "kernel Documentation/..."
     width_bits: int = 64
     low_bit: int = 0
     scale: float = 1.0
     offset: float = 0.0
+    # CPUs that must do the reading (a PMU's cpumask); empty: the first CPU of each instance
     readers: tuple[int, ...] = ()
-    constant: Raw = None
+    constant: Raw = None  # the raw value of a CONSTANT
+    # enabled, running: ids of the signals with perf's time_enabled and time_running of this counter's group, in ns;
+    # empty if multiplexing cannot happen
     enabled: SignalId = ""
     running: SignalId = ""
+    # the shortest time in which this counter can wrap at full rate; 0 if that does not matter. A counter that is read
+    # is read more often than that, however long the interval.
     wrap_seconds: float = 0.0
+    # the counters from whose increases the sampler makes this one, which is not read itself
     made_of: tuple[SignalId, ...] = ()
+    # reading CPUs whose instance has no such counter, with the reason: another socket than that of the only PMU, or
+    # another kind of core. They are not read, and a sum is complete without them.
     absent: Mapping[int, Unavailable] = field(default_factory=dict, hash=False)
 
     def bits(self, raw: int) -> int:

@@ -22,26 +22,16 @@ from turbotui.quantities.traced import added
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """FLOPs and bytes per second of the CPUs of a row.
+    """FLOPs and bytes per second of the CPUs of a row."""
 
-    Attributes:
-        flops: floating-point operations per second.
-        bytes: per second, of the CPUs whose bytes are known; None without any.
-        sized_flops: operations per second of those same CPUs, so that an intensity divides like by like.
-        dominant: the width of the CPU with the most operations.
-        width: the model behind `bytes`; None without bytes, or with several models.
-        single: share of the operations in single precision; None if a CPU's share is unknown.
-        half: share in half precision, operations of a matrix unit included.
-        levels: bytes per second between two memory levels, by the outer level's name, of the known levels.
-    """
-
-    flops: float
-    bytes: float | None
-    sized_flops: float
-    dominant: str
-    width: WidthModel | None
-    single: float | None = None
-    half: float = 0.0
+    flops: float  # floating-point operations per second
+    bytes: float | None  # per second, of the CPUs whose bytes are known; None without any
+    sized_flops: float  # operations per second of those same CPUs, so that an intensity divides like by like
+    dominant: str  # the width of the CPU with the most operations
+    width: WidthModel | None  # the model behind `bytes`; None without bytes, or with several models
+    single: float | None = None  # share of the operations in single precision; None if a CPU's share is unknown
+    half: float = 0.0  # share in half precision, operations of a matrix unit included
+    # bytes per second between two memory levels, by the outer level's name, of the known levels
     levels: tuple[tuple[str, float], ...] = ()
 
     @property

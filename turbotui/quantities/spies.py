@@ -38,46 +38,30 @@ class SpyError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The CPUs of one entry.
+    """The CPUs of one entry."""
 
-    Attributes:
-        text: as written.
-        cpus: explicit numbers; None if given by package and core.
-        package: sysfs id; None for every package.
-        core: sysfs id; None for every core.
-    """
-
-    text: str
-    cpus: frozenset[int] | None = None
-    package: int | None = None
-    core: int | None = None
+    text: str  # as written
+    cpus: frozenset[int] | None = None  # explicit numbers; None if given by package and core
+    package: int | None = None  # sysfs id; None for every package
+    core: int | None = None  # sysfs id; None for every core
 
 
 @dataclass(frozen=True, slots=True)
 class Spy:
-    """One entry: what is counted where.
-
-    Attributes:
-        sets: event strings in perf's grammar, each set to be counted together, without the reference.
-        split: whether the one set was given as `events` and may be split into parts that fit.
-    """
+    """One entry: what is counted where."""
 
     on: Target
+    # event strings in perf's grammar, each set to be counted together, without the reference
     sets: tuple[tuple[str, ...], ...]
-    split: bool
+    split: bool  # whether the one set was given as `events` and may be split into parts that fit
 
 
 @dataclass(frozen=True, slots=True)
 class SpyPlan:
-    """Which event sets spies count, and where.
+    """Which event sets spies count, and where."""
 
-    Attributes:
-        spies: in the order of the file; the later of two entries for a CPU is used.
-        reference: event counted in every set.
-    """
-
-    spies: tuple[Spy, ...] = ()
-    reference: str = REFERENCE
+    spies: tuple[Spy, ...] = ()  # in the order of the file; the later of two entries for a CPU is used
+    reference: str = REFERENCE  # event counted in every set
 
     @property
     def events(self) -> tuple[str, ...]:

@@ -78,38 +78,24 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The identity of a row: its keys by name.
+    """The identity of a row: its keys by name."""
 
-    Attributes:
-        kind: "cpu", "package", "thread", "machine".
-        names: values of the table's `identity` words, as far as they are known: {"cpu": 3}.
-    """
-
-    kind: str
+    kind: str  # "cpu", "package", "thread", "machine"
+    # values of the table's `identity` words, as far as they are known: {"cpu": 3}
     names: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value with everything that is known about it.
+    """A value with everything that is known about it."""
 
-    Attributes:
-        value: in the column's display unit; None is unknown.
-        why: the reason where the value, or a part of it, is unknown.
-        estimated: the counters behind the value ran for only a part of the interval and were scaled.
-        partial: a sum, mean or maximum some of whose parts are missing.
-        disputed: what contradicts the value, one sentence each.
-        old: a CPU behind the value did not answer in time; the value is from its previous answer.
-        outstanding: the value is past the threshold set by its metric's vendor.
-    """
-
-    value: Value
-    why: Unavailable | None = None
-    estimated: bool = False
-    partial: bool = False
-    disputed: tuple[str, ...] = ()
-    old: bool = False
-    outstanding: bool = False
+    value: Value  # in the column's display unit; None is unknown
+    why: Unavailable | None = None  # the reason where the value, or a part of it, is unknown
+    estimated: bool = False  # the counters behind the value ran for only a part of the interval and were scaled
+    partial: bool = False  # a sum, mean or maximum some of whose parts are missing
+    disputed: tuple[str, ...] = ()  # what contradicts the value, one sentence each
+    old: bool = False  # a CPU behind the value did not answer in time; the value is from its previous answer
+    outstanding: bool = False  # the value is past the threshold set by its metric's vendor
 
     @property
     def marks(self) -> Sequence[CellMark]:
@@ -129,17 +115,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class CellEvidence:
-    """What a cell rests on, as lines of any length that the caller wraps.
+    """What a cell rests on, as lines of any length that the caller wraps."""
 
-    Attributes:
-        arithmetic: the formula, "= Δinstructions / Δcycles", and the same with the numbers of the interval in it.
-        readings: what was read or counted: one line each, followed by the lines that belong to it.
-        remarks: how the value was measured, and what it covers.
-    """
-
+    # the formula, "= Δinstructions / Δcycles", and the same with the numbers of the interval in it
     arithmetic: tuple[str, ...] = ()
+    # what was read or counted: one line each, followed by the lines that belong to it
     readings: tuple[tuple[str, ...], ...] = ()
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # how the value was measured, and what it covers
 
 
 class Table(Protocol[C, K]):
@@ -207,21 +189,15 @@ def _nothing_beside(column: Column[Any], row: Any) -> CellEvidence:
 
 @dataclass(frozen=True)  # no slots: CPython issue 90562, as of Column
 class RowTable(Generic[R]):
-    """A table whose columns compute directly from its rows.
-
-    Attributes:
-        kind: of every row.
-        columns: identity columns name the row in machine formats by their id in lower case.
-        rows: in print order.
-        judge: adds marks and the reason to a value; takes the column, the row and the result of `compute`.
-        basis: the readings and remarks behind a cell; without arithmetic of its own, `compute` gives the arithmetic.
-    """
+    """A table whose columns compute directly from its rows."""
 
     name: str
-    kind: str
-    columns: tuple[Column[R], ...]
-    rows: Sequence[R]
+    kind: str  # of every row
+    columns: tuple[Column[R], ...]  # identity columns name the row in machine formats by their id in lower case
+    rows: Sequence[R]  # in print order
+    # adds marks and the reason to a value; takes the column, the row and the result of `compute`
     judge: Callable[[Column[R], R, Value], Cell] = _as_computed
+    # the readings and remarks behind a cell; without arithmetic of its own, `compute` gives the arithmetic
     basis: Callable[[Column[R], R], CellEvidence] = _nothing_beside
 
     @property

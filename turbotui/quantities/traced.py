@@ -30,15 +30,11 @@ class ReadingKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TracedReading:
-    """A number that was read.
-
-    Attributes:
-        label: its text in a formula: "Δaperf", "mean Δaperf", "interval".
-    """
+    """A number that was read."""
 
     signal: SignalId
     kind: ReadingKind
-    label: str
+    label: str  # its text in a formula: "Δaperf", "mean Δaperf", "interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,6 @@ def written(term: Term, reading: Callable[[TracedReading], str]) -> str:
     """A term as text, with as few parentheses as possible.
 
     Args:
-        term: the term.
         reading: gives the text of a reading: its label, or its number.
     """
     if isinstance(term, TracedReading):
@@ -109,11 +104,7 @@ def number_text(value: float) -> str:
 
 
 def evaluated(term: Term, reading: Callable[[TracedReading], float]) -> float:
-    """The value of a term over the given readings.
-
-    Raises:
-        ZeroDivisionError: a divisor is zero.
-    """
+    """The value of a term over the given readings. Raises ZeroDivisionError if a divisor is zero."""
     if isinstance(term, TracedReading):
         return reading(term)
     if isinstance(term, Number):

@@ -36,17 +36,11 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Why there is no value, in words for people, and what would change that.
+    """Why there is no value, in words for people, and what would change that."""
 
-    Attributes:
-        reason: the kind, for grouping and for tests.
-        detail: what was tried, on what, and the result ("perf msr/aperf/: the kernel does not offer it here").
-        remedy: the exact command or setting that would change it; "" if nothing can.
-    """
-
-    reason: Reason
-    detail: str
-    remedy: str = ""
+    reason: Reason  # the kind, for grouping and for tests
+    detail: str  # what was tried, on what, and the result ("perf msr/aperf/: the kernel does not offer it here")
+    remedy: str = ""  # the exact command or setting that would change it; "" if nothing can
 
     def sentence(self) -> str:
         """Reason, detail and remedy on one line."""

@@ -29,11 +29,7 @@ class Unit(Enum):
 
 
 def parse_celsius(text: str) -> int:
-    """Parse a temperature as a user types it.
-
-    Raises:
-        UsageError: the text is not a whole number of °C.
-    """
+    """Parse a temperature as a user types it. Raises UsageError if the text is not a whole number of °C."""
     try:
         degrees = integer(text)
     except ValueError:

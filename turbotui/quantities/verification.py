@@ -13,20 +13,13 @@ _FIGURES: Final = FactFile("quantities/verification.toml")
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to find out whether numbers are right.
+    """A way to find out whether numbers are right."""
 
-    Attributes:
-        brief: what the numbers agree with, in a few words.
-        words: the same in full, for the middle of a sentence.
-        unit: of the figures.
-        command: repeats the comparison, in a checkout.
-        real: whether hardware or a kernel counted, or a program that others wrote computed: no model of ours alone.
-    """
-
-    brief: str
-    words: str
-    unit: str
-    command: str
+    brief: str  # what the numbers agree with, in a few words
+    words: str  # the same in full, for the middle of a sentence
+    unit: str  # of the figures
+    command: str  # repeats the comparison, in a checkout
+    # whether hardware or a kernel counted, or a program that others wrote computed: no model of ours alone
     real: bool = True
 
 

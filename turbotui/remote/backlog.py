@@ -27,16 +27,11 @@ _Places = Mapping[SignalId, frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """A snapshot that waits to be sent.
-
-    Attributes:
-        capabilities: of its frame.
-        lost: number of earlier frames that found no room.
-    """
+    """A snapshot that waits to be sent."""
 
     snapshot: Snapshot
-    capabilities: Capabilities
-    lost: int = 0
+    capabilities: Capabilities  # of its frame
+    lost: int = 0  # number of earlier frames that found no room
 
 
 class Backlog:

@@ -21,15 +21,10 @@ _MOST_GAP: Final = 3600
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A received frame.
+    """A received frame."""
 
-    Attributes:
-        frame: the first frame of a connection, and the first after missing records, has no interval.
-        header: of its session.
-    """
-
-    frame: Frame
-    header: Header
+    frame: Frame  # the first frame of a connection, and the first after missing records, has no interval
+    header: Header  # of its session
 
 
 Arrival: TypeAlias = Received | Gap | Event | Missing | KeptAnswers

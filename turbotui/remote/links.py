@@ -38,22 +38,13 @@ class Link(Protocol):
 
 
 class Connector(Protocol):
-    """How a collector is reached, once and again.
+    """How a collector is reached, once and again."""
 
-    Attributes:
-        name: for people: "ssh user@node", or a socket's path.
-        again: whether reopening after the end makes sense.
-    """
-
-    name: str
-    again: bool
+    name: str  # for people: "ssh user@node", or a socket's path
+    again: bool  # whether reopening after the end makes sense
 
     def open(self) -> Link:
-        """Open a connection.
-
-        Raises:
-            LinkError: the connection cannot be opened.
-        """
+        """Open a connection. Raises LinkError if the connection cannot be opened."""
 
 
 class Outbox:
@@ -140,11 +131,7 @@ class SocketLink:
 
 
 class SocketConnector:
-    """The socket of a collector on this machine.
-
-    Args:
-        path: of the socket.
-    """
+    """The socket of a collector on this machine."""
 
     again = True
 

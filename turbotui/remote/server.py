@@ -39,23 +39,14 @@ _CREDENTIALS: Final = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The other end of a connection, by the kernel's account.
+    """The other end of a connection, by the kernel's account."""
 
-    Attributes:
-        uid: effective user id at the time of connecting.
-        groups: group ids at that time.
-    """
-
-    uid: int
-    groups: frozenset[int]
+    uid: int  # effective user id at the time of connecting
+    groups: frozenset[int]  # group ids at that time
 
 
 def peer_of(connection: socket.socket) -> Peer:
-    """The peer of a unix socket.
-
-    Raises:
-        OSError: the kernel does not report it.
-    """
+    """The peer of a unix socket. Raises OSError if the kernel does not report it."""
     _pid, uid, gid = _CREDENTIALS.unpack(
         connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     more = array("I")
@@ -69,15 +60,10 @@ def peer_of(connection: socket.socket) -> Peer:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The users that may connect to the socket.
+    """The users that may connect to the socket."""
 
-    Attributes:
-        uid: the collector's user; root may connect too.
-        group: the group whose members may connect; None for no group.
-    """
-
-    uid: int
-    group: int | None = None
+    uid: int  # the collector's user; root may connect too
+    group: int | None = None  # the group whose members may connect; None for no group
 
     def admits(self, peer: Peer) -> bool:
         """Whether a peer may connect."""

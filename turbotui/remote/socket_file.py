@@ -25,14 +25,7 @@ class SocketFileError(TurbotuiError):
 
 
 def group_number(name: str) -> int:
-    """The number of a group.
-
-    Args:
-        name: of the group, or its number.
-
-    Raises:
-        UsageError: there is no such group, or no such number.
-    """
+    """The number of a group. Raises UsageError if there is no such group, or no such number."""
     if name.isascii() and name.isdigit():
         number = integer_or_none(name)
         if number is None or number > _LAST_GROUP:
@@ -52,7 +45,6 @@ def listening_socket(path: str, group: int | None) -> Iterator[socket.socket]:
     The socket is then made in the open folder under an unused name, so that links lead nowhere.
 
     Args:
-        path: of the socket.
         group: that may connect besides this user and root; None for no group.
 
     Raises:

@@ -32,23 +32,17 @@ _CODES: Final = {Form.WORD: "Q", Form.DOUBLE: "d"}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a kind: a control group, a thread, a source of interrupts.
+    """A row of a kind: a control group, a thread, a source of interrupts."""
 
-    Attributes:
-        key: the words by which the kind names it: "57", "/system.slice/ssh.service".
-        serial: what tells rows apart that have the same key one after the other: the start time of a thread, the inode
-            of a group; 0 if keys are never reused.
-        parent: key of the row of the parent kind that contains this row; "" for none. Of a nested kind: the key of the
-            row above.
-        name: for people; a name that can change is a TEXT quantity instead.
-        born_ns: `RowTick.started_ns` of the tick at which the row was found, if its counters began with it, at 0, after
-            the tick before; 0 for a row that was there before, or of which nobody knows.
-    """
-
-    key: str
+    key: str  # the words by which the kind names it: "57", "/system.slice/ssh.service"
+    # what tells rows apart that have the same key one after the other: the start time of a thread, the inode of a
+    # group; 0 if keys are never reused
     serial: int = 0
+    # key of the row of the parent kind that contains this row; "" for none. Of a nested kind: the key of the row above.
     parent: str = ""
-    name: str = ""
+    name: str = ""  # for people; a name that can change is a TEXT quantity instead
+    # `RowTick.started_ns` of the tick at which the row was found, if its counters began with it, at 0, after the tick
+    # before; 0 for a row that was there before, or of which nobody knows
     born_ns: int = 0
 
     @property
@@ -59,15 +53,11 @@ class Row:
 
 @dataclass(frozen=True, eq=False)  # no slots: `slots` is computed on first use
 class Roster:
-    """The rows of a kind by slot; the same object as long as no row comes or goes.
+    """The rows of a kind by slot; the same object as long as no row comes or goes."""
 
-    Attributes:
-        rows: in the order in which they came; slots that are missing are free.
-        capacity: the length of every column.
-    """
-
+    # in the order in which they came; slots that are missing are free
     rows: Mapping[RowSlot, Row] = field(default_factory=dict)
-    capacity: int = 0
+    capacity: int = 0  # the length of every column
 
     @cached_property
     def slots(self) -> Mapping[RowIdentity, RowSlot]:
@@ -80,32 +70,24 @@ class RowTick:
     """The readings of a kind's rows at one tick.
 
     It knows its kind and quantities, so that a recording needs nothing else to write or restore it.
-
-    Attributes:
-        kind: of the rows.
-        quantities: of the kind, by id; the same object in all ticks of a reader.
-        wall_ns: wall clock when the tick began at which these rows were read.
-        started_ns: the same on the clock of `Snapshot.started_ns`. A reader that was late has an earlier tick's times.
-        roster: the rows, with those in `died`.
-        values: quantity -> raw values by slot.
-        stamps: clock -> ns of each slot's last reading on the clock of `started_ns`; 0 without one. A quantity that was
-            not read at this tick keeps its value and its stamp.
-        absent: quantity -> slots of rows without a value, with the reason.
-        died: slots of rows that ended since the tick before. Their last readings are in this tick, and the next tick
-            has neither the rows nor, perhaps, the slots free.
-        omitted: rows that exist and have no slot because the kind is full.
     """
 
     kind: RowKind
-    quantities: Mapping[QuantityId, Quantity]
-    wall_ns: int
+    quantities: Mapping[QuantityId, Quantity]  # of the kind, by id; the same object in all ticks of a reader
+    wall_ns: int  # wall clock when the tick began at which these rows were read
+    # the same on the clock of `Snapshot.started_ns`. A reader that was late has an earlier tick's times.
     started_ns: int
-    roster: Roster
-    values: Mapping[QuantityId, RawColumn]
+    roster: Roster  # the rows, with those in `died`
+    values: Mapping[QuantityId, RawColumn]  # quantity -> raw values by slot
+    # clock -> ns of each slot's last reading on the clock of `started_ns`; 0 without one. A quantity that was not read
+    # at this tick keeps its value and its stamp.
     stamps: Mapping[ClockId, Sequence[int]]
+    # quantity -> slots of rows without a value, with the reason
     absent: Mapping[QuantityId, Mapping[RowSlot, Unavailable]] = field(default_factory=dict)
+    # slots of rows that ended since the tick before. Their last readings are in this tick, and the next tick has
+    # neither the rows nor, perhaps, the slots free.
     died: frozenset[RowSlot] = frozenset()
-    omitted: int = 0
+    omitted: int = 0  # rows that exist and have no slot because the kind is full
 
     @property
     def born(self) -> frozenset[RowSlot]:
@@ -120,7 +102,6 @@ class Columns:
     time may use it.
 
     Args:
-        kind: of the rows.
         quantities: all that a reader may put.
     """
 

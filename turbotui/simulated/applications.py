@@ -23,20 +23,14 @@ _FOR_EVER: Final = 1e9
 
 @dataclass(frozen=True, slots=True)
 class SimulatedApplication:
-    """An application of two alternating behaviours.
+    """An application of two alternating behaviours."""
 
-    Attributes:
-        name: the word after "+" or "--".
-        summary: one line for people.
-        first, second: the two behaviours.
-        seconds: length of the first and of the second behaviour.
-    """
-
-    name: str
-    summary: str
+    name: str  # the word after "+" or "--"
+    summary: str  # one line for people
+    # first, second: the two behaviours
     first: Workload
     second: Workload
-    seconds: tuple[float, float]
+    seconds: tuple[float, float]  # length of the first and of the second behaviour
 
 
 def _application(name: str) -> SimulatedApplication:

@@ -38,27 +38,16 @@ class BusyCpus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCause:
-    """A cause of slowness.
+    """A cause of slowness."""
 
-    Attributes:
-        name: the word after "+".
-        summary: one line for people.
-        busy: which CPUs it keeps busy.
-        work: the kind of work on these CPUs; None: any kind.
-        clock: whether the cause sets the cores' clock, which only one cause can.
-        change: further changes of the machine.
-        strain: what tasks wait for.
-        where: tells whether a machine can have the cause.
-    """
-
-    name: str
-    summary: str
-    busy: BusyCpus = BusyCpus.NONE
-    work: int | None = None
-    clock: bool = False
-    change: Callable[[MachineShape], MachineShape] = lambda shape: shape
-    strain: Strain = field(default_factory=Strain)
-    where: Callable[[MachineShape], bool] = lambda _shape: True
+    name: str  # the word after "+"
+    summary: str  # one line for people
+    busy: BusyCpus = BusyCpus.NONE  # which CPUs it keeps busy
+    work: int | None = None  # the kind of work on these CPUs; None: any kind
+    clock: bool = False  # whether the cause sets the cores' clock, which only one cause can
+    change: Callable[[MachineShape], MachineShape] = lambda shape: shape  # further changes of the machine
+    strain: Strain = field(default_factory=Strain)  # what tasks wait for
+    where: Callable[[MachineShape], bool] = lambda _shape: True  # tells whether a machine can have the cause
 
     def at_odds(self, other: SimulatedCause) -> str:
         """Return why both causes cannot be combined; "" if they can."""

@@ -17,51 +17,32 @@ _STACKS: Final = (0.5, 0.3, 0.15, 0.05)
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The uncore of one generation of Intel servers.
+    """The uncore of one generation of Intel servers."""
 
-    Attributes:
-        mask: format of a CHA's umask.
-        cha_clock: code of the CHAs' and meshes' clock.
-        memory_hertz: DCLK.
-        activations, conflicts: codes of ACT, and of PRE for another row.
-        mesh: name of what is between mesh and memory.
-        mesh_codes: of its lookups, lookups in state A, updates, reads and writes.
-        upi_hertz: an eighth of the links' rate.
-        early: whether codes of memory and mesh are those before Sapphire Rapids.
-        filtered: whether it is Skylake's uncore: CHAs pick requests by a filter register.
-        drd: the word for data reads of the cores in the vendor's names.
-        channels, meshes: of the memory of a package.
-        slice_cores: cores for each slice of the last-level cache.
-        halves: whether the kernel names the counts of a channel's two subchannels apart.
-        links: how what goes to other packages spreads over the links.
-        stacks: how traffic of devices spreads over the PCI Express stacks.
-        cxl: whether links to CXL memory are counted.
-        nameless: further PMUs, of which neither kernel nor vendor names an event that is read here.
-        free_running: whether the counters of `intel_free_running` are there.
-        tiers: of the machine's shape.
-    """
-
-    mask: str
-    cha_clock: int
-    memory_hertz: float
+    mask: str  # format of a CHA's umask
+    cha_clock: int  # code of the CHAs' and meshes' clock
+    memory_hertz: float  # DCLK
+    # activations, conflicts: codes of ACT, and of PRE for another row
     activations: int
     conflicts: int
-    mesh: str
-    mesh_codes: tuple[int, int, int, int, int]
-    upi_hertz: float
-    early: bool = False
-    filtered: bool = False
-    drd: str = "DRD"
+    mesh: str  # name of what is between mesh and memory
+    mesh_codes: tuple[int, int, int, int, int]  # of its lookups, lookups in state A, updates, reads and writes
+    upi_hertz: float  # an eighth of the links' rate
+    early: bool = False  # whether codes of memory and mesh are those before Sapphire Rapids
+    filtered: bool = False  # whether it is Skylake's uncore: CHAs pick requests by a filter register
+    drd: str = "DRD"  # the word for data reads of the cores in the vendor's names
+    # channels, meshes: of the memory of a package
     channels: int = 8
     meshes: int = 4
-    slice_cores: int = 1
-    halves: bool = False
-    links: tuple[float, ...] = _LINKS
-    stacks: tuple[float, ...] = _STACKS
-    cxl: bool = True
+    slice_cores: int = 1  # cores for each slice of the last-level cache
+    halves: bool = False  # whether the kernel names the counts of a channel's two subchannels apart
+    links: tuple[float, ...] = _LINKS  # how what goes to other packages spreads over the links
+    stacks: tuple[float, ...] = _STACKS  # how traffic of devices spreads over the PCI Express stacks
+    cxl: bool = True  # whether links to CXL memory are counted
+    # further PMUs, of which neither kernel nor vendor names an event that is read here
     nameless: tuple[tuple[str, int], ...] = ()
-    free_running: bool = False
-    tiers: str = ""
+    free_running: bool = False  # whether the counters of `intel_free_running` are there
+    tiers: str = ""  # of the machine's shape
 
 
 def code(event: int, mask: int = 0) -> int:

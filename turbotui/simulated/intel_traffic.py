@@ -94,7 +94,6 @@ def flows_of(model: Model, package: int, links: Sequence[float] = (1.0,)) -> Flo
 
     Args:
         model: of the machine.
-        package: of it.
         links: how what goes to other packages spreads over the links: it is for the package at the far end alone.
     """
     count = model.shape.packages

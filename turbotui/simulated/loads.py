@@ -65,21 +65,14 @@ def served(work: Workload, packages: int) -> dict[str, float]:
 
 @dataclass(slots=True)
 class _Stream:
-    """Samples of one kind of work.
+    """Samples of one kind of work."""
 
-    Attributes:
-        kind: of work.
-        form: the count of the sampled event.
-        levels: levels that serve, each with the end of its part of 1; "" for operations that are no loads.
-        done: the number of samples taken.
-        base: the count when sampling began.
-    """
-
-    kind: int
-    form: Form
+    kind: int  # of work
+    form: Form  # the count of the sampled event
+    # levels that serve, each with the end of its part of 1; "" for operations that are no loads
     levels: Sequence[tuple[str, float]]
-    done: int
-    base: float
+    done: int  # the number of samples taken
+    base: float  # the count when sampling began
 
 
 class SimulatedLoads:

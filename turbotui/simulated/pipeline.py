@@ -35,7 +35,6 @@ def pipeline_counts(kind: CoreType, width: int, *, contended: bool) -> Mapping[s
     """Return the slots and stalled cycles of a CPU by category.
 
     Args:
-        kind: the core.
         width: slots of the core in a cycle.
         contended: whether slots that the sibling had are a category of their own (AMD), and not the back end's.
 

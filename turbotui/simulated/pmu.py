@@ -27,24 +27,16 @@ class Context(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCounter:
-    """An event on one CPU, before it is opened.
+    """An event on one CPU, before it is opened."""
 
-    Attributes:
-        value: the running count.
-        slots: the number of general counters that the event takes.
-        fixed: the fixed counter that the event prefers, or "".
-        local: the set of counters of a part of the PMU, of which the event takes one beside a general one, or "".
-        filter: the event's setting of the filter register that all counters of the PMU share, or "".
-        absolute: the value is a level, not a count, so it does not start at zero.
-        form: the form over the CPU's integrals, if the count is one; then the share of each kind of work is known.
-    """
-
-    value: Value
-    slots: int = 0
-    fixed: str = ""
+    value: Value  # the running count
+    slots: int = 0  # the number of general counters that the event takes
+    fixed: str = ""  # the fixed counter that the event prefers, or ""
+    # the set of counters of a part of the PMU, of which the event takes one beside a general one, or ""
     local: str = ""
-    filter: str = ""
-    absolute: bool = False
+    filter: str = ""  # the event's setting of the filter register that all counters of the PMU share, or ""
+    absolute: bool = False  # the value is a level, not a count, so it does not start at zero
+    # the form over the CPU's integrals, if the count is one; then the share of each kind of work is known
     form: Form = ()
 
 
@@ -64,36 +56,23 @@ Resolve: TypeAlias = Callable[[PerfAttr, int], SimulatedCounter | int]
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPmu:
-    """One PMU.
+    """One PMU."""
 
-    Attributes:
-        name, type: as below /sys/bus/event_source/devices.
-        context: which events the PMU's events may be grouped with.
-        resolve: finds counters.
-        formats, events: files of those names.
-        readers: the CPUs in the cpumask file; None without the file.
-        cpus: CPUs on which events may be opened; None for all.
-        cpus_file: whether the PMU has the `cpus` file of hybrid and Arm core PMUs.
-        counters: general counters for each CPU, 0 for no limit.
-        files: more files, name to text.
-        modes: whether exclude_user and exclude_kernel are accepted.
-        local_counters: the number of counters of each set that a counter's `local` names.
-        sampling: the errno with which sampling events are refused.
-        fits: tells whether the driver opens events as one group; None if only the number of counters decides.
-    """
-
+    # name, type: as below /sys/bus/event_source/devices
     name: str
     type: int
-    context: Context
-    resolve: Resolve
+    context: Context  # which events the PMU's events may be grouped with
+    resolve: Resolve  # finds counters
+    # formats, events: files of those names
     formats: Mapping[str, str] = field(default_factory=dict)
     events: Mapping[str, EventFile] = field(default_factory=dict)
-    readers: Callable[[], Iterable[int]] | None = None
-    cpus: frozenset[int] | None = None
-    cpus_file: bool = False
-    counters: int = 0
-    files: Mapping[str, str] = field(default_factory=dict)
-    modes: bool = False
-    local_counters: int = 0
-    sampling: int = errno.EINVAL
+    readers: Callable[[], Iterable[int]] | None = None  # the CPUs in the cpumask file; None without the file
+    cpus: frozenset[int] | None = None  # CPUs on which events may be opened; None for all
+    cpus_file: bool = False  # whether the PMU has the `cpus` file of hybrid and Arm core PMUs
+    counters: int = 0  # general counters for each CPU, 0 for no limit
+    files: Mapping[str, str] = field(default_factory=dict)  # more files, name to text
+    modes: bool = False  # whether exclude_user and exclude_kernel are accepted
+    local_counters: int = 0  # the number of counters of each set that a counter's `local` names
+    sampling: int = errno.EINVAL  # the errno with which sampling events are refused
+    # tells whether the driver opens events as one group; None if only the number of counters decides
     fits: Callable[[Sequence[PerfAttr]], bool] | None = None

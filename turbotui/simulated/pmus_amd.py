@@ -35,19 +35,14 @@ _INWARD_ON_LINKS: Final = 0xF3F
 
 @dataclass(frozen=True, slots=True)
 class _Instances:
-    """The equal instances of one part of the fabric.
+    """The equal instances of one part of the fabric."""
 
-    Attributes:
-        first: the code of the first one.
-        count: how many.
-        read, written: the counts of the two umasks, over the package's integrals.
-        bytes_read, bytes_written: bytes of one count.
-    """
-
-    first: int
-    count: int
+    first: int  # the code of the first one
+    count: int  # how many
+    # read, written: the counts of the two umasks, over the package's integrals
     read: Form
     written: Form
+    # bytes_read, bytes_written: bytes of one count
     bytes_read: float = 64.0
     bytes_written: float = 64.0
 

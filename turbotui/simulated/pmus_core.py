@@ -27,25 +27,17 @@ _ValueT = TypeVar("_ValueT")
 
 @dataclass(frozen=True, slots=True)
 class CoreEvents:
-    """Events of one microarchitecture; values name entries of `events_common.counts` and `pipeline.pipeline_counts`.
+    """Events of one microarchitecture; values name entries of `events_common.counts` and `pipeline.pipeline_counts`."""
 
-    Attributes:
-        exact: raw config -> count.
-        additive: event code -> {umask bit: count}; umasks of set bits add up.
-        fixed: raw configs with a counter of their own.
-        weights: general counters an event code takes, where more than one (AMD's paired counters).
-        names: files of the PMU's events folder.
-        slots: slots of the pipeline in a cycle.
-        core_wide: raw configs that count for all threads of a core.
-    """
-
-    exact: Mapping[int, str]
+    exact: Mapping[int, str]  # raw config -> count
+    # event code -> {umask bit: count}; umasks of set bits add up
     additive: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
-    fixed: frozenset[int] = frozenset()
+    fixed: frozenset[int] = frozenset()  # raw configs with a counter of their own
+    # general counters an event code takes, where more than one (AMD's paired counters)
     weights: Mapping[int, int] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
-    slots: int = 4
-    core_wide: Mapping[int, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)  # files of the PMU's events folder
+    slots: int = 4  # slots of the pipeline in a cycle
+    core_wide: Mapping[int, str] = field(default_factory=dict)  # raw configs that count for all threads of a core
 
 
 CORE_EVENTS: Final = FactFile("simulated/core_events.toml")

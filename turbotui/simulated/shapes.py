@@ -23,24 +23,15 @@ NPU_BUSY: Final = 0.35
 
 @dataclass(frozen=True, slots=True)
 class OtherDevices:
-    """Devices beside the processors.
+    """Devices beside the processors."""
 
-    Attributes:
-        card_watts: of a graphics card while it works; 0: there is none.
-        npu: there is a neural processor, busy for `NPU_BUSY` of the time.
-        supplies: power supplies on PMBus, which share the load equally.
-        meter_ms: over which an ACPI meter of the whole machine averages; 0: there is none.
-        battery_joules: what the full battery holds; 0: there is none. It discharges.
-        fans: how many.
-        psys_share: what RAPL's psys counts of the platform: less than 1 on a board that does not wire it to all.
-    """
-
-    card_watts: float = 0.0
-    npu: bool = False
-    supplies: int = 0
-    meter_ms: int = 0
-    battery_joules: float = 0.0
-    fans: int = 0
+    card_watts: float = 0.0  # of a graphics card while it works; 0: there is none
+    npu: bool = False  # there is a neural processor, busy for `NPU_BUSY` of the time
+    supplies: int = 0  # power supplies on PMBus, which share the load equally
+    meter_ms: int = 0  # over which an ACPI meter of the whole machine averages; 0: there is none
+    battery_joules: float = 0.0  # what the full battery holds; 0: there is none. It discharges.
+    fans: int = 0  # how many
+    # what RAPL's psys counts of the platform: less than 1 on a board that does not wire it to all
     psys_share: float = 1.0
 
     def card_works(self, now: float) -> bool:
@@ -61,90 +52,63 @@ class Isa(Enum):
 
 @dataclass(frozen=True, slots=True)
 class IdleState:
-    """One cpuidle state.
+    """One cpuidle state."""
 
-    Attributes:
-        name, description: as sysfs shows them.
-        latency_us, residency_us: exit latency and target residency.
-        depth: the hardware core state it asks for: 0 POLL, 1 C1, 3 C3, 6 C6, 7 C7.
-        mean_us: the average stay, which makes the usage count out of the time.
-        above, below: share of the entries that turned out too deep or too shallow.
-    """
-
+    # name, description: as sysfs shows them
     name: str
     description: str
+    # latency_us, residency_us: exit latency and target residency
     latency_us: int
     residency_us: int
-    depth: int
-    mean_us: float
+    depth: int  # the hardware core state it asks for: 0 POLL, 1 C1, 3 C3, 6 C6, 7 C7
+    mean_us: float  # the average stay, which makes the usage count out of the time
+    # above, below: share of the entries that turned out too deep or too shallow
     above: float = 0.0
     below: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class CoreType:
-    """A kind of core.
+    """A kind of core."""
 
-    Attributes:
-        name: "P", "E", "LP", or "" where there is one kind.
-        threads: SMT siblings of one core.
-        base_mhz, min_mhz, max_mhz: guaranteed, lowest and highest single-core frequency.
-        bins: (active cores in the package, highest MHz), ascending in cores.
-        capacitance: dynamic watts per V^2*GHz running dense code.
-        volts_min, volts_per_ghz: the voltage at min_mhz, and its slope.
-        leakage: watts of a powered core that does nothing; a core in C6 keeps a twelfth.
-        ohms: degrees of the core above the heat sink per watt.
-        ipc: throughput relative to the reference core of `workloads`.
-        vector_bits: width of `wide` floating-point instructions.
-        l1d, l1i, l2: cache sizes in KiB.
-        events: key of the core event table in `core_events.toml`.
-        pmu: name of the core PMU.
-        counters: general-purpose counters for each CPU.
-        capacity: scheduler capacity (cpu_capacity), 1024 for the fastest.
-        works: what each kind of work does to counters. How time is booked, and the share of idle time booked as
-            iowait, are those of `WORKLOADS` whatever stands here.
-    """
-
-    name: str
-    threads: int
+    name: str  # "P", "E", "LP", or "" where there is one kind
+    threads: int  # SMT siblings of one core
+    # base_mhz, min_mhz, max_mhz: guaranteed, lowest and highest single-core frequency
     base_mhz: int
     min_mhz: int
     max_mhz: int
-    bins: tuple[tuple[int, int], ...]
-    capacitance: float
+    bins: tuple[tuple[int, int], ...]  # (active cores in the package, highest MHz), ascending in cores
+    capacitance: float  # dynamic watts per V^2*GHz running dense code
+    # volts_min, volts_per_ghz: the voltage at min_mhz, and its slope
     volts_min: float
     volts_per_ghz: float
-    leakage: float
-    ohms: float
-    ipc: float
-    vector_bits: int
+    leakage: float  # watts of a powered core that does nothing; a core in C6 keeps a twelfth
+    ohms: float  # degrees of the core above the heat sink per watt
+    ipc: float  # throughput relative to the reference core of `workloads`
+    vector_bits: int  # width of `wide` floating-point instructions
+    # l1d, l1i, l2: cache sizes in KiB
     l1d: int
     l1i: int
     l2: int
-    events: str
-    pmu: str
-    counters: int
+    events: str  # key of the core event table in `core_events.toml`
+    pmu: str  # name of the core PMU
+    counters: int  # general-purpose counters for each CPU
     idle: tuple[IdleState, ...]
-    capacity: int = 1024
+    capacity: int = 1024  # scheduler capacity (cpu_capacity), 1024 for the fastest
+    # what each kind of work does to counters. How time is booked, and the share of idle time booked as iowait, are
+    # those of `WORKLOADS` whatever stands here.
     works: tuple[Workload, ...] = WORKLOADS
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A run of equal cores in every package.
+    """A run of equal cores in every package."""
 
-    Attributes:
-        cores: how many in one package.
-        type: index into `MachineShape.core_types`.
-        module: cores that share an L2 (1: none do).
-        l3: cores that share an L3 slice, 0 for cores without one; equal to `cores` when the package has one L3.
-        first_core_id, core_id_step: the core_id numbers sysfs gives.
-    """
-
-    cores: int
-    type: int
-    module: int
-    l3: int
+    cores: int  # how many in one package
+    type: int  # index into `MachineShape.core_types`
+    module: int  # cores that share an L2 (1: none do)
+    l3: int  # cores that share an L3 slice, 0 for cores without one; equal to `cores` when the package has one L3
+    # first_core_id, core_id_step: the core_id numbers sysfs gives
     first_core_id: int = 0
     core_id_step: int = 1
 
@@ -198,36 +162,21 @@ class LoadSchedule:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """Power and heat of one package.
+    """Power and heat of one package."""
 
-    Attributes:
-        tdp: watts; also the default long-term limit PL1.
-        pl2: short-term limit in watts.
-        tau: time constant of PL1 in seconds.
-        uncore: watts of the rest of the package at rest.
-        uncore_per_gbs: more watts for each GB/s of memory traffic.
-        ram: watts of idle DRAM; `ram_per_gbs` more for traffic.
-        gpu: watts of busy graphics, 0 without.
-        platform: watts of the rest of the machine, for psys.
-        ambient: °C of the air.
-        ohms: degrees of the heat sink above the air per watt.
-        sink_tau: seconds of the heat sink.
-        tj_max: °C at which cores throttle.
-    """
-
-    tdp: float
-    pl2: float
-    tau: float
-    uncore: float
-    uncore_per_gbs: float
-    ram: float
+    tdp: float  # watts; also the default long-term limit PL1
+    pl2: float  # short-term limit in watts
+    tau: float  # time constant of PL1 in seconds
+    uncore: float  # watts of the rest of the package at rest
+    uncore_per_gbs: float  # more watts for each GB/s of memory traffic
+    ram: float  # watts of idle DRAM; `ram_per_gbs` more for traffic
     ram_per_gbs: float
-    gpu: float
-    platform: float
-    ambient: float
-    ohms: float
-    sink_tau: float
-    tj_max: int
+    gpu: float  # watts of busy graphics, 0 without
+    platform: float  # watts of the rest of the machine, for psys
+    ambient: float  # °C of the air
+    ohms: float  # degrees of the heat sink above the air per watt
+    sink_tau: float  # seconds of the heat sink
+    tj_max: int  # °C at which cores throttle
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,36 +17,27 @@ PERIODS_PER_SECOND: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Strain:
-    """Waits of a machine's tasks beyond those of their work.
+    """Waits of a machine's tasks beyond those of their work."""
 
-    Attributes:
-        waiting: tasks that wait on the run queue of each CPU, on average.
-        blocked: tasks that wait for storage.
-        memory_some, memory_full, io_some, io_full, irq_full: shares of time, below 0.95.
-        swapped_in, swapped_out: pages per second.
-        major_faults, direct_reclaims, oom_kills: per second.
-        available: share of memory that can still be had.
-        swap_free: share of swap space.
-        quota: CPUs that the own control group may use; None: no limit.
-        throttled: share of the quota's periods in which it was used up.
-    """
-
-    waiting: float = 0.0
-    blocked: int = 0
+    waiting: float = 0.0  # tasks that wait on the run queue of each CPU, on average
+    blocked: int = 0  # tasks that wait for storage
+    # memory_some, memory_full, io_some, io_full, irq_full: shares of time, below 0.95
     memory_some: float = 0.0
     memory_full: float = 0.0
     io_some: float = 0.0
     io_full: float = 0.0
     irq_full: float = 0.0
+    # swapped_in, swapped_out: pages per second
     swapped_in: float = 0.0
     swapped_out: float = 0.0
+    # major_faults, direct_reclaims, oom_kills: per second
     major_faults: float = 0.0
     direct_reclaims: float = 0.0
     oom_kills: float = 0.0
-    available: float = 0.75
-    swap_free: float = 1.0
-    quota: float | None = None
-    throttled: float = 0.0
+    available: float = 0.75  # share of memory that can still be had
+    swap_free: float = 1.0  # share of swap space
+    quota: float | None = None  # CPUs that the own control group may use; None: no limit
+    throttled: float = 0.0  # share of the quota's periods in which it was used up
 
     def rates(self) -> list[float]:
         """Return the rates of the whole machine's integrals from `SYS_STRAIN` on."""

@@ -32,25 +32,17 @@ build:x:1001:1001::/home/build:/bin/sh
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """A process of the simulated machine.
+    """A process of the simulated machine."""
 
-    Attributes:
-        pid, parent, uid: numbers.
-        name: as the kernel has it.
-        arguments: its command line.
-        group: path of its control group.
-        state: see proc(5).
-        nice: -20 to 19.
-    """
-
+    # pid, parent, uid: numbers
     pid: int
     parent: int
     uid: int
-    name: str
-    arguments: tuple[str, ...]
-    group: str
-    state: str = "S"
-    nice: int = 0
+    name: str  # as the kernel has it
+    arguments: tuple[str, ...]  # its command line
+    group: str  # path of its control group
+    state: str = "S"  # see proc(5)
+    nice: int = 0  # -20 to 19
 
 
 _SCOPE: Final = f"/system.slice/docker-{_CONTAINER}.scope"
@@ -82,13 +74,9 @@ _TIMING: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class TaskWaits:
-    """What processes of a simulated machine wait for beyond their work, by the strain on it.
+    """What processes of a simulated machine wait for beyond their work, by the strain on it."""
 
-    Attributes:
-        model: the machine.
-    """
-
-    model: Model
+    model: Model  # the machine
 
     def state(self, kind: int) -> str:
         """The letter of a process's main thread."""

@@ -36,17 +36,12 @@ _RUN: Final[Form] = tuple((CPU_BUSY + kind, 1e9) for kind in range(KINDS))
 
 @dataclass(slots=True)
 class _Place:
-    """The work of one kind on one CPU.
-
-    Attributes:
-        kind, cpu: which.
-        forms: the forms of the counters, by the names of the set.
-        base, before: their values when watching began, and at the last sample since then.
-    """
+    """The work of one kind on one CPU."""
 
     kind: int
     cpu: int
-    forms: tuple[Form, ...]
+    forms: tuple[Form, ...]  # the forms of the counters, by the names of the set
+    # base, before: their values when watching began, and at the last sample since then
     base: tuple[float, ...]
     before: tuple[int, ...]
 
@@ -84,11 +79,7 @@ class SimulatedTasks:
         self.pause = _PAUSE
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
-        """Add one of the processes.
-
-        Raises:
-            MachineError: the model has no such process.
-        """
+        """Add one of the processes. Raises MachineError if the model has no such process."""
         del on_exec
         kind = next((kind for kind in range(KINDS) if process_of(kind) == pid), None)
         if kind is None:
@@ -97,11 +88,7 @@ class SimulatedTasks:
         return self._add((kind,))
 
     def add_cpus(self, cgroup: str | None = None) -> None:
-        """Add every process.
-
-        Raises:
-            MachineError: there are no control groups on a simulated machine.
-        """
+        """Add every process. Raises MachineError if there are no control groups on a simulated machine."""
         if cgroup is not None:
             raise MachineError("a simulated machine has no control groups")
         self._add(range(KINDS))

@@ -37,20 +37,13 @@ def of_kind(form: Form, kind: int) -> Form:
 
 @dataclass(slots=True)
 class _Place:
-    """The work of one kind on one CPU.
-
-    Attributes:
-        kind, cpu: which.
-        owner: the present thread, by the CPU that it began on.
-        moves: the number of threads of this kind that came to the CPU.
-        moved: the number of these moves that were carried out.
-    """
+    """The work of one kind on one CPU."""
 
     kind: int
     cpu: int
-    owner: int
-    moves: Form
-    moved: int
+    owner: int  # the present thread, by the CPU that it began on
+    moves: Form  # the number of threads of this kind that came to the CPU
+    moved: int  # the number of these moves that were carried out
 
 
 class ThreadCount:

@@ -23,25 +23,12 @@ LINE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One kind of work.
+    """One kind of work."""
 
-    Attributes:
-        name: in a word.
-        ipc: instructions per core cycle with the core to itself, on the reference core.
-        activity: switched capacitance against dense vector code.
-        loads, stores, branches, branch_misses, l1_misses, l2_references, l2_misses, llc_references, llc_misses,
-            tlb_misses: events per instruction.
-        scalar, wide: floating-point instructions per instruction, scalar and of the machine's full vector width.
-        single: share of the floating-point instructions in single precision.
-        bfloat: dot products of bfloat16 numbers per instruction, of the machine's full vector width.
-        vnni: likewise of int8 numbers.
-        front_stall, back_stall: share of the cycles.
-        user, nice, system, irq, softirq: how /proc/stat books the time; they add up to 1.
-        io_wait: share of the idle time booked as iowait.
-    """
-
-    name: str
-    ipc: float
+    name: str  # in a word
+    ipc: float  # instructions per core cycle with the core to itself, on the reference core
+    # switched capacitance against dense vector code. loads, stores, branches, branch_misses, l1_misses, l2_references,
+    # l2_misses, llc_references, llc_misses, tlb_misses: events per instruction
     activity: float
     loads: float
     stores: float
@@ -53,19 +40,22 @@ class Workload:
     llc_references: float
     llc_misses: float
     tlb_misses: float
+    # scalar, wide: floating-point instructions per instruction, scalar and of the machine's full vector width
     scalar: float
     wide: float
-    single: float
+    single: float  # share of the floating-point instructions in single precision
+    # front_stall, back_stall: share of the cycles
     front_stall: float
     back_stall: float
+    # user, nice, system, irq, softirq: how /proc/stat books the time; they add up to 1
     user: float
     nice: float
     system: float
     irq: float
     softirq: float
-    io_wait: float
-    bfloat: float = 0.0
-    vnni: float = 0.0
+    io_wait: float  # share of the idle time booked as iowait
+    bfloat: float = 0.0  # dot products of bfloat16 numbers per instruction, of the machine's full vector width
+    vnni: float = 0.0  # likewise of int8 numbers
 
 
 @functools.cache

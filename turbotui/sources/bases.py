@@ -76,9 +76,6 @@ class CachedSearch(Generic[T]):
     """What a source found on a machine, kept until its host or topology changes.
 
     It is kept as one object, so that threads see all of it or nothing.
-
-    Args:
-        find: the search.
     """
 
     def __init__(self, find: Callable[[Machine], T]) -> None:

@@ -19,27 +19,18 @@ from turbotui.sources.source import GONE
 
 @dataclass(frozen=True, slots=True)
 class GroupBundle:
-    """Counters that are opened together on one CPU.
-
-    Attributes:
-        cpu: the CPU.
-        names: of the counts; "" for a leader that was only added for its group.
-        attrs: the leader first.
-        parts: names of counts over some CPUs to which each counter is added too; empty for none.
-    """
+    """Counters that are opened together on one CPU."""
 
     cpu: int
-    names: tuple[str, ...]
-    attrs: tuple[PerfAttr, ...]
-    parts: tuple[str, ...] = ()
+    names: tuple[str, ...]  # of the counts; "" for a leader that was only added for its group
+    attrs: tuple[PerfAttr, ...]  # the leader first
+    parts: tuple[str, ...] = ()  # names of counts over some CPUs to which each counter is added too; empty for none
 
 
 class GroupCounters:
     """The counters of one control group, on every CPU.
 
     Args:
-        host: the host.
-        directory: of the group.
         bundles: what to count; bundles of offline CPUs are left out.
 
     Raises:
@@ -69,11 +60,7 @@ class GroupCounters:
             host.close(target)  # each counter holds a reference to the group
 
     def read(self) -> Mapping[str, CountTotal]:
-        """All counts since the opening, by name.
-
-        Raises:
-            HostError: a counter can no longer be read.
-        """
+        """All counts since the opening, by name. Raises HostError if a counter can no longer be read."""
         gains: dict[str, list[tuple[int, int, int]]] = {}
         for bundle, counters in self._open:
             enabled, running, *counts = counters.gains()

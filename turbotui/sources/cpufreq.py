@@ -34,19 +34,12 @@ def _megahertz(data: bytes) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """One signal and the files that may contain it, best first.
-
-    Attributes:
-        signal: its id.
-        files: below the CPU's directory, each with its conversion to kHz (or text).
-        once: whether it is constant while a reader is open.
-        missing: what a machine lacks that has none of the files.
-    """
+    """One signal and the files that may contain it, best first."""
 
     signal: SignalId
-    files: tuple[tuple[str, Decode], ...]
-    once: bool = False
-    missing: str = ""
+    files: tuple[tuple[str, Decode], ...]  # below the CPU's directory, each with its conversion to kHz (or text)
+    once: bool = False  # whether it is constant while a reader is open
+    missing: str = ""  # what a machine lacks that has none of the files
 
     @property
     def is_text(self) -> bool:

@@ -33,21 +33,13 @@ _SIGNAL = re.compile(r"cpuidle\.([0-9]{1,9})\.(usage|time|above|below|rejected|l
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """One file of a state's directory.
+    """One file of a state's directory."""
 
-    Attributes:
-        file: its name, and also the last part of the signal's id.
-        unit: of the signal.
-        reduce: of the signal.
-        scale: from the file's unit to the signal's.
-        since: the Linux release that introduced it.
-    """
-
-    file: str
-    unit: Unit
-    reduce: Reduce
-    scale: float = 1.0
-    since: str = "2.6.24"
+    file: str  # its name, and also the last part of the signal's id
+    unit: Unit  # of the signal
+    reduce: Reduce  # of the signal
+    scale: float = 1.0  # from the file's unit to the signal's
+    since: str = "2.6.24"  # the Linux release that introduced it
 
 
 _FACTS: tuple[_Fact, ...] = (

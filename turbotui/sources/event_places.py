@@ -30,15 +30,10 @@ domain; linux arch/x86/events/rapl.c)."""
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Events that one PMU counts together: the members of a group, or one event.
+    """Events that one PMU counts together: the members of a group, or one event."""
 
-    Attributes:
-        members: with their event strings, the leader first.
-        weak: whether they may be opened apart if they do not fit.
-    """
-
-    members: tuple[tuple[str, EncodedEvent], ...]
-    weak: bool = False
+    members: tuple[tuple[str, EncodedEvent], ...]  # with their event strings, the leader first
+    weak: bool = False  # whether they may be opened apart if they do not fit
 
     @property
     def first(self) -> EncodedEvent:
@@ -61,20 +56,14 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The bundles of the same event strings, on every PMU that counts them.
-
-    Attributes:
-        scope: one value for each instance of this level.
-        rows: reading CPU -> the bundles that it opens, whose counts are summed.
-        absent: reading CPU -> why its row has no such counter.
-        refused: event string -> reading CPU -> why the kernel refuses this event of the row alone.
-    """
+    """The bundles of the same event strings, on every PMU that counts them."""
 
     events: tuple[str, ...]
     bundles: tuple[Bundle, ...]
-    scope: Scope
-    rows: Mapping[int, tuple[Placed, ...]]
-    absent: Mapping[int, Unavailable] = field(default_factory=dict)
+    scope: Scope  # one value for each instance of this level
+    rows: Mapping[int, tuple[Placed, ...]]  # reading CPU -> the bundles that it opens, whose counts are summed
+    absent: Mapping[int, Unavailable] = field(default_factory=dict)  # reading CPU -> why its row has no such counter
+    # event string -> reading CPU -> why the kernel refuses this event of the row alone
     refused: Mapping[str, Mapping[int, Unavailable]] = field(default_factory=dict)
 
 

@@ -19,27 +19,18 @@ _ENABLED, _RUNNING = 1, 2  # words of a read with GROUP | TOTAL_TIME_ENABLED | T
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Counters of one row that are opened as one group.
+    """Counters of one row that are opened as one group."""
 
-    Attributes:
-        cpu: the CPU to count on.
-        events: the leader first.
-    """
-
-    cpu: int
-    events: tuple[GroupEvent, ...]
+    cpu: int  # the CPU to count on
+    events: tuple[GroupEvent, ...]  # the leader first
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """One signal of a row.
-
-    Attributes:
-        times: by which it can be scaled if multiplexed; None for a level.
-    """
+    """One signal of a row."""
 
     signal: SignalId
-    times: Times | None
+    times: Times | None  # by which it can be scaled if multiplexed; None for a level
 
 
 class _Sum:
@@ -159,11 +150,7 @@ class RowReader:
 
 
 def open_part(host: Host, part: Part) -> CounterGroup:
-    """Open all counters of a group, or none.
-
-    Raises:
-        HostError: the first refusal.
-    """
+    """Open all counters of a group, or none. Raises the HostError of the first refusal."""
     attrs = [event.attr for event in part.events]
     return CounterGroup(open_group(host, attrs, _EVERY_CPU, part.cpu), part.events, None)
 

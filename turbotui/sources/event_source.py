@@ -44,17 +44,13 @@ _NOT_HERE = (UnknownPmuError, UnknownTermError, TracepointError, LibpfmAbsentErr
 
 @dataclass(frozen=True)
 class _Found:
-    """The result of a probe with its host and topology; one object, so that threads see all or nothing.
-
-    Attributes:
-        families: as far as they can be opened.
-        groups: id of a bundle -> the events that are opened as a group, leader first. They are the same wherever the
-            bundle is opened, and shared by a thousand CPUs.
-    """
+    """The result of a probe with its host and topology; one object, so that threads see all or nothing."""
 
     host: Host
     topology: Topology
-    families: tuple[Family, ...] = ()
+    families: tuple[Family, ...] = ()  # as far as they can be opened
+    # id of a bundle -> the events that are opened as a group, leader first. They are the same wherever the bundle is
+    # opened, and shared by a thousand CPUs.
     groups: Mapping[int, tuple[tuple[GroupEvent, ...], ...]] = field(default_factory=dict)
 
     @cached_property
@@ -75,7 +71,6 @@ class EventSource(PerCpuSource):
     """The events of one request.
 
     Args:
-        request: the request.
         coarse: whether formulas combine its counts with a signal of a whole package or more.
         refused: why they are not counted at all, if that was found before.
     """

@@ -25,15 +25,10 @@ _KERNELS_OWN: Final = (3, 4, 11)
 
 @dataclass(frozen=True, slots=True)
 class AcceptedEvents:
-    """What the kernel accepts of a bundle.
+    """What the kernel accepts of a bundle."""
 
-    Attributes:
-        groups: its events as groups that can be opened.
-        refused: each other event, and why it cannot.
-    """
-
-    groups: tuple[tuple[str, ...], ...] = ()
-    refused: Mapping[str, Unavailable] = field(default_factory=dict)
+    groups: tuple[tuple[str, ...], ...] = ()  # its events as groups that can be opened
+    refused: Mapping[str, Unavailable] = field(default_factory=dict)  # each other event, and why it cannot
 
 
 def accepted_events(bundle: Bundle, facts: Circumstances,
@@ -41,7 +36,6 @@ def accepted_events(bundle: Bundle, facts: Circumstances,
     """Find which events of a bundle the kernel accepts; a bundle that must stay together is accepted as a whole.
 
     Args:
-        bundle: the bundle.
         facts: of the machine.
         refusal: opens and closes a group of its events once, and returns the error.
     """

@@ -48,16 +48,11 @@ SIGNALS: tuple[SignalId, ...] = tuple(f"{engine}.{what}" for engine, what in pro
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """One driver's files.
+    """One driver's files."""
 
-    Attributes:
-        document: where they are described.
-        files: below the card, by quantity, with `{gt}`; several are alternatives.
-        gts: the GT number of each engine of a card, empty if the card is not of this driver.
-    """
-
-    document: str
-    files: Mapping[str, tuple[str, ...]]
+    document: str  # where they are described
+    files: Mapping[str, tuple[str, ...]]  # below the card, by quantity, with `{gt}`; several are alternatives
+    # the GT number of each engine of a card, empty if the card is not of this driver
     gts: Callable[[Host, str], Mapping[str, int]]
 
 

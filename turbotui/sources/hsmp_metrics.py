@@ -28,18 +28,13 @@ _FAMILY, _MODELS = 0x19, range(0x90, 0xA0)  # MI300A, by the tool
 
 @dataclass(frozen=True, slots=True)
 class _Metric:
-    """A signal of the table.
-
-    Attributes:
-        field: its name in the kernel's header.
-        scale: from the field's unit to the signal's.
-    """
+    """A signal of the table."""
 
     signal: SignalId
-    field: str
+    field: str  # its name in the kernel's header
     unit: Unit
     reduce: Reduce
-    scale: float = 1.0
+    scale: float = 1.0  # from the field's unit to the signal's
 
 
 _METRICS: Final = (
@@ -114,11 +109,7 @@ class HsmpMetrics(PerCpuSource):
         return readers * any(one.signal in wanted for one in _METRICS)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the table of the socket around a CPU.
-
-        Raises:
-            HostError: it does not open any more.
-        """
+        """Open the table of the socket around a CPU. Raises HostError if it does not open any more."""
         paths, fields = _paths(machine), metric_fields()
         path = paths[machine.topology.index(Scope.PACKAGE, cpu)] if isinstance(paths, list) else ""
         return HsmpMetricsReader(machine.host, cpu, path, [

@@ -19,7 +19,6 @@ class IrqRowReader(NothingToClose):
     another reader's totals once a row has wrapped.
 
     Args:
-        host: the host.
         path: of the file.
         order: every signal of CPUs, in output order.
         classifier: returns, for the file's text when first read, what tells the signals to which a row belongs, by its

@@ -30,17 +30,11 @@ def pattern_of(paths: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LocatedSignal:
-    """A signal and the place where it is read.
+    """A signal and the place where it is read."""
 
-    Attributes:
-        signal: its facts.
-        file: what a reading CPU opens; without paths if its part of the machine has none.
-        descriptors: the most that it takes on a CPU.
-    """
-
-    signal: Signal
-    file: Callable[[int], ValueFile]
-    descriptors: int = 1
+    signal: Signal  # its facts
+    file: Callable[[int], ValueFile]  # what a reading CPU opens; without paths if its part of the machine has none
+    descriptors: int = 1  # the most that it takes on a CPU
 
     @classmethod
     def at(cls, signal: Signal, path: Callable[[int], str | None], decode: Decode = number) -> LocatedSignal:

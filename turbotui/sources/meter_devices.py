@@ -71,26 +71,17 @@ class MeterFile:
 
 @dataclass(frozen=True, slots=True)
 class MeterDevice:
-    """A device that reports power.
+    """A device that reports power."""
 
-    Attributes:
-        kind: word of `quantities.meters.KINDS`.
-        label: its name, made visible.
-        files: its files.
-        status: power/runtime_status of a device that a reading would wake; "" if a reading wakes nothing.
-        slow: whether it may be behind a slow bus; it is then read on a thread of its own, and the reading's age is
-            shown.
-        settles: whether it updates its numbers only now and then; its age is then the time since they changed.
-        interval_ms: averaging time; None if it does not average or does not say.
-    """
-
-    kind: str
-    label: str
+    kind: str  # word of `quantities.meters.KINDS`
+    label: str  # its name, made visible
     files: tuple[MeterFile, ...]
-    status: str = ""
+    status: str = ""  # power/runtime_status of a device that a reading would wake; "" if a reading wakes nothing
+    # whether it may be behind a slow bus; it is then read on a thread of its own, and the reading's age is shown
     slow: bool = False
+    # whether it updates its numbers only now and then; its age is then the time since they changed
     settles: bool = False
-    interval_ms: int | None = None
+    interval_ms: int | None = None  # averaging time; None if it does not average or does not say
 
     def signals(self, position: int) -> dict[SignalId, Signal]:
         """Signals of the device, given its index among devices of its kind."""
@@ -116,21 +107,13 @@ class MeterDevice:
 
 @dataclass(frozen=True, slots=True)
 class HwmonChip:
-    """A directory of hwmon.
+    """A directory of hwmon."""
 
-    Attributes:
-        name: its driver's name for it.
-        directory: with its attributes: below hwmonN, or hwmonN/device where old drivers put them.
-        files: the names in there.
-        slot: the PCI address of its device; "" for none.
-        status: power/runtime_status of its device, if that can suspend; otherwise "".
-    """
-
-    name: str
-    directory: str
-    files: frozenset[str]
-    slot: str
-    status: str
+    name: str  # its driver's name for it
+    directory: str  # with its attributes: below hwmonN, or hwmonN/device where old drivers put them
+    files: frozenset[str]  # the names in there
+    slot: str  # the PCI address of its device; "" for none
+    status: str  # power/runtime_status of its device, if that can suspend; otherwise ""
 
     def path(self, file: str) -> str:
         """The path of one of its files."""

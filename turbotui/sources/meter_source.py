@@ -30,17 +30,11 @@ _PATIENCE: Final = 0.02  # seconds that a reading waits for all slow devices tog
 
 @dataclass(frozen=True, slots=True)
 class FoundDevices:
-    """What the source found.
+    """What the source found."""
 
-    Attributes:
-        devices: in the order of their numbers.
-        absent: why a signal that users would look for does not exist, by signal.
-        note: a line for the doctor.
-    """
-
-    devices: tuple[MeterDevice, ...]
-    absent: Mapping[SignalId, Unavailable]
-    note: str = ""
+    devices: tuple[MeterDevice, ...]  # in the order of their numbers
+    absent: Mapping[SignalId, Unavailable]  # why a signal that users would look for does not exist, by signal
+    note: str = ""  # a line for the doctor
 
 
 class MeterSource(SharedSource, ABC):
@@ -224,7 +218,6 @@ class MeterReader:
     Args:
         host: the machine; on a model nothing is slow, and everything is read at once.
         devices: each with whether it may be slow.
-        wanted: the signals to read.
     """
 
     def __init__(self, host: Host, devices: Sequence[tuple[OneDevice, bool]], wanted: frozenset[SignalId]) -> None:

@@ -44,7 +44,6 @@ class MsrReader:
     """An open MSR device with the registers to read.
 
     Args:
-        host: the machine.
         cpu: whose device.
         registers: the registers to read; several may be fields of one, which is then read once.
         less: address of a register -> address of the register that is subtracted from it.

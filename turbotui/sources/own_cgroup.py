@@ -50,19 +50,12 @@ _STALLS: Final[Mapping[SignalId, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The control groups of this process.
+    """The control groups of this process."""
 
-    Attributes:
-        tree: of CPU time.
-        chain: directories in the tree, from the own group up to the mount.
-        accounting: version 1's tree that counts CPU time.
-        pressure: the directory of the own version 2 group; "" if there is none.
-    """
-
-    tree: Hierarchy
-    chain: tuple[str, ...]
-    accounting: Hierarchy | None
-    pressure: str
+    tree: Hierarchy  # of CPU time
+    chain: tuple[str, ...]  # directories in the tree, from the own group up to the mount
+    accounting: Hierarchy | None  # version 1's tree that counts CPU time
+    pressure: str  # the directory of the own version 2 group; "" if there is none
 
 
 class OwnCgroup(SharedSource):

@@ -36,11 +36,7 @@ class C6WithoutC7Reader:
         self._arrange(wanted)
 
     def read(self) -> Sequence[Raw]:
-        """Read, and subtract C7 from C6; None for C6 if either is unknown.
-
-        Raises:
-            CpuGone: the CPU went offline.
-        """
+        """Read, and subtract C7 from C6; None for C6 if either is unknown. Raises CpuGone if the CPU went offline."""
         values = list(self._reader.read())
         if self._pair is not None:
             shallow, deep = self._pair

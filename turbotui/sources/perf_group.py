@@ -67,17 +67,11 @@ class Times:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
-    """Layout of a group's read buffer; one object for all CPUs with the same events, compared by identity.
+    """Layout of a group's read buffer; one object for all CPUs with the same events, compared by identity."""
 
-    Attributes:
-        count: number of events.
-        places: the word of each signal.
-        words: number of words of a read.
-    """
-
-    count: int
-    places: Mapping[SignalId, int]
-    words: struct.Struct
+    count: int  # number of events
+    places: Mapping[SignalId, int]  # the word of each signal
+    words: struct.Struct  # number of words of a read
 
 
 @lru_cache(maxsize=256)
@@ -91,15 +85,10 @@ def _layout_of(signals: tuple[SignalId, ...], times: Times | None) -> _Layout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
-    """Signals selected from the buffers of some groups; one object for all CPUs with the same groups.
+    """Signals selected from the buffers of some groups; one object for all CPUs with the same groups."""
 
-    Attributes:
-        signals: in the order of the groups; refused ones last, so that their absence stays visible.
-        places: group and word of each; None for a refused one.
-    """
-
-    signals: tuple[SignalId, ...]
-    places: tuple[tuple[int, int] | None, ...]
+    signals: tuple[SignalId, ...]  # in the order of the groups; refused ones last, so that their absence stays visible
+    places: tuple[tuple[int, int] | None, ...]  # group and word of each; None for a refused one
 
 
 @lru_cache(maxsize=256)

@@ -28,16 +28,11 @@ _HYBRID_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A counter that opens here.
-
-    Attributes:
-        readers: the CPUs that open it; None for all.
-        doubtful: whether it was refused in a way that may pass.
-    """
+    """A counter that opens here."""
 
     event: GroupEvent
-    readers: frozenset[int] | None = None
-    doubtful: bool = False
+    readers: frozenset[int] | None = None  # the CPUs that open it; None for all
+    doubtful: bool = False  # whether it was refused in a way that may pass
 
     def on(self, cpu: int) -> bool:
         """Whether a CPU opens the counter."""
@@ -164,13 +159,9 @@ class PerfSource(PerCpuSource, ABC):
 
 
 class NamedEvents(PerfSource):
-    """A source over named events of drivers; the events of a PMU that open are one group.
+    """A source over named events of drivers; the events of a PMU that open are one group."""
 
-    Attributes:
-        pmus: the event of each signal, by PMU.
-    """
-
-    pmus: ClassVar[Mapping[str, Mapping[SignalId, str]]]
+    pmus: ClassVar[Mapping[str, Mapping[SignalId, str]]]  # the event of each signal, by PMU
 
     @abstractmethod
     def _offer(self, machine: Machine, pmu: Pmu, event: GroupEvent) -> tuple[Offer, Signal] | Unavailable:

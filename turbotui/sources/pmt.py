@@ -59,21 +59,15 @@ class TelemetryOffset:
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """A counter that turbotui knows.
-
-    Attributes:
-        guid: the layout.
-        hertz: the clock that it counts; None for the crystal's.
-        location: the counter of the instance around a CPU; None if that instance has none.
-        what: what it measures, for people.
-    """
+    """A counter that turbotui knows."""
 
     signal: SignalId
     scope: Scope
-    guid: int
-    hertz: float | None
+    guid: int  # the layout
+    hertz: float | None  # the clock that it counts; None for the crystal's
+    # the counter of the instance around a CPU; None if that instance has none
     location: Callable[[Topology, int], TelemetryOffset | None]
-    what: str
+    what: str  # what it measures, for people
 
 
 def _die_c6(topology: Topology, cpu: int) -> TelemetryOffset | None:
@@ -171,11 +165,7 @@ class Pmt(PerCpuSource):
         return readers * sum(counter.signal in wanted for counter in _COUNTERS)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the regions with the counters of one CPU.
-
-        Raises:
-            HostError: a region does not open any more.
-        """
+        """Open the regions with the counters of one CPU. Raises HostError if a region does not open any more."""
         regions = self._regions.on(machine)
         places = {
             counter.signal: _place(machine, counter, regions, cpu) for counter in _COUNTERS if counter.signal in wanted

@@ -90,14 +90,10 @@ class EnergyTotal:
 
     The range is no power of two: it is the hardware's 2**32 units in microjoules, so the counter goes from `range_uj`
     to 0. The total begins at the first reading. A counter that went down too far for a wrap was reset.
-
-    Attributes:
-        range_uj: the greatest value of the counter.
-        now_ns: the host's clock, to tell a wrap from a reset.
     """
 
-    range_uj: int
-    now_ns: Callable[[], int]
+    range_uj: int  # the greatest value of the counter
+    now_ns: Callable[[], int]  # the host's clock, to tell a wrap from a reset
     _last: int | None = field(default=None, init=False)
     _last_ns: int = field(default=0, init=False)
     _total: int = field(default=0, init=False)

@@ -86,7 +86,6 @@ def why_no_pressure(host: Host, what: str) -> Unavailable:
     """Return why a kernel does not account any pressure, by its build options and boot parameters.
 
     Args:
-        host: the machine.
         what: was tried, and what came back.
     """
     if build_option(host, "PSI") == "n":

@@ -56,15 +56,10 @@ _SMALL_STEP_BACK = 100  # ticks, one second: more than the kernel's rounding eve
 
 @dataclass(frozen=True, slots=True)
 class StatText:
-    """The fields of /proc/stat as texts.
+    """The fields of /proc/stat as texts."""
 
-    Attributes:
-        cpus: for each online CPU the fields of its row, as many as this kernel prints.
-        rows: for each word the first field of its row, without the long interrupt rows.
-    """
-
-    cpus: Mapping[int, Sequence[str]]
-    rows: Mapping[str, str]
+    cpus: Mapping[int, Sequence[str]]  # for each online CPU the fields of its row, as many as this kernel prints
+    rows: Mapping[str, str]  # for each word the first field of its row, without the long interrupt rows
 
 
 def parse_stat(text: str) -> StatText:

@@ -95,7 +95,6 @@ class _Reader(NothingToClose):
     """Adds up the increases of all groups' counters since the previous reading.
 
     Args:
-        host: the machine.
         domains: of each L3 cache, in topology order.
     """
 

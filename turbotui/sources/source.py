@@ -27,11 +27,7 @@ GONE = (errno.ENODEV, errno.ENXIO)
 
 
 def raise_if_gone(error: HostError) -> None:
-    """Tell the error of an offline CPU from others.
-
-    Raises:
-        CpuGone: it is one.
-    """
+    """Tell the error of an offline CPU from others. Raises CpuGone if it is one."""
     if error.errno in GONE:
         raise CpuGone(str(error)) from error
 
@@ -74,11 +70,7 @@ class Incomplete(Protocol):
         """Whether something is missing."""
 
     def retry(self) -> None:
-        """Try once to open and read what is missing.
-
-        Raises:
-            HostError: no descriptor is left.
-        """
+        """Try once to open and read what is missing. Raises HostError if no descriptor is left."""
 
 
 Capture = Sequence[bytes | None]
@@ -98,11 +90,7 @@ class Rotating(Protocol):
         """Whether captures may be decoded later, several together, in their order."""
 
     def capture(self) -> Capture:
-        """Read the counters now, and return the kernel's bytes undecoded.
-
-        Raises:
-            CpuGone: the CPU went offline.
-        """
+        """Read the counters now, and return the kernel's bytes undecoded. Raises CpuGone if the CPU went offline."""
 
     def decode(self, captured: Capture, started: int, ended: int) -> Sequence[Raw]:
         """Decode a capture into what `read` would have returned between these host times in ns.
@@ -148,17 +136,13 @@ class SharedReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The findings of a source on this machine.
+    """The findings of a source on this machine."""
 
-    Attributes:
-        signals: every signal the source could ever give, with its facts or with why not.
-        note: one line for the doctor beyond the per-signal reasons; may be empty.
-        doubtful: signals that are offered although every attempt to read them failed, because the failure may pass;
-            another source that can read them is preferred.
-    """
-
+    # every signal the source could ever give, with its facts or with why not
     signals: Mapping[SignalId, Signal | Unavailable]
-    note: str = ""
+    note: str = ""  # one line for the doctor beyond the per-signal reasons; may be empty
+    # signals that are offered although every attempt to read them failed, because the failure may pass; another source
+    # that can read them is preferred
     doubtful: frozenset[SignalId] = frozenset()
 
 

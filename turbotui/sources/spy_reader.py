@@ -27,38 +27,27 @@ _FIELDS = ("count", "enabled", "running", "beside", "last", "along")  # of a tal
 
 @dataclass()
 class SpyEffort:
-    """System calls of spying so far; one for each reader, written by its thread only.
+    """System calls of spying so far; one for each reader, written by its thread only."""
 
-    Attributes:
-        reads: of counter groups.
-        opened: counters opened.
-    """
-
-    reads: int = 0
-    opened: int = 0
+    reads: int = 0  # of counter groups
+    opened: int = 0  # counters opened
 
 
 @dataclass(slots=True)
 class _Tally:
-    """One event's totals on one CPU, over all its sets.
-
-    Attributes:
-        count: counted.
-        enabled, running: ns.
-        begun: `count` when the interval began.
-        last, along: of the newest interval in which its set was on.
-        beside: the reference since the event is asked for here.
-        held: count and ns from the last reading of an interval to the change of sets. So short a time says nothing of
-            an interval, so it is added when the event's set is on again.
-    """
+    """One event's totals on one CPU, over all its sets."""
 
     count: int = 0
+    # enabled, running: ns
     enabled: int = 0
     running: int = 0
-    begun: tuple[int, int, int] = (0, 0, 0)
+    begun: tuple[int, int, int] = (0, 0, 0)  # `count` when the interval began
+    # last, along: of the newest interval in which its set was on
     last: int | None = None
     along: int | None = None
-    beside: int = 0
+    beside: int = 0  # the reference since the event is asked for here
+    # count and ns from the last reading of an interval to the change of sets. So short a time says nothing of an
+    # interval, so it is added when the event's set is on again.
     held: tuple[int, int, int] = (0, 0, 0)
 
     def add(self, found: tuple[int, int, int]) -> None:
@@ -98,11 +87,7 @@ class _OpenSet:
         return CounterGroup(descriptors, members, Times(_ENABLED, _RUNNING))
 
     def capture(self) -> Capture:
-        """Return the raw bytes of every group now.
-
-        Raises:
-            CpuGone: the CPU went offline.
-        """
+        """Return the raw bytes of every group now. Raises CpuGone if the CPU went offline."""
         return [group.capture(self._host) for _names, group in self._groups]
 
     def _words(self, captured: Capture, started: int, ended: int) -> list[tuple[int, ...]]:
@@ -142,8 +127,6 @@ class SpyReader:
 
     Args:
         arrangement: what is to be counted, as it is now.
-        host: the machine.
-        cpu: its CPU.
         wanted: signals that `read` returns.
         effort: where it notes what it costs.
 
@@ -189,11 +172,7 @@ class SpyReader:
         return len(self._sets) == 1
 
     def capture(self) -> Capture:
-        """Return the raw bytes of the groups of the active set.
-
-        Raises:
-            CpuGone: the CPU went offline.
-        """
+        """Return the raw bytes of the groups of the active set. Raises CpuGone if the CPU went offline."""
         return () if self._open is None else self._open.capture()
 
     def decode(self, captured: Capture, started: int, ended: int) -> Sequence[Raw]:

@@ -28,19 +28,13 @@ _FULL = (errno.EINVAL, errno.ENOSPC)  # what the kernel says of a group that no 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The event sets of a plan on a machine.
+    """The event sets of a plan on a machine."""
 
-    Attributes:
-        plan: what was asked for.
-        sets: for each spied CPU its sets, which are multiplexed.
-        refused: event -> why no CPU counts it.
-        notes: sentences: entries that name no CPU here, sets that were split.
-    """
-
-    plan: SpyPlan
+    plan: SpyPlan  # what was asked for
+    # for each spied CPU its sets, which are multiplexed
     sets: Mapping[int, tuple[SpySet, ...]] = field(default_factory=dict)
-    refused: Mapping[str, Unavailable] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    refused: Mapping[str, Unavailable] = field(default_factory=dict)  # event -> why no CPU counts it
+    notes: tuple[str, ...] = ()  # sentences: entries that name no CPU here, sets that were split
 
     def counted(self, cpu: int) -> frozenset[str]:
         """Return the events that this CPU's spy counts at some time."""

@@ -48,11 +48,7 @@ def text(data: bytes) -> str | None:
 
 
 def read_value(host: Host, path: str) -> bytes:
-    """Read the beginning of a file, as much as a value takes.
-
-    Raises:
-        HostError: it cannot be opened or read.
-    """
+    """Read the beginning of a file, as much as a value takes. Raises HostError if it cannot be opened or read."""
     try:
         return read_bytes(host, path, _SIZE)
     except HostError as error:
@@ -81,36 +77,23 @@ def is_offline(host: Host, cpu: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ValueFile:
-    """The file of one signal.
-
-    Attributes:
-        signal: the signal.
-        paths: usually one file; of several the greatest value counts; none: the value is None on this CPU.
-        decode: applied to the bytes of each file.
-        once: read when opened and not again; takes no descriptor.
-    """
+    """The file of one signal."""
 
     signal: SignalId
+    # usually one file; of several the greatest value counts; none: the value is None on this CPU
     paths: tuple[str, ...]
-    decode: Decode = number
-    once: bool = False
+    decode: Decode = number  # applied to the bytes of each file
+    once: bool = False  # read when opened and not again; takes no descriptor
 
 
 @dataclass(slots=True)
 class _Entry:
-    """One signal of a reader.
+    """One signal of a reader."""
 
-    Attributes:
-        file: its files.
-        descriptors: those that are open; of a file that is read once, only until it gave a value.
-        value: of a file that is read once.
-        missing: paths that could not be opened and may be later.
-    """
-
-    file: ValueFile
-    descriptors: tuple[int, ...] = ()
-    value: Raw = None
-    missing: tuple[str, ...] = ()
+    file: ValueFile  # its files
+    descriptors: tuple[int, ...] = ()  # those that are open; of a file that is read once, only until it gave a value
+    value: Raw = None  # of a file that is read once
+    missing: tuple[str, ...] = ()  # paths that could not be opened and may be later
 
 
 class FileReader:
@@ -120,8 +103,6 @@ class FileReader:
     if it is not. When none can be read, and the CPU is gone, so is the reader.
 
     Args:
-        host: the machine.
-        cpu: the reading CPU.
         files: one for each signal.
         inside_cpu: the files belong to this CPU's own sysfs directory, so that they vanish with it.
 

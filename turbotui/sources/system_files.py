@@ -35,27 +35,16 @@ def named_numbers(text: str) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class SystemFact:
-    """One number of the whole machine, and its place in a file.
-
-    Attributes:
-        signal: its id.
-        path: of its file.
-        pattern: of its names in the file, matched whole; several are added up.
-        unit: of the signal.
-        behavior: of the signal.
-        document: where its meaning is written down.
-        scale: from the file's unit.
-        since: the Linux release that brought it, or what else it needs, as a remedy.
-    """
+    """One number of the whole machine, and its place in a file."""
 
     signal: SignalId
-    path: str
-    pattern: str
-    unit: Unit
-    behavior: Behavior
-    document: str
-    scale: float = 1.0
-    since: str = ""
+    path: str  # of its file
+    pattern: str  # of its names in the file, matched whole; several are added up
+    unit: Unit  # of the signal
+    behavior: Behavior  # of the signal
+    document: str  # where its meaning is written down
+    scale: float = 1.0  # from the file's unit
+    since: str = ""  # the Linux release that brought it, or what else it needs, as a remedy
 
     def value(self, numbers: Mapping[str, int]) -> int | None:
         """Return the number among those of the file; None if none has its name."""

@@ -23,23 +23,14 @@ _DOCUMENT = "kernel drivers/thermal/intel/therm_throt.c"
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """One counter of throttling and its file.
-
-    Attributes:
-        signal: its id.
-        scope: of the signal.
-        files: below thermal_throttle, the newest name first.
-        unit: of the signal.
-        scale: from the file's unit.
-        since: the Linux release that brought it.
-    """
+    """One counter of throttling and its file."""
 
     signal: SignalId
-    scope: Scope
-    files: tuple[str, ...]
-    unit: Unit
-    scale: float
-    since: str
+    scope: Scope  # of the signal
+    files: tuple[str, ...]  # below thermal_throttle, the newest name first
+    unit: Unit  # of the signal
+    scale: float  # from the file's unit
+    since: str  # the Linux release that brought it
 
 
 _FACTS: tuple[_Fact, ...] = (

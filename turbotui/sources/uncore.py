@@ -36,19 +36,12 @@ such a PMU has (arch/x86/events/amd/uncore.c)."""
 
 @dataclass(frozen=True, slots=True)
 class UncoreRequest:
-    """A request to count events of one PMU.
+    """A request to count events of one PMU."""
 
-    Attributes:
-        units: all of the PMU.
-        bundles: events by name or terms; those of one bundle are counted in the same time.
-        settings: values of filter fields, for every event alike.
-        number: told apart from earlier orders of the same PMU.
-    """
-
-    units: tuple[UncoreUnit, ...]
-    bundles: tuple[tuple[str, ...], ...]
-    settings: tuple[tuple[str, int], ...] = ()
-    number: int = 0
+    units: tuple[UncoreUnit, ...]  # all of the PMU
+    bundles: tuple[tuple[str, ...], ...]  # events by name or terms; those of one bundle are counted in the same time
+    settings: tuple[tuple[str, int], ...] = ()  # values of filter fields, for every event alike
+    number: int = 0  # told apart from earlier orders of the same PMU
 
     @property
     def pmu(self) -> str:

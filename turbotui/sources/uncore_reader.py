@@ -22,16 +22,11 @@ _WHAT = "(its counters may be held, or filtered otherwise, by another program)"
 
 @dataclass(frozen=True, slots=True)
 class ConcurrentEvents:
-    """Events that are counted in the same time.
+    """Events that are counted in the same time."""
 
-    Attributes:
-        signals: what each event gives.
-        times: signals of how long they were to count and did, ns.
-        filter: what they set a register to that all counters of the unit share; () where they leave it alone.
-    """
-
-    signals: Mapping[SignalId, PerfAttr]
-    times: Times
+    signals: Mapping[SignalId, PerfAttr]  # what each event gives
+    times: Times  # signals of how long they were to count and did, ns
+    # what they set a register to that all counters of the unit share; () where they leave it alone
     filter: tuple[str, ...] = ()
 
 

@@ -14,25 +14,15 @@ from turbotui.quantities.columns import Value
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What every format says about a set of tables.
+    """What every format says about a set of tables."""
 
-    Attributes:
-        machine: its name.
-        kind: REAL, SIMULATED or RECORDED.
-        wall_ns: end of the interval, or the time at which the table was made, in nanoseconds since 1970.
-        seconds: length of the interval; None if the table describes no interval.
-        said: what the numbers of a table mean beyond its titles, shown in its first line.
-        facts: facts about the whole table, by name.
-        notes: sentences that a reader of the numbers needs.
-    """
-
-    machine: str
-    kind: HostKind
-    wall_ns: int
-    seconds: float | None = None
-    said: str = ""
-    facts: Mapping[str, Value] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    machine: str  # its name
+    kind: HostKind  # REAL, SIMULATED or RECORDED
+    wall_ns: int  # end of the interval, or the time at which the table was made, in nanoseconds since 1970
+    seconds: float | None = None  # length of the interval; None if the table describes no interval
+    said: str = ""  # what the numbers of a table mean beyond its titles, shown in its first line
+    facts: Mapping[str, Value] = field(default_factory=dict)  # facts about the whole table, by name
+    notes: tuple[str, ...] = ()  # sentences that a reader of the numbers needs
 
     @property
     def time(self) -> str:

@@ -94,11 +94,7 @@ class Writer:
         self._format = make_format(name, intervals, marks=marks)
 
     def write(self, envelope: Envelope, tables: Sequence[AnyTable]) -> None:
-        """Write the tables of one interval.
-
-        Raises:
-            UsageError: there is no table of the requested name.
-        """
+        """Write the tables of one interval. Raises UsageError if there is no table of the requested name."""
         chosen = [one for one in tables if self._table in ("", one.name)]
         if not chosen and tables:
             names = ", ".join(one.name for one in tables)

@@ -83,7 +83,6 @@ def substituted(found: CellArithmetic, behind: Sequence[Evidence]) -> str:
     """The formula of a cell with the interval's numbers in it; "" if the cell is a single number as read.
 
     Args:
-        found: the cell.
         behind: its evidence: rates of a few instances that were summed are written one by one.
     """
     if found.term is None:

@@ -13,25 +13,16 @@ from turbotui.sampling.frame import Frame
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Columns and rows of an output.
+    """Columns and rows of an output."""
 
-    Attributes:
-        columns: in print order.
-        rows: level of the rows below the summary: CPU for every CPU, CORE and PACKAGE for the first CPU of each.
-        summary_only: no rows below the summary.
-        header_every: with `summary_only`, repeat the header before every n-th line; None for never.
-        machine: its name.
-        kind: REAL, SIMULATED or RECORDED.
-        said: what the numbers of a table mean beyond its titles, shown in its first line.
-    """
-
-    columns: tuple[CounterColumn, ...]
+    columns: tuple[CounterColumn, ...]  # in print order
+    # level of the rows below the summary: CPU for every CPU, CORE and PACKAGE for the first CPU of each
     rows: Scope = Scope.CPU
-    summary_only: bool = False
-    header_every: int | None = None
-    machine: str = ""
-    kind: HostKind = HostKind.REAL
-    said: str = ""
+    summary_only: bool = False  # no rows below the summary
+    header_every: int | None = None  # with `summary_only`, repeat the header before every n-th line; None for never
+    machine: str = ""  # its name
+    kind: HostKind = HostKind.REAL  # REAL, SIMULATED or RECORDED
+    said: str = ""  # what the numbers of a table mean beyond its titles, shown in its first line
 
     @property
     def label(self) -> str:

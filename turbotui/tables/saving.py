@@ -12,11 +12,7 @@ from turbotui.machine.own_files import new_file
 
 
 def write_new(path: str, text: str) -> None:
-    """Write a file that must not exist yet.
-
-    Raises:
-        TurbotuiError: it exists, or cannot be written.
-    """
+    """Write a file that must not exist yet. Raises TurbotuiError if it exists, or cannot be written."""
     with writing_new(path) as file:
         file.write(text.encode())
 
@@ -50,7 +46,6 @@ def write_alike(folder: str, stem: str, texts: Mapping[str, str]) -> str:
     """Write files that differ only in their suffixes: STEM, or STEM-2 and so on if one of them exists.
 
     Args:
-        folder: the folder to write to.
         stem: the common part of the names.
         texts: contents by suffix.
 

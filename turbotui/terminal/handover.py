@@ -18,30 +18,20 @@ Modes = list[int | list[bytes | int]]
 
 @dataclass(slots=True)
 class Handover:
-    """State that the driver takes over from the opening.
+    """State that the driver takes over from the opening."""
 
-    Attributes:
-        modes: the terminal's modes as the shell set them, to be restored; None if it has none.
-        typed: keys that were read and not acted on, in order.
-        sequences: the state of the input, in which a sequence may have begun.
-        taken: whether the driver has taken the terminal over and will restore it.
-    """
-
-    modes: Modes | None = None
-    typed: tuple[str, ...] = ()
+    modes: Modes | None = None  # the terminal's modes as the shell set them, to be restored; None if it has none
+    typed: tuple[str, ...] = ()  # keys that were read and not acted on, in order
+    # the state of the input, in which a sequence may have begun
     sequences: InputSequences = field(default_factory=lambda: InputSequences(escape_wait(os.environ)))
-    taken: bool = False
+    taken: bool = False  # whether the driver has taken the terminal over and will restore it
 
 
 @runtime_checkable
 class HandedOver(Protocol):
-    """An application whose terminal may already be in its modes.
+    """An application whose terminal may already be in its modes."""
 
-    Attributes:
-        handover: from the opening; None without one.
-    """
-
-    handover: Handover | None
+    handover: Handover | None  # from the opening; None without one
 
 
 LAST_ROW: Final = "\x1b[m\x1b[9999;1H\x1b[J"

@@ -29,7 +29,6 @@ class TerminalWriter:
     """Writes to a terminal on a thread of its own.
 
     Args:
-        descriptor: of the terminal.
         lost: called once on the writer's thread, with the error of a write that failed repeatedly.
         caught_up: called on the writer's thread when updates were dropped and the terminal accepts bytes again.
     """

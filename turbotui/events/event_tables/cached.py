@@ -39,11 +39,7 @@ class TableSource(Protocol):
         """
 
     def read(self) -> VendorTables:
-        """Read the tables.
-
-        Raises:
-            VendorTablesError, NoTablesError: the tables cannot be used.
-        """
+        """Read the tables. Raises VendorTablesError or NoTablesError if the tables cannot be used."""
 
 
 def cached(source: TableSource) -> VendorTables:

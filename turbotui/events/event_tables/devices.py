@@ -21,7 +21,6 @@ class VendorDevices(Devices):
     """PMUs with the events of sysfs, then those of the tables, whose names are in lower case.
 
     Args:
-        host: the machine.
         tables: the tables of the machine's CPU.
         sysfs: the machine's PMUs, if some were read already.
     """

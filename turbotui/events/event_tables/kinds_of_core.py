@@ -21,7 +21,6 @@ class KindsOfCoreTables:
     """The tables of every core type of a machine, from one directory.
 
     Args:
-        host: the machine.
         folder: the directory, with a mapfile.csv for all core types.
         kinds: perf's identifier of the cores of each PMU.
 
@@ -43,11 +42,7 @@ class KindsOfCoreTables:
             raise refused
 
     def key(self) -> str:
-        """Return a key of everything that the tables depend on.
-
-        Raises:
-            OSError: a file has gone.
-        """
+        """Return a key of everything that the tables depend on. Raises OSError if a file has gone."""
         return "\n".join((*(f"{pmu} {one.key()}" for pmu, one in self._tables.items()), *self._absent))
 
     def read(self) -> VendorTables:

@@ -16,35 +16,20 @@ DEFAULT_CORE = "default_core"
 
 @dataclass(frozen=True, slots=True)
 class VendorEvent:
-    """One event of a table.
+    """One event of a table."""
 
-    Attributes:
-        name: in lower case, "mem_inst_retired.all_loads".
-        pmu: as the kernel names it, without the number of an instance ("uncore_imc"), or `DEFAULT_CORE`.
-        terms: as perf writes them between slashes, "event=0xd0,umask=0x81,period=1000003".
-        brief: one line.
-        description: the long text; "" where the table has none beside the brief one.
-        unit: of the scaled count, "MiB"; "" for a plain count.
-        scale: factor from counts to `unit`.
-        per_package: one count is of a whole package.
-        aggregation: "PerChip", "PerCore" or "".
-        topic: the group it is listed under, "cache".
-        deprecated: the vendor has another event for it, or none.
-        compat: an identifier that the PMU must have, as a pattern; "" where any will do.
-    """
-
-    name: str
-    pmu: str
-    terms: str
-    brief: str = ""
-    description: str = ""
-    unit: str = ""
-    scale: float = 1.0
-    per_package: bool = False
-    aggregation: str = ""
-    topic: str = ""
-    deprecated: bool = False
-    compat: str = ""
+    name: str  # in lower case, "mem_inst_retired.all_loads"
+    pmu: str  # as the kernel names it, without the number of an instance ("uncore_imc"), or `DEFAULT_CORE`
+    terms: str  # as perf writes them between slashes, "event=0xd0,umask=0x81,period=1000003"
+    brief: str = ""  # one line
+    description: str = ""  # the long text; "" where the table has none beside the brief one
+    unit: str = ""  # of the scaled count, "MiB"; "" for a plain count
+    scale: float = 1.0  # factor from counts to `unit`
+    per_package: bool = False  # one count is of a whole package
+    aggregation: str = ""  # "PerChip", "PerCore" or ""
+    topic: str = ""  # the group it is listed under, "cache"
+    deprecated: bool = False  # the vendor has another event for it, or none
+    compat: str = ""  # an identifier that the PMU must have, as a pattern; "" where any will do
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,11 +172,7 @@ def _metric(row: _Object, groups: tuple[str, ...]) -> VendorMetric:
 
 
 def _run(path: str, words: tuple[str, ...], environment: dict[str, str]) -> bytes:
-    """Run perf, and return its output.
-
-    Raises:
-        NoTablesError: perf cannot be run, fails, or takes too long.
-    """
+    """Run perf, and return its output. Raises NoTablesError if perf cannot be run, fails, or takes too long."""
     import subprocess  # noqa: PLC0415 - only where the answer is not in the cache
 
     said = f"{_NONE}: {path} {' '.join(words)}"

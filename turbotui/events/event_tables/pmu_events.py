@@ -216,11 +216,7 @@ def row_of(row: object, path: str) -> JsonRow:
 
 
 def document_of(path: str) -> object:
-    """Return the content of a JSON file.
-
-    Raises:
-        VendorTablesError: it cannot be read.
-    """
+    """Return the content of a JSON file. Raises VendorTablesError if it cannot be read."""
     try:
         return parse_json(read_given(path, _LARGEST).data)
     except GivenFileError as error:
@@ -230,11 +226,7 @@ def document_of(path: str) -> object:
 
 
 def text_of_file(path: str) -> str:
-    """Return the text of a file of the directory.
-
-    Raises:
-        VendorTablesError: it cannot be read.
-    """
+    """Return the text of a file of the directory. Raises VendorTablesError if it cannot be read."""
     try:
         return read_given(path, _LARGEST).text()
     except GivenFileError as error:

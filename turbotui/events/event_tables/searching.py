@@ -14,11 +14,7 @@ class EventSearch:
     """The events of the tables that the machine's PMUs have, indexed for a search at each key press.
 
     Args:
-        host: the machine.
         tables: the tables of the machine's CPU.
-
-    Attributes:
-        tables: the tables as given.
     """
 
     def __init__(self, host: Host, tables: VendorTables) -> None:

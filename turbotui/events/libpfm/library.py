@@ -82,16 +82,12 @@ class PerfEncoding:
 
 @dataclass(frozen=True, slots=True)
 class PfmPmu:
-    """A PMU model that the library knows.
-
-    Attributes:
-        present: whether the library found the model on this machine, or was forced to use it.
-    """
+    """A PMU model that the library knows."""
 
     name: str
     kind: PmuKind
     first_event: int
-    present: bool
+    present: bool  # whether the library found the model on this machine, or was forced to use it
 
 
 @dataclass(frozen=True, slots=True)

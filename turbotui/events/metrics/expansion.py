@@ -25,27 +25,17 @@ _DEEPEST: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class ExpandedMetric:
-    """A metric on one machine.
+    """A metric on one machine."""
 
-    Attributes:
-        metric: as the table has it.
-        own: its expression.
-        parts: the metrics that it refers to, each after those that it refers to itself.
-        rule: its threshold; None where it has none.
-        rule_parts: metrics that only the threshold refers to: the metric itself, before it is scaled, and others.
-        events: the events of the expression and of `parts`, as the table names them.
-        rule_events: those that only the threshold needs.
-        runtime: the number that replaces `?`.
-    """
-
-    metric: VendorMetric
-    own: Folded
-    parts: tuple[tuple[str, Folded], ...]
-    rule: Folded | None
-    events: tuple[str, ...]
-    rule_events: tuple[str, ...] = ()
+    metric: VendorMetric  # as the table has it
+    own: Folded  # its expression
+    parts: tuple[tuple[str, Folded], ...]  # the metrics that it refers to, each after those that it refers to itself
+    rule: Folded | None  # its threshold; None where it has none
+    events: tuple[str, ...]  # the events of the expression and of `parts`, as the table names them
+    rule_events: tuple[str, ...] = ()  # those that only the threshold needs
+    # metrics that only the threshold refers to: the metric itself, before it is scaled, and others
     rule_parts: tuple[tuple[str, Folded], ...] = ()
-    runtime: int = 0
+    runtime: int = 0  # the number that replaces `?`
 
     @property
     def all_events(self) -> tuple[str, ...]:

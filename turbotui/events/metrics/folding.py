@@ -49,20 +49,15 @@ class MetricConstants(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """An expression on one machine.
+    """An expression on one machine."""
 
-    Attributes:
-        steps: in the kinds of `quantities.expressions`, beside "source_count" and "aggr_nr" of a name. Names are as
-            the table has them, without escapes.
-        names: every name whose value or count is needed, without repetition.
-        literals: literals that were replaced by their values, such as "#num_packages".
-        dropped: names in branches that this machine does not take: "64 * EVENT if #has_pmem else 0", and events that
-            it was asked for and does not have.
-    """
-
+    # in the kinds of `quantities.expressions`, beside "source_count" and "aggr_nr" of a name. Names are as the table
+    # has them, without escapes.
     steps: tuple[Step, ...]
-    names: tuple[str, ...]
-    literals: tuple[str, ...] = ()
+    names: tuple[str, ...]  # every name whose value or count is needed, without repetition
+    literals: tuple[str, ...] = ()  # literals that were replaced by their values, such as "#num_packages"
+    # names in branches that this machine does not take: "64 * EVENT if #has_pmem else 0", and events that it was asked
+    # for and does not have
     dropped: tuple[str, ...] = ()
 
 

@@ -38,19 +38,13 @@ _UNGROUPED: Mapping[str, Callable[[MachineConstants], bool]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class TitledMetric:
-    """A metric with the title of its column.
-
-    Attributes:
-        asked: the metric group that was requested, in lower case; "" if the metric was requested by name.
-        modifiers: of its events, such as "u".
-        source: the origin of the table.
-    """
+    """A metric with the title of its column."""
 
     expanded: ExpandedMetric
     title: str
-    asked: str = ""
-    modifiers: str = ""
-    source: str = ""
+    asked: str = ""  # the metric group that was requested, in lower case; "" if the metric was requested by name
+    modifiers: str = ""  # of its events, such as "u"
+    source: str = ""  # the origin of the table
 
 
 @dataclass(slots=True)
@@ -208,11 +202,7 @@ class _Writer:
 
 
 def metric_names(text: str) -> tuple[tuple[str, str], ...]:
-    """Parse "metric:NAME[:MODIFIERS],..." into names with modifiers.
-
-    Raises:
-        MetricError: the text names no metric.
-    """
+    """Parse "metric:NAME[:MODIFIERS],..." into names with modifiers. Raises MetricError if the text names no metric."""
     pieces = [piece.strip().partition(":") for piece in text.removeprefix(METRIC).split(",")]
     found = tuple((name.strip(), modifiers) for name, _, modifiers in pieces if name.strip())
     if not found:

@@ -45,14 +45,10 @@ _ESCAPED: Final = re.compile(r"\\(.)")
 
 @dataclass(frozen=True, slots=True)
 class MetricExpression:
-    """A parsed expression.
+    """A parsed expression."""
 
-    Attributes:
-        text: the expression as the table has it.
-        steps: of a stack machine. Beside the operators there are "number", "name", `LITERAL` and what is `ASKED`.
-    """
-
-    text: str
+    text: str  # the expression as the table has it
+    # of a stack machine. Beside the operators there are "number", "name", `LITERAL` and what is `ASKED`.
     steps: tuple[Step, ...]
 
 

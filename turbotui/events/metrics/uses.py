@@ -10,17 +10,11 @@ from turbotui.events.metrics.syntax import NAMES, parse_metric
 
 @dataclass(frozen=True, slots=True)
 class MetricUse:
-    """A metric that uses an event.
+    """A metric that uses an event."""
 
-    Attributes:
-        metric: the metric, from the tables.
-        through: the metric by which this one reaches the event; "" if the event stands in its own expression.
-        threshold: whether only the metric's threshold needs the event.
-    """
-
-    metric: VendorMetric
-    through: str = ""
-    threshold: bool = False
+    metric: VendorMetric  # the metric, from the tables
+    through: str = ""  # the metric by which this one reaches the event; "" if the event stands in its own expression
+    threshold: bool = False  # whether only the metric's threshold needs the event
 
 
 def metrics_with(tables: VendorTables, event: str) -> tuple[MetricUse, ...]:

@@ -47,28 +47,20 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True)
 class UncoreUnit:
-    """An instance of an uncore PMU: the PMU on one CPU of its cpumask.
+    """An instance of an uncore PMU: the PMU on one CPU of its cpumask."""
 
-    Attributes:
-        pmu: its formats and events.
-        kind: its name without instance numbers, or what its identifier says it is.
-        numbers: its instance numbers, socket and root complex of NVIDIA's.
-        cpu: the CPU of the cpumask that it is opened on.
-        near: the CPUs whose share of the machine the unit counts (associated_cpus); empty if the PMU has no such file.
-        package, die: where it is, in sysfs' ids; -1 where the machine does not say.
-        identifier: content of that file, "" without one.
-        peer: what is at the other end: "nr_gpu=2" of a link of NVIDIA's, "upi_1,die_1" of a link of Intel's, "0000:40",
-            the root bus, of a PCI Express stack of Intel's; "" for the others.
-    """
-
-    pmu: Pmu
-    kind: str
-    numbers: tuple[int, ...]
-    cpu: int
+    pmu: Pmu  # its formats and events
+    kind: str  # its name without instance numbers, or what its identifier says it is
+    numbers: tuple[int, ...]  # its instance numbers, socket and root complex of NVIDIA's
+    cpu: int  # the CPU of the cpumask that it is opened on
+    # the CPUs whose share of the machine the unit counts (associated_cpus); empty if the PMU has no such file
     near: tuple[int, ...] = ()
+    # package, die: where it is, in sysfs' ids; -1 where the machine does not say
     package: int = UNKNOWN
     die: int = UNKNOWN
-    identifier: str = ""
+    identifier: str = ""  # content of that file, "" without one
+    # what is at the other end: "nr_gpu=2" of a link of NVIDIA's, "upi_1,die_1" of a link of Intel's, "0000:40", the
+    # root bus, of a PCI Express stack of Intel's; "" for the others
     peer: str = ""
 
     @property

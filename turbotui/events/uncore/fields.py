@@ -20,19 +20,12 @@ _SELECTING = frozenset({"event", "umask", "type", "eventid", "umask_ext", "event
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The meaning of a filter field.
+    """The meaning of a filter field."""
 
-    Attributes:
-        part: a group of fields; once one of them is set, none of them has its default any more.
-        what: what is counted if the field is set.
-        default: what is counted if no field of the part is set.
-        bits: what one bit of a mask stands for; "" for a field that is no mask.
-    """
-
-    part: str
-    what: str
-    default: str
-    bits: str = ""
+    part: str  # a group of fields; once one of them is set, none of them has its default any more
+    what: str  # what is counted if the field is set
+    default: str  # what is counted if no field of the part is set
+    bits: str = ""  # what one bit of a mask stands for; "" for a field that is no mask
 
 
 _ALL_SOURCES, _ALL_TARGETS = "all sources", "all destinations"

@@ -17,7 +17,6 @@ def link_of(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> float 
     """Return the GB/s of a unit's links in one direction; None if unknown or if the unit is no link.
 
     Args:
-        host: the machine.
         unit: a root complex, a root port, or a memory device on CXL.
         ports: the root ports of a Tegra410, with the root complex of each.
     """

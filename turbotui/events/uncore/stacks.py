@@ -29,15 +29,10 @@ _LINK = re.compile(r"upi_([0-9]{1,9}),die_([0-9]{1,9})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """The devices on a root bus, and the speed of its links.
+    """The devices on a root bus, and the speed of its links."""
 
-    Attributes:
-        devices: addresses of the devices below the root ports, and of integrated devices that move data.
-        gigabytes: GB/s that the root ports' links carry in one direction; None if no link tells its speed.
-    """
-
-    devices: tuple[str, ...]
-    gigabytes: float | None
+    devices: tuple[str, ...]  # addresses of the devices below the root ports, and of integrated devices that move data
+    gigabytes: float | None  # GB/s that the root ports' links carry in one direction; None if no link tells its speed
 
 
 def mapping_of(host: Host, folder: str, die: int) -> str:

@@ -83,8 +83,6 @@ class CommandBeside:
 
     Args:
         seen: the held command.
-        output: the output of the command.
-        words: the words of the command.
         stays: whether the screen stays when the command has ended.
         pipe: the FIFO of its marks.
 

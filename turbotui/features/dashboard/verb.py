@@ -121,11 +121,7 @@ def _run_beside(arguments: argparse.Namespace, abilities: Abilities) -> int:
 
 def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBeside | None,
           *, given: MarkPipe | None = None) -> int:
-    """Show the dashboard, from its opening on.
-
-    Raises:
-        UserLeftError: the user quit before there were screens.
-    """
+    """Show the dashboard, from its opening on. Raises UserLeftError if the user quit before there were screens."""
     from turbotui.app.settings import read_settings  # noqa: PLC0415 - --help stays fast
 
     settings = read_settings(os.environ)

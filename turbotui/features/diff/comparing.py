@@ -26,16 +26,11 @@ _SIZES: Final = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))  # o
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The values of one side, in the column's unit.
+    """The values of one side, in the column's unit."""
 
-    Attributes:
-        count: the number of values.
-        independent: the equivalent number of independent values.
-        low, median, high: the quartiles.
-    """
-
-    count: int
-    independent: float
+    count: int  # the number of values
+    independent: float  # the equivalent number of independent values
+    # low, median, high: the quartiles
     low: float
     median: float
     high: float
@@ -48,25 +43,17 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class ComparedColumn:
-    """A column in a row on both sides.
+    """A column in a row on both sides."""
 
-    Attributes:
-        column: the first side's column, or the second's if the first lacks it.
-        row: the row.
-        spreads: the values of the first and the second side; None without values.
-        effect: Cliff's delta, above 0 if the second side is greater; None if the values are of different quantities.
-        p: the probability of such an effect by chance, corrected for all comparisons; None if nothing was compared.
-        least: the p of sides without any overlap; None if nothing was compared.
-        why: why nothing was compared.
-    """
-
-    column: CounterColumn
+    column: CounterColumn  # the first side's column, or the second's if the first lacks it
     row: RowId
-    spreads: tuple[Spread | None, Spread | None]
+    spreads: tuple[Spread | None, Spread | None]  # the values of the first and the second side; None without values
+    # Cliff's delta, above 0 if the second side is greater; None if the values are of different quantities
     effect: float | None = None
+    # the probability of such an effect by chance, corrected for all comparisons; None if nothing was compared
     p: float | None = None
-    least: float | None = None
-    why: Unavailable | None = None
+    least: float | None = None  # the p of sides without any overlap; None if nothing was compared
+    why: Unavailable | None = None  # why nothing was compared
 
     @property
     def differs(self) -> bool:

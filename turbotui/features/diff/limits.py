@@ -24,44 +24,26 @@ _FORM: Final = re.compile(r"(?P<name>\S.*?)\s*(?P<sign>[+-])\s*(?P<percent>\d+(?
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """By how much a column may get worse.
+    """By how much a column may get worse."""
 
-    Attributes:
-        text: as it was written.
-        column: its name.
-        sign: 1 if more is worse, -1 if less is worse.
-        percent: the limit in per cent of the first side's median.
-    """
-
-    text: str
-    column: ColumnId
-    sign: int
-    percent: float
+    text: str  # as it was written
+    column: ColumnId  # its name
+    sign: int  # 1 if more is worse, -1 if less is worse
+    percent: float  # the limit in per cent of the first side's median
 
 
 @dataclass(frozen=True, slots=True)
 class LimitResult:
-    """The result of checking a limit.
-
-    Attributes:
-        limit: the limit.
-        comparison: the worst row; None if neither recording has the column.
-        verdict: "kept", "broken" or "not checked".
-        sentence: the verdict for people.
-    """
+    """The result of checking a limit."""
 
     limit: Limit
-    comparison: ComparedColumn | None
-    verdict: str
-    sentence: str
+    comparison: ComparedColumn | None  # the worst row; None if neither recording has the column
+    verdict: str  # "kept", "broken" or "not checked"
+    sentence: str  # the verdict for people
 
 
 def parse_limit(text: str) -> Limit:
-    """Parse a limit of the command line: "PkgWatt +5%", "Bzy_MHz -2%".
-
-    Raises:
-        UsageError: the text is no limit.
-    """
+    """Parse a limit of the command line: "PkgWatt +5%", "Bzy_MHz -2%". Raises UsageError if the text is no limit."""
     found = _FORM.fullmatch(text.strip())
     if found is None:
         raise UsageError(f'"{text}" is no limit: write a column, + where more is worse or - where less is, and how '

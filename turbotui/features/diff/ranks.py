@@ -25,19 +25,12 @@ _SMALL: Final = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class RankTest:
-    """The comparison of two samples by ranks.
+    """The comparison of two samples by ranks."""
 
-    Attributes:
-        effect: Cliff's delta, from -1 (all of the second are smaller) over 0 to 1 (all are greater).
-        p: the probability of an effect at least as great by chance, in either direction.
-        sizes: the independent readings in each sample.
-        least: the p of samples of these sizes without any overlap, which is the least possible.
-    """
-
-    effect: float
-    p: float
-    sizes: tuple[float, float]
-    least: float
+    effect: float  # Cliff's delta, from -1 (all of the second are smaller) over 0 to 1 (all are greater)
+    p: float  # the probability of an effect at least as great by chance, in either direction
+    sizes: tuple[float, float]  # the independent readings in each sample
+    least: float  # the p of samples of these sizes without any overlap, which is the least possible
 
 
 def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:

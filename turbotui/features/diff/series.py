@@ -27,47 +27,30 @@ _OF_THE_READING: Final = frozenset({"usec", "Time_Of_Day_Seconds"})  # times of 
 
 @dataclass(frozen=True, slots=True)
 class SpanFacts:
-    """The facts of a span.
+    """The facts of a span."""
 
-    Attributes:
-        name: the span as the user wrote it.
-        machine: the machine's name.
-        missing: sentences about unreadable parts of the recording.
-        circumstances: facts, by name, in which two spans should agree; "" if the recording does not tell.
-        begin_ns, end_ns: of its intervals, in ns since 1970.
-        intervals: the number of compared intervals.
-        seconds: the median length of an interval.
-        left_out: intervals that were longer or shorter than the others by more than a quarter.
-    """
-
-    name: str
-    machine: str
-    missing: tuple[str, ...]
+    name: str  # the span as the user wrote it
+    machine: str  # the machine's name
+    missing: tuple[str, ...]  # sentences about unreadable parts of the recording
+    # facts, by name, in which two spans should agree; "" if the recording does not tell
     circumstances: Mapping[str, str]
+    # begin_ns, end_ns: of its intervals, in ns since 1970
     begin_ns: int
     end_ns: int
-    intervals: int
-    seconds: float
-    left_out: int
+    intervals: int  # the number of compared intervals
+    seconds: float  # the median length of an interval
+    left_out: int  # intervals that were longer or shorter than the others by more than a quarter
 
 
 @dataclass(slots=True)
 class Series:
-    """A column in a row over a span.
+    """A column in a row over a span."""
 
-    Attributes:
-        column: the recording's column.
-        row: the row.
-        numbers: the known values, in order of time.
-        words: the texts that occurred.
-        why: the reason of the last unknown value.
-    """
-
-    column: CounterColumn
+    column: CounterColumn  # the recording's column
     row: RowId
-    numbers: list[float] = field(default_factory=list)
-    words: dict[str, None] = field(default_factory=dict)
-    why: Unavailable | None = None
+    numbers: list[float] = field(default_factory=list)  # the known values, in order of time
+    words: dict[str, None] = field(default_factory=dict)  # the texts that occurred
+    why: Unavailable | None = None  # the reason of the last unknown value
 
     def take(self, value: Value) -> None:
         """Add the value of the next interval."""
@@ -79,13 +62,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two compared spans.
+    """One of the two compared spans."""
 
-    Attributes:
-        number: 0 for the first, 1 for the second.
-    """
-
-    number: int
+    number: int  # 0 for the first, 1 for the second
     facts: SpanFacts
     series: Mapping[Key, Series]
 

@@ -24,16 +24,11 @@ _MULTIPLES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class RecordedSpan:
-    """A span of a recording.
+    """A span of a recording."""
 
-    Attributes:
-        name: the span as the user wrote it.
-        journal: the recording, open.
-        begin_ns, end_ns: in ns since 1970.
-    """
-
-    name: str
-    journal: Journal
+    name: str  # the span as the user wrote it
+    journal: Journal  # the recording, open
+    # begin_ns, end_ns: in ns since 1970
     begin_ns: int
     end_ns: int
 
@@ -47,11 +42,7 @@ class RecordedSpan:
         return (frame for frame in frames if frame.older is not None)
 
     def interval(self) -> float:
-        """Return the seconds of the span's longest usual interval.
-
-        Raises:
-            TurbotuiError: the span has no interval.
-        """
+        """Return the seconds of the span's longest usual interval. Raises TurbotuiError if the span has no interval."""
         first = [seconds for frame in islice(self.frames(0.0), _LOOKED_AT) if (seconds := frame.seconds)]
         if not first:
             raise TurbotuiError(f"{self.name} has no interval in that time: choose a longer one")

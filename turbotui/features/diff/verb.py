@@ -32,7 +32,6 @@ def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[Com
         envelope: the envelope of the tables, with notes to show above them.
         sides: the compared sides.
         found: all comparisons.
-        results: the results of the limits.
         everything: whether to show more than differences.
         room: characters of a line; None for unlimited.
     """

@@ -33,58 +33,38 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SignalReport:
-    """One signal of one source.
-
-    Attributes:
-        id: the signal.
-        usable: whether this source can read it here.
-        chosen: whether it is read from this source (another source may take precedence).
-        compared: whether it is also read from this source, to be compared with the chosen one.
-        origin: what is read, if usable.
-        detail: why not, if not usable.
-        remedy: what to do about it; empty if nothing can be done.
-    """
+    """One signal of one source."""
 
     id: str
-    usable: bool
-    chosen: bool
-    origin: str = ""
+    usable: bool  # whether this source can read it here
+    chosen: bool  # whether it is read from this source (another source may take precedence)
+    origin: str = ""  # what is read, if usable
     reason: str = ""
-    detail: str = ""
-    remedy: str = ""
-    compared: bool = False
+    detail: str = ""  # why not, if not usable
+    remedy: str = ""  # what to do about it; empty if nothing can be done
+    compared: bool = False  # whether it is also read from this source, to be compared with the chosen one
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """A source, which is a line of the doctor's table.
-
-    Attributes:
-        detail: the reason that most of its missing signals share, or its note.
-        remedy: what to do about that reason.
-    """
+    """A source, which is a line of the doctor's table."""
 
     id: str
     title: str
     state: State
     gives: str
-    detail: str
-    remedy: str
+    detail: str  # the reason that most of its missing signals share, or its note
+    remedy: str  # what to do about that reason
     signals: tuple[SignalReport, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The whole report.
-
-    Attributes:
-        facts: (what, value) lines about the machine and the process's rights.
-        notes: sentences about facts that the machine did not tell.
-    """
+    """The whole report."""
 
     simulated: str
-    facts: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]  # (what, value) lines about the machine and the process's rights
+    notes: tuple[str, ...]  # sentences about facts that the machine did not tell
     sources: tuple[SourceReport, ...]
 
 

@@ -29,34 +29,23 @@ _SYSFS: Final = "sysfs"
 
 @dataclass(frozen=True, slots=True)
 class KnownEvent:
-    """An event as one source has it, on one kind of PMU.
+    """An event as one source has it, on one kind of PMU."""
 
-    Attributes:
-        name: the name, as the source writes it.
-        engine: "own" (sysfs), "tables" or "libpfm".
-        source: the file, program or library, such as "perf 7.2.13 list -j".
-        pmu: the kind of PMU, as the source calls it.
-        counters: one for each PMU of this machine that counts the event; () for none.
-        reason: why there are no counters; "" if there are.
-        terms: the terms as perf writes them between slashes; "" for generic events and those of libpfm.
-        errata: the vendor's errata, "" for none.
-        deprecated: None if the source does not say: perf lists no such events, and sysfs and libpfm have no such mark.
-    """
-
-    name: str
-    engine: str
-    source: str
-    pmu: str
-    counters: tuple[EncodedEvent, ...]
-    reason: str = ""
-    terms: str = ""
+    name: str  # the name, as the source writes it
+    engine: str  # "own" (sysfs), "tables" or "libpfm"
+    source: str  # the file, program or library, such as "perf 7.2.13 list -j"
+    pmu: str  # the kind of PMU, as the source calls it
+    counters: tuple[EncodedEvent, ...]  # one for each PMU of this machine that counts the event; () for none
+    reason: str = ""  # why there are no counters; "" if there are
+    terms: str = ""  # the terms as perf writes them between slashes; "" for generic events and those of libpfm
     brief: str = ""
     description: str = ""
     topic: str = ""
-    errata: str = ""
+    errata: str = ""  # the vendor's errata, "" for none
     unit: str = ""
     scale: float = 1.0
     per_package: bool = False
+    # None if the source does not say: perf lists no such events, and sysfs and libpfm have no such mark
     deprecated: bool | None = None
 
     def term(self, name: str) -> int | None:
@@ -73,14 +62,9 @@ class KnownEvent:
 
 @dataclass(frozen=True, slots=True)
 class UnitMask:
-    """Another event of the same code.
+    """Another event of the same code."""
 
-    Attributes:
-        name: the name by which users ask for the mask.
-        value: the mask.
-    """
-
-    name: str
+    name: str  # the name by which users ask for the mask
     engine: str
     pmu: str
     value: int
@@ -101,7 +85,6 @@ def look_up_name(host: Host, text: str, force: str | None = None) -> KnownName:
     """Ask every source for a name.
 
     Args:
-        host: the machine.
         text: NAME, PMU/NAME/ or libpfm's MODEL::NAME:MASK, in any case; modifiers are ignored.
         force: libpfm's model, as --force-pmu.
 

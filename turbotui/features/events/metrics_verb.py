@@ -23,29 +23,20 @@ from turbotui.tables.envelope import Envelope, envelope_now
 
 @dataclass(frozen=True, slots=True)
 class ListedMetric:
-    """A metric of the tables.
-
-    Attributes:
-        refused: why this machine cannot count the metric; "" if it can.
-        events: the event strings that are counted for the metric and its threshold.
-    """
+    """A metric of the tables."""
 
     metric: VendorMetric
     source: str
-    refused: str
-    events: tuple[str, ...]
+    refused: str  # why this machine cannot count the metric; "" if it can
+    events: tuple[str, ...]  # the event strings that are counted for the metric and its threshold
 
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """A group of metrics.
-
-    Attributes:
-        words: the vendor's description of the group, "" for none.
-    """
+    """A group of metrics."""
 
     name: str
-    words: str
+    words: str  # the vendor's description of the group, "" for none
     metrics: tuple[str, ...]
 
 

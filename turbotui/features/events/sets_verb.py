@@ -27,18 +27,12 @@ from turbotui.tables.envelope import Envelope, envelope_now
 
 @dataclass(frozen=True, slots=True)
 class CountedColumn:
-    """A column of a set on one machine.
-
-    Attributes:
-        chosen: the alternative that was chosen, with the refused ones.
-        shown: the column that results.
-        absent: why the column is unavailable; None if it is available.
-    """
+    """A column of a set on one machine."""
 
     set: EventSet
-    chosen: ChosenColumn
-    shown: CounterColumn
-    absent: Unavailable | None
+    chosen: ChosenColumn  # the alternative that was chosen, with the refused ones
+    shown: CounterColumn  # the column that results
+    absent: Unavailable | None  # why the column is unavailable; None if it is available
 
     @property
     def own(self) -> bool:

@@ -89,11 +89,7 @@ def _judged(column: Column[KnownEvent], one: KnownEvent, value: Value) -> Cell:
 
 
 def show_event(arguments: argparse.Namespace, host: Host) -> int:
-    """Show one event.
-
-    Raises:
-        UsageError: no source knows the name.
-    """
+    """Show one event. Raises UsageError if no source knows the name."""
     known = look_up_name(host, arguments.name, arguments.force_pmu)
     envelope = envelope_now(host, notes=known.notes)
     tables = (RowTable("known_events", "event", EVENT_COLUMNS, known.events, _judged),

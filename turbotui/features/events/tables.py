@@ -48,16 +48,11 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class OfferedEvent:
-    """An event that users can ask for.
-
-    Attributes:
-        tried: whether opening the event was tried.
-        refused: why the event does not open.
-    """
+    """An event that users can ask for."""
 
     event: ListedEvent
-    tried: bool
-    refused: Unavailable | None = None
+    tried: bool  # whether opening the event was tried
+    refused: Unavailable | None = None  # why the event does not open
 
 
 def _word(holds: bool) -> str:

@@ -27,17 +27,11 @@ _BEHAVES: Mapping[Behavior, str] = {
 
 @dataclass(frozen=True, slots=True)
 class LongColumn:
-    """A column of the long table.
+    """A column of the long table."""
 
-    Attributes:
-        column: the column with the values.
-        level: the level of rows that have values; others have None.
-        facts: facts by name: unit, origin, description.
-    """
-
-    column: CounterColumn
-    level: Scope
-    facts: Mapping[str, str]
+    column: CounterColumn  # the column with the values
+    level: Scope  # the level of rows that have values; others have None
+    facts: Mapping[str, str]  # facts by name: unit, origin, description
 
     @property
     def name(self) -> str:
@@ -52,18 +46,13 @@ class LongColumn:
 
 @dataclass(frozen=True, slots=True)
 class RecordedTime:
-    """The time of a recording that is exported.
+    """The time of a recording that is exported."""
 
-    Attributes:
-        journal: the open recording.
-        begin_ns, end_ns: in ns since 1970.
-        every: seconds of an interval; 0 for the recorded intervals.
-    """
-
-    journal: Journal
+    journal: Journal  # the open recording
+    # begin_ns, end_ns: in ns since 1970
     begin_ns: int
     end_ns: int
-    every: float
+    every: float  # seconds of an interval; 0 for the recorded intervals
 
     def frames(self) -> Iterator[Frame]:
         """The frames whose intervals lie within the time."""

@@ -11,15 +11,10 @@ from turbotui.features.fleet.outliers import BUSY, PEER_RULES, NodeLimits, PeerR
 
 @dataclass(frozen=True, slots=True)
 class FixedLimit(PeerRule):
-    """A rule with a limit given by the user, whatever the nodes' own spread.
+    """A rule with a limit given by the user, whatever the nodes' own spread."""
 
-    Attributes:
-        most: the allowed distance from the median, in the column's unit.
-        percent_of: whether `most` is a percentage of the median.
-    """
-
-    most: float = 0.0
-    percent_of: bool = False
+    most: float = 0.0  # the allowed distance from the median, in the column's unit
+    percent_of: bool = False  # whether `most` is a percentage of the median
 
     def allowed(self, peers: Peers) -> float:
         return self.most / 100.0 * abs(peers.median) if self.percent_of else self.most
@@ -27,21 +22,13 @@ class FixedLimit(PeerRule):
 
 @dataclass(frozen=True, slots=True)
 class CheckLimits:
-    """The limits given by the user; None for values that are not checked.
+    """The limits given by the user; None for values that are not checked."""
 
-    Attributes:
-        slower: percent below the median clock of the model, and below the node's own baseline.
-        hotter: degrees above the median of the model.
-        watts: percent above or below the median of the model.
-        throttled: percent of time for which heat may throttle a node.
-        stale: minutes without samples.
-    """
-
-    slower: float | None = None
-    hotter: float | None = None
-    watts: float | None = None
-    throttled: float | None = None
-    stale: float | None = None
+    slower: float | None = None  # percent below the median clock of the model, and below the node's own baseline
+    hotter: float | None = None  # degrees above the median of the model
+    watts: float | None = None  # percent above or below the median of the model
+    throttled: float | None = None  # percent of time for which heat may throttle a node
+    stale: float | None = None  # minutes without samples
 
     @property
     def given(self) -> bool:

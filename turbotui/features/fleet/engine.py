@@ -34,25 +34,15 @@ _OWN: Final = ("__name__", "c")
 
 @dataclass(frozen=True, slots=True)
 class FleetQuestion:
-    """A question to a server.
+    """A question to a server."""
 
-    Attributes:
-        by: the labels that name a node.
-        window: the window of rates in PromQL, at least two scrapes.
-        seconds: the window in seconds.
-        select: matchers that nodes have to pass, 'rack="r7",env="prod"'; "" for all.
-        alike: labels; nodes with the same values are compared with each other.
-        rules: the rules of the comparison.
-        limits: limits that hold for each node by itself.
-    """
-
-    by: tuple[str, ...] = ("instance",)
-    window: str = "2m"
-    seconds: float = 120.0
-    select: str = ""
-    alike: tuple[str, ...] = ("model",)
-    rules: Sequence[PeerRule] = PEER_RULES
-    limits: NodeLimits = USUAL
+    by: tuple[str, ...] = ("instance",)  # the labels that name a node
+    window: str = "2m"  # the window of rates in PromQL, at least two scrapes
+    seconds: float = 120.0  # the window in seconds
+    select: str = ""  # matchers that nodes have to pass, 'rack="r7",env="prod"'; "" for all
+    alike: tuple[str, ...] = ("model",)  # labels; nodes with the same values are compared with each other
+    rules: Sequence[PeerRule] = PEER_RULES  # the rules of the comparison
+    limits: NodeLimits = USUAL  # limits that hold for each node by itself
 
     @property
     def labels(self) -> str:
@@ -76,8 +66,6 @@ class FleetReader:
     """Reads a fleet periodically, and remembers nodes that vanish.
 
     Args:
-        server: the server.
-        question: the question.
         clock: returns monotonic seconds; tests replace it.
     """
 

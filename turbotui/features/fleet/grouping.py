@@ -17,15 +17,10 @@ BY_LABEL: Final = "fleet_groups"
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """The nodes with one value of a label.
+    """The nodes with one value of a label."""
 
-    Attributes:
-        name: the value; "" for nodes without the label.
-        nodes: the oddest first.
-    """
-
-    name: str
-    nodes: Sequence[FleetNode]
+    name: str  # the value; "" for nodes without the label
+    nodes: Sequence[FleetNode]  # the oddest first
 
     def numbers(self, column: str) -> list[float]:
         """Return the known values of live nodes."""

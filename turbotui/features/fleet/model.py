@@ -10,47 +10,29 @@ from turbotui.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Oddity:
-    """A finding: something unusual about a node.
+    """A finding: something unusual about a node."""
 
-    Attributes:
-        column: the column that shows it.
-        words: a sentence without its subject: "412 MHz slower than its peers (2,588, median 3,000)".
-        weight: the oddity, from 1 (worth a look) to 10 (the oddest).
-        basis: a description of the comparison.
-    """
-
-    column: str
-    words: str
-    weight: float
-    basis: str = ""
+    column: str  # the column that shows it
+    words: str  # a sentence without its subject: "412 MHz slower than its peers (2,588, median 3,000)"
+    weight: float  # the oddity, from 1 (worth a look) to 10 (the oddest)
+    basis: str = ""  # a description of the comparison
 
 
 @dataclass(frozen=True, slots=True)
 class FleetNode:
-    """A node at a moment.
+    """A node at a moment."""
 
-    Attributes:
-        name: the values of the labels that name nodes, with blanks between them.
-        labels: the labels of its series, "model" included.
-        values: by the columns' ids, in their units; without columns of which the server has no value.
-        age: seconds since the node's last sample; None if no sample tells its time.
-        gone: whether the server has no current value, so that these are the last known ones.
-        findings: the oddest first.
-        peers: what the node was compared with, or why it was not.
-        trend: a picture of its last hour; "" if there is none.
-        members: the number of nodes of a row for a label's value; 0 for a node.
-        impossible: values that the server gave and no machine can have, which are not in `values`.
-    """
-
-    name: str
-    labels: Mapping[str, str] = field(default_factory=dict)
+    name: str  # the values of the labels that name nodes, with blanks between them
+    labels: Mapping[str, str] = field(default_factory=dict)  # the labels of its series, "model" included
+    # by the columns' ids, in their units; without columns of which the server has no value
     values: Mapping[str, float] = field(default_factory=dict)
-    age: float | None = None
-    gone: bool = False
-    findings: tuple[Oddity, ...] = ()
-    peers: str = ""
-    trend: str = ""
-    members: int = 0
+    age: float | None = None  # seconds since the node's last sample; None if no sample tells its time
+    gone: bool = False  # whether the server has no current value, so that these are the last known ones
+    findings: tuple[Oddity, ...] = ()  # the oddest first
+    peers: str = ""  # what the node was compared with, or why it was not
+    trend: str = ""  # a picture of its last hour; "" if there is none
+    members: int = 0  # the number of nodes of a row for a label's value; 0 for a node
+    # values that the server gave and no machine can have, which are not in `values`
     impossible: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -71,44 +53,26 @@ class FleetNode:
 
 @dataclass(frozen=True, slots=True)
 class FleetCost:
-    """The cost of a reading for the server and the network.
+    """The cost of a reading for the server and the network."""
 
-    Attributes:
-        queries: the number of queries.
-        sent: bytes received over the network.
-        unpacked: bytes of JSON in them.
-        seconds: the time until the last answer.
-    """
-
-    queries: int
-    sent: int
-    unpacked: int
-    seconds: float
+    queries: int  # the number of queries
+    sent: int  # bytes received over the network
+    unpacked: int  # bytes of JSON in them
+    seconds: float  # the time until the last answer
 
 
 @dataclass(frozen=True, slots=True)
 class FleetReading:
-    """All nodes at a moment.
+    """All nodes at a moment."""
 
-    Attributes:
-        server: its URL, for people.
-        nodes: the oddest first.
-        wall_ns: the time of the reading, in ns since 1970, by this machine's clock.
-        window: the window of rates in seconds.
-        notes: the server's warnings, and remarks about the nodes.
-        cost: the cost of the reading.
-        queries: PromQL of each column, by its id.
-        recorded: whether the reading is from a recording.
-    """
-
-    server: str
-    nodes: Sequence[FleetNode]
-    wall_ns: int
-    window: float
-    notes: tuple[str, ...]
+    server: str  # its URL, for people
+    nodes: Sequence[FleetNode]  # the oddest first
+    wall_ns: int  # the time of the reading, in ns since 1970, by this machine's clock
+    window: float  # the window of rates in seconds
+    notes: tuple[str, ...]  # the server's warnings, and remarks about the nodes
     cost: FleetCost
-    queries: Mapping[str, str]
-    recorded: bool = False
+    queries: Mapping[str, str]  # PromQL of each column, by its id
+    recorded: bool = False  # whether the reading is from a recording
 
     @property
     def odd(self) -> int:

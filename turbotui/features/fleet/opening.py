@@ -24,15 +24,11 @@ _RECORDINGS: Final = (".ttj",)
 
 @dataclass(frozen=True, slots=True)
 class NodeOpener:
-    """The settings for opening nodes.
+    """The settings for opening nodes."""
 
-    Attributes:
-        template: a command line in which {address} stands for the target without its port, {LABEL} for a label.
-        recordings: a directory with recordings of nodes, NAME.ttj, which take precedence; "" for none.
-    """
-
+    # a command line in which {address} stands for the target without its port, {LABEL} for a label
     template: str = USUAL
-    recordings: str = ""
+    recordings: str = ""  # a directory with recordings of nodes, NAME.ttj, which take precedence; "" for none
 
     def words(self, node: FleetNode) -> Sequence[str]:
         """Return the command that opens a node.
@@ -57,11 +53,7 @@ class NodeOpener:
 
 
 def checked(template: str) -> str:
-    """Check a template, and return it.
-
-    Raises:
-        UsageError: the template is no command line.
-    """
+    """Check a template, and return it. Raises UsageError if the template is no command line."""
     try:
         words = shlex.split(template)
     except ValueError as error:

@@ -34,42 +34,25 @@ BUSY: Final = "Busy%"
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """The nodes that a node is compared with.
+    """The nodes that a node is compared with."""
 
-    Attributes:
-        median: the median of their values.
-        deviation: the robust deviation, not below the floor.
-        count: their number, the node itself included.
-        words: a description of these nodes.
-    """
-
-    median: float
-    deviation: float
-    count: int
-    words: str
+    median: float  # the median of their values
+    deviation: float  # the robust deviation, not below the floor
+    count: int  # their number, the node itself included
+    words: str  # a description of these nodes
 
 
 @dataclass(frozen=True, slots=True)
 class PeerRule:
-    """The rule by which a column's values are compared between nodes.
+    """The rule by which a column's values are compared between nodes."""
 
-    Attributes:
-        column: the column's id.
-        floor: the least deviation, in the column's unit.
-        share: the least deviation, as a share of the median.
-        low: the words for a node far below the median, with "{by}" for the distance; "" if that is no finding.
-        high: the words for a node far above the median.
-        weight: the weight of a finding relative to other rules.
-        working: whether the rule applies to busy nodes only.
-    """
-
-    column: str
-    floor: float
-    share: float
-    low: str
-    high: str
-    weight: float = 1.0
-    working: bool = False
+    column: str  # the column's id
+    floor: float  # the least deviation, in the column's unit
+    share: float  # the least deviation, as a share of the median
+    low: str  # the words for a node far below the median, with "{by}" for the distance; "" if that is no finding
+    high: str  # the words for a node far above the median
+    weight: float = 1.0  # the weight of a finding relative to other rules
+    working: bool = False  # whether the rule applies to busy nodes only
 
     def allowed(self, peers: Peers) -> float:
         """Return the allowed distance from the median."""
@@ -92,17 +75,11 @@ PEER_RULES: Final[tuple[PeerRule, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class NodeLimits:
-    """Limits that hold for every node by itself.
+    """Limits that hold for every node by itself."""
 
-    Attributes:
-        throttled: percent of time for which heat may throttle a clock.
-        below_baseline: percent by which a node may be slower than its own baseline.
-        stale: seconds after which a node without samples is reported.
-    """
-
-    throttled: float = 1.0
-    below_baseline: float = 5.0
-    stale: float = 300.0
+    throttled: float = 1.0  # percent of time for which heat may throttle a clock
+    below_baseline: float = 5.0  # percent by which a node may be slower than its own baseline
+    stale: float = 300.0  # seconds after which a node without samples is reported
 
 
 USUAL: Final = NodeLimits()
@@ -113,7 +90,6 @@ def judged(nodes: Iterable[FleetNode], alike: Callable[[FleetNode], str], rules:
     """Return the nodes with their findings, the oddest first, equally odd ones by name.
 
     Args:
-        nodes: all nodes.
         alike: the labels of a model, whose nodes are compared with each other.
         rules: the rules of the comparison.
         limits: limits that hold for each node by itself.

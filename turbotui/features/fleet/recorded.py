@@ -22,15 +22,11 @@ _NO_COST: Final = FleetCost(0, 0, 0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class FleetRecord(IntervalRows):
-    """A reading of a fleet.
-
-    Attributes:
-        reading: all nodes.
-    """
+    """A reading of a fleet."""
 
     stream = FLEET_STREAM
 
-    reading: FleetReading
+    reading: FleetReading  # all nodes
 
     def facts(self) -> Mapping[str, object]:
         reading, nodes = self.reading, self.reading.nodes[:_MOST_NODES]

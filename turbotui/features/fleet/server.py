@@ -40,59 +40,35 @@ class ServerError(TurbotuiError):
 
 @dataclass(frozen=True, slots=True)
 class ServerAccess:
-    """A server's address and credentials.
+    """A server's address and credentials."""
 
-    Attributes:
-        url: "https://prometheus:9090", with the path before /api/v1 where there is one ("/prometheus" of Mimir).
-        authorization: the value of the header; "" for none.
-        tenant: the value of Mimir's X-Scope-OrgID; "" for none.
-        authority: file of certificates (PEM) to trust instead of the system's; "" for the system's.
-        timeout: the most seconds for each answer, from the name's look-up to the last byte.
-    """
-
-    url: str
-    authorization: str = ""
-    tenant: str = ""
-    authority: str = ""
-    timeout: float = 10.0
+    url: str  # "https://prometheus:9090", with the path before /api/v1 where there is one ("/prometheus" of Mimir)
+    authorization: str = ""  # the value of the header; "" for none
+    tenant: str = ""  # the value of Mimir's X-Scope-OrgID; "" for none
+    authority: str = ""  # file of certificates (PEM) to trust instead of the system's; "" for the system's
+    timeout: float = 10.0  # the most seconds for each answer, from the name's look-up to the last byte
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredSeries:
-    """A series of an answer.
+    """A series of an answer."""
 
-    Attributes:
-        labels: the labels, with control characters made visible.
-        values: pairs of seconds since 1970 and value, without values that are not finite.
-    """
-
-    labels: Mapping[str, str]
-    values: Sequence[tuple[float, float]]
+    labels: Mapping[str, str]  # the labels, with control characters made visible
+    values: Sequence[tuple[float, float]]  # pairs of seconds since 1970 and value, without values that are not finite
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesAnswer:
-    """An answer of a server.
-
-    Attributes:
-        result: the series.
-        notes: the server's warnings, and whether results are partial.
-        sent: bytes received over the network.
-        unpacked: bytes of JSON.
-    """
+    """An answer of a server."""
 
     result: Sequence[AnsweredSeries]
-    notes: tuple[str, ...]
-    sent: int
-    unpacked: int
+    notes: tuple[str, ...]  # the server's warnings, and whether results are partial
+    sent: int  # bytes received over the network
+    unpacked: int  # bytes of JSON
 
 
 def bearer(path: str) -> str:
-    """Return the Authorization header for a token in a file.
-
-    Raises:
-        UsageError: it cannot be read.
-    """
+    """Return the Authorization header for a token in a file. Raises UsageError if it cannot be read."""
     return f"Bearer {_secret(path)}"
 
 

@@ -88,11 +88,7 @@ def question_of(arguments: argparse.Namespace, limits: NodeLimits) -> FleetQuest
 
 
 def parse_window(text: str) -> float:
-    """Parse the window of rates to seconds.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Parse the window of rates to seconds. Raises UsageError if it is none."""
     found = _DURATION.match(text)
     if found is None:
         raise UsageError(f' "{text}": a time such as 90s, 5m or 1h')
@@ -100,11 +96,7 @@ def parse_window(text: str) -> float:
 
 
 def parse_labels(text: str, option: str) -> tuple[str, ...]:
-    """Parse names of labels, separated by commas.
-
-    Raises:
-        UsageError: a name is invalid, or there is none.
-    """
+    """Parse names of labels, separated by commas. Raises UsageError if a name is invalid, or there is none."""
     found = tuple(filter(None, (word.strip() for word in text.split(","))))
     for word in found:
         if not _LABEL.match(word):
@@ -115,11 +107,7 @@ def parse_labels(text: str, option: str) -> tuple[str, ...]:
 
 
 def positive(text: str, option: str) -> float:
-    """Parse a positive number from the command line.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Parse a positive number from the command line. Raises UsageError if it is none."""
     value = decimal_number(text)
     if value is None or not 0 < value < 1e9:
         raise UsageError(f'{option} "{text}" is not a positive number')

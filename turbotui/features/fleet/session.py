@@ -62,17 +62,11 @@ class FleetHost(DelegatingHost):
 
 @dataclass(frozen=True, slots=True)
 class KeptReading:
-    """A reading that may be shown again.
+    """A reading that may be shown again."""
 
-    Attributes:
-        time_ns: the end of the reading's interval, in ns since 1970.
-        seq: the reading's number.
-        reading: all nodes.
-    """
-
-    time_ns: int
-    seq: int
-    reading: FleetReading
+    time_ns: int  # the end of the reading's interval, in ns since 1970
+    seq: int  # the reading's number
+    reading: FleetReading  # all nodes
 
     @property
     def size(self) -> int:
@@ -82,19 +76,13 @@ class KeptReading:
 
 @dataclass(frozen=True, slots=True)
 class PastRequest:
-    """A request to the server for the last hour of some nodes.
+    """A request to the server for the last hour of some nodes."""
 
-    Attributes:
-        column: one of `MEASURED`.
-        nodes: the nodes' names.
-        take: called on the session's thread, with pairs of seconds since 1970 and value, by node.
-        points: the most values of each node.
-    """
-
-    column: FleetColumn
-    nodes: tuple[str, ...]
+    column: FleetColumn  # one of `MEASURED`
+    nodes: tuple[str, ...]  # the nodes' names
+    # called on the session's thread, with pairs of seconds since 1970 and value, by node
     take: Callable[[Mapping[str, Sequence[tuple[float, float]]]], None]
-    points: int = 120
+    points: int = 120  # the most values of each node
 
 
 class WatchedFleet(Protocol):

@@ -58,19 +58,12 @@ def _column(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FleetSetting:
-    """A value of the table [fleet].
+    """A value of the table [fleet]."""
 
-    Attributes:
-        read: converts the value for the program.
-        option: the option's name among the arguments; "" for a limit of a node.
-        usual: the default of the option.
-        says: the value's line in docs/settings.md.
-    """
-
-    read: Callable[[object], str | float]
-    option: str
-    usual: str | None
-    says: str
+    read: Callable[[object], str | float]  # converts the value for the program
+    option: str  # the option's name among the arguments; "" for a limit of a node
+    usual: str | None  # the default of the option
+    says: str  # the value's line in docs/settings.md
 
 
 SETTINGS: Final[Mapping[str, FleetSetting]] = {
@@ -100,15 +93,10 @@ _SERVERS: Final = frozenset({"user", "password_file", "bearer_file", "ca", "tena
 
 @dataclass(frozen=True, slots=True)
 class FleetSettings:
-    """The valid values of the user's table [fleet].
+    """The valid values of the user's table [fleet]."""
 
-    Attributes:
-        values: by their names in the table.
-        problems: a sentence, with the line number, about each invalid value.
-    """
-
-    values: Mapping[str, str | float]
-    problems: tuple[str, ...] = ()
+    values: Mapping[str, str | float]  # by their names in the table
+    problems: tuple[str, ...] = ()  # a sentence, with the line number, about each invalid value
 
     @property
     def limits(self) -> NodeLimits:

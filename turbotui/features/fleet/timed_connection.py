@@ -29,11 +29,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds left, more than 0.
-
-        Raises:
-            TimeoutError: none are left.
-        """
+        """Seconds left, more than 0. Raises TimeoutError if none are left."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise TimeoutError

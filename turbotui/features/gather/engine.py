@@ -132,26 +132,18 @@ JOURNAL: Final = "recording"
 
 @dataclass(frozen=True, slots=True)
 class GatheredArchive:
-    """A gathered machine, ready to be written.
-
-    Attributes:
-        packed: the archive.
-        scrubbed: the content of the archive.
-        documents: the size of each file in it, in bytes.
-        notes: sentences that the user must know before giving the file away.
-    """
+    """A gathered machine, ready to be written."""
 
     packed: bytes
-    scrubbed: Scrubbed
-    documents: Mapping[str, int]
-    notes: tuple[str, ...]
+    scrubbed: Scrubbed  # the content of the archive
+    documents: Mapping[str, int]  # the size of each file in it, in bytes
+    notes: tuple[str, ...]  # sentences that the user must know before giving the file away
 
 
 def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, intervals: int = 1) -> GatheredArchive:
     """Read a machine, and pack the readings without anything that identifies the machine.
 
     Args:
-        host: the machine.
         environment: this process's environment.
         interval: seconds between two readings of the counters.
         intervals: the number of recorded intervals.

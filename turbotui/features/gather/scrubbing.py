@@ -67,15 +67,10 @@ _SECRET_LEAF: Final = 3  # CPUID: the processor serial number of a Pentium III
 
 @dataclass(frozen=True, slots=True)
 class Scrubbed:
-    """A machine without its secrets.
-
-    Attributes:
-        machine: the scrubbed machine.
-        changed: the number of removals in each file, by its scrubbed path.
-    """
+    """A machine without its secrets."""
 
     machine: Gathered
-    changed: Mapping[str, int]
+    changed: Mapping[str, int]  # the number of removals in each file, by its scrubbed path
 
 
 class Scrubber:

@@ -45,15 +45,10 @@ KERNELS: Final = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A text that must not be in the file.
+    """A text that must not be in the file."""
 
-    Attributes:
-        what: the kind: "host name", "user name", "serial number" ...
-        text: the text, in one line.
-    """
-
-    what: str
-    text: str
+    what: str  # the kind: "host name", "user name", "serial number" ...
+    text: str  # the text, in one line
 
 
 def find_secrets(host: Host, environment: Mapping[str, str]) -> tuple[Secret, ...]:

@@ -26,19 +26,12 @@ _NUMBERS = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class GatheredPart:
-    """Files, or words of devices, whose paths differ in numbers only.
+    """Files, or words of devices, whose paths differ in numbers only."""
 
-    Attributes:
-        path: the path, with * for numbers that differ.
-        count: the number of files or words.
-        size: bytes of files; None for words.
-        scrubbed: the number of removals.
-    """
-
-    path: str
-    count: int
-    size: int | None
-    scrubbed: int
+    path: str  # the path, with * for numbers that differ
+    count: int  # the number of files or words
+    size: int | None  # bytes of files; None for words
+    scrubbed: int  # the number of removals
 
 
 PART_COLUMNS: Final[tuple[Column[GatheredPart], ...]] = (

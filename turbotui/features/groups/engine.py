@@ -44,36 +44,24 @@ def _all(group: Group) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GroupInterval:
-    """The groups of a machine over an interval.
+    """The groups of a machine over an interval."""
 
-    Attributes:
-        rows: one for each control group, parents before children.
-        wall_ns: end of the interval, in ns since 1970.
-        seconds: the interval's length.
-        energy: the packages' energy over about the same interval.
-        complete: whether all groups of the machine were read.
-        resctrl: one for each resctrl group, followed by its domains; empty if resctrl is not mounted.
-        info: resctrl's own limits and events; None if resctrl is not mounted.
-        counted: the events that are counted for control groups.
-        said: a sentence on how many groups are counted; "" if all are.
-    """
-
-    rows: Sequence[GroupRow]
-    wall_ns: int
-    seconds: float
-    energy: Energy
-    complete: bool
+    rows: Sequence[GroupRow]  # one for each control group, parents before children
+    wall_ns: int  # end of the interval, in ns since 1970
+    seconds: float  # the interval's length
+    energy: Energy  # the packages' energy over about the same interval
+    complete: bool  # whether all groups of the machine were read
+    # one for each resctrl group, followed by its domains; empty if resctrl is not mounted
     resctrl: Sequence[GroupRow] = ()
-    info: ResctrlInfo | None = None
-    counted: tuple[CountedEvents, ...] = ()
-    said: str = ""
+    info: ResctrlInfo | None = None  # resctrl's own limits and events; None if resctrl is not mounted
+    counted: tuple[CountedEvents, ...] = ()  # the events that are counted for control groups
+    said: str = ""  # a sentence on how many groups are counted; "" if all are
 
 
 class GroupsReader:
     """Reads control groups and resctrl groups, interval after interval.
 
     Args:
-        host: the machine.
         wanted: the quantities to read of each control group.
         events: counters that are opened for the busiest groups; None for none.
         passing: tells whether the events of a group may be counted.

@@ -23,19 +23,12 @@ from turbotui.sources.cgroup_events import GroupBundle
 
 @dataclass(frozen=True, slots=True)
 class EventPlan:
-    """The events of one request, as counters of any group.
+    """The events of one request, as counters of any group."""
 
-    Attributes:
-        counted: the request.
-        bundles: the counters to open for a group.
-        refused: why an event cannot be counted, by its quantity.
-        parts: additional quantities: cycles of each package.
-    """
-
-    counted: CountedEvents
-    bundles: tuple[GroupBundle, ...]
-    refused: Mapping[Quantity, Unavailable]
-    parts: tuple[Quantity, ...] = ()
+    counted: CountedEvents  # the request
+    bundles: tuple[GroupBundle, ...]  # the counters to open for a group
+    refused: Mapping[Quantity, Unavailable]  # why an event cannot be counted, by its quantity
+    parts: tuple[Quantity, ...] = ()  # additional quantities: cycles of each package
 
     @property
     def file(self) -> str:

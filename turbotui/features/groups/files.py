@@ -81,23 +81,14 @@ def bounds_of_quantity(quantity: Quantity) -> Bounds:
 
 @dataclass(frozen=True, slots=True)
 class GroupFile:
-    """A file in a group's directory.
+    """A file in a group's directory."""
 
-    Attributes:
-        id: the unique name of the file in readings and explanations.
-        name: the name in the directory.
-        controller: the controller of version 1 whose tree has the file; `UNIFIED` for version 2.
-        gives: the quantities in the file.
-        seldom: whether the content seldom changes, because a person or manager sets it.
-        parse: parses the content; raises ValueError or IndexError for other content.
-    """
-
-    id: str
-    name: str
-    controller: str
+    id: str  # the unique name of the file in readings and explanations
+    name: str  # the name in the directory
+    controller: str  # the controller of version 1 whose tree has the file; `UNIFIED` for version 2
     gives: tuple[Quantity, ...]
-    parse: Callable[[bytes], Values]
-    seldom: bool = False
+    parse: Callable[[bytes], Values]  # parses the content; raises ValueError or IndexError for other content
+    seldom: bool = False  # whether the content seldom changes, because a person or manager sets it
 
 
 def _keyed(**names: str) -> Callable[[bytes], Values]:

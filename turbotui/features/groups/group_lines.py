@@ -17,25 +17,16 @@ from turbotui.widgets.command_lines import CommandLine, CommandRow, lines_for, q
 
 @dataclass(frozen=True, slots=True)
 class GroupTarget:
-    """The group that command lines are for.
+    """The group that command lines are for."""
 
-    Attributes:
-        kind: the kind of the row.
-        path: the group's path.
-        directory: the group's directory; "" if unknown.
-        resctrl: the mount point of resctrl; "" if not mounted.
-        rmids: the numbers of existing and possible groups, "3 of 255"; "" if unknown.
-        old: the group's directories of version 1 by controller, "cpu", "memory".
-        counters: bandwidth counters that can still be assigned, "0=30;1=30"; "" if each group has its own.
-    """
-
-    kind: str
-    path: str
-    directory: str
-    resctrl: str = ""
-    rmids: str = ""
+    kind: str  # the kind of the row
+    path: str  # the group's path
+    directory: str  # the group's directory; "" if unknown
+    resctrl: str = ""  # the mount point of resctrl; "" if not mounted
+    rmids: str = ""  # the numbers of existing and possible groups, "3 of 255"; "" if unknown
+    # the group's directories of version 1 by controller, "cpu", "memory"
     old: Mapping[str, str] = field(default_factory=dict, hash=False)
-    counters: str = ""
+    counters: str = ""  # bandwidth counters that can still be assigned, "0=30;1=30"; "" if each group has its own
 
 
 def _unit(target: GroupTarget) -> GroupName | None:

@@ -24,51 +24,31 @@ _FIRST: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class GroupRequest:
-    """A request for the groups' activity since the previous request.
+    """A request for the groups' activity since the previous request."""
 
-    Attributes:
-        wanted: the quantities to read of each control group from now on.
-        resctrl: whether resctrl groups are read.
-        clocks: wall and monotonic clock of the tick that ends the interval.
-        plans: events to count from now on.
-        followed: paths of the groups to count for, the most wanted first.
-    """
-
-    wanted: frozenset[Quantity]
-    resctrl: bool
-    clocks: tuple[int, int]
-    plans: tuple[EventPlan, ...] = ()
-    followed: tuple[str, ...] = ()
+    wanted: frozenset[Quantity]  # the quantities to read of each control group from now on
+    resctrl: bool  # whether resctrl groups are read
+    clocks: tuple[int, int]  # wall and monotonic clock of the tick that ends the interval
+    plans: tuple[EventPlan, ...] = ()  # events to count from now on
+    followed: tuple[str, ...] = ()  # paths of the groups to count for, the most wanted first
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSnapshot:
-    """The groups over an interval, read for a request.
-
-    Attributes:
-        request: the request.
-        rows: all control groups; rows of the first interval have gauges only.
-        seconds: length of the interval; 0 for the first one.
-        complete: whether all groups of the machine were read.
-        why: why there are no control groups; None if there are some.
-        resctrl: all resctrl groups, each followed by its domains.
-        said: a sentence on the number of resctrl groups and its limit; "" if resctrl is not read.
-        why_no_resctrl: why there are no resctrl groups; None if there are some, or if they were not requested.
-        counted: the events that were counted for control groups.
-        said_of_events: for how many groups they were, in a sentence; "" for all that are followed.
-        early: whether no tick has ended the interval: it belongs to no frame, and the next one includes its time.
-    """
+    """The groups over an interval, read for a request."""
 
     request: GroupRequest
-    rows: Sequence[GroupRow] = ()
-    seconds: float = 0.0
-    complete: bool = True
-    why: Unavailable | None = None
-    resctrl: Sequence[GroupRow] = ()
-    said: str = ""
+    rows: Sequence[GroupRow] = ()  # all control groups; rows of the first interval have gauges only
+    seconds: float = 0.0  # length of the interval; 0 for the first one
+    complete: bool = True  # whether all groups of the machine were read
+    why: Unavailable | None = None  # why there are no control groups; None if there are some
+    resctrl: Sequence[GroupRow] = ()  # all resctrl groups, each followed by its domains
+    said: str = ""  # a sentence on the number of resctrl groups and its limit; "" if resctrl is not read
+    # why there are no resctrl groups; None if there are some, or if they were not requested
     why_no_resctrl: Unavailable | None = None
-    counted: tuple[CountedEvents, ...] = ()
-    said_of_events: str = ""
+    counted: tuple[CountedEvents, ...] = ()  # the events that were counted for control groups
+    said_of_events: str = ""  # for how many groups they were, in a sentence; "" for all that are followed
+    # whether no tick has ended the interval: it belongs to no frame, and the next one includes its time
     early: bool = False
 
 
@@ -76,7 +56,6 @@ class GroupWatcher:
     """Reads the groups of a machine on a thread, from `start` to `stop`.
 
     Args:
-        machine: that has them.
         publish: called on the watcher's thread with every snapshot.
     """
 

@@ -27,19 +27,12 @@ WHOLE: Final = "/"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group.
+    """A group."""
 
-    Attributes:
-        kind: one of the kinds above.
-        path: from the root of its tree on, "/system.slice/db.service".
-        name: the name for people, "docker 4f1b2a9c0d3e", "db.service".
-        domain: the domain, "L3 00", of a row that is a part of a resctrl group; else "".
-    """
-
-    kind: str
-    path: str
-    name: str
-    domain: str = ""
+    kind: str  # one of the kinds above
+    path: str  # from the root of its tree on, "/system.slice/db.service"
+    name: str  # the name for people, "docker 4f1b2a9c0d3e", "db.service"
+    domain: str = ""  # the domain, "L3 00", of a row that is a part of a resctrl group; else ""
 
     @property
     def key(self) -> str:
@@ -76,67 +69,41 @@ class StillRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupSample:
-    """The readings of a group at a moment.
-
-    Attributes:
-        group: the group.
-        serial: a number that changes when a group is removed and made again with the same name.
-        readings: the quantities read, by the file's id.
-        absent: why a file could not be read, by its id.
-        gives: the file of each quantity.
-        since_ns: monotonic time of the last change in any file; 0 if a file just changed.
-        as_of_ns: the time at which the readings were still valid, if later than their own times.
-        still: shared by consecutive samples without changes; None after a change.
-    """
+    """The readings of a group at a moment."""
 
     group: Group
-    serial: int
-    readings: Mapping[str, FileReading]
-    absent: Mapping[str, Unavailable]
-    gives: Mapping[Quantity, str]
-    since_ns: int = 0
-    as_of_ns: int = 0
-    still: StillRow | None = None
+    serial: int  # a number that changes when a group is removed and made again with the same name
+    readings: Mapping[str, FileReading]  # the quantities read, by the file's id
+    absent: Mapping[str, Unavailable]  # why a file could not be read, by its id
+    gives: Mapping[Quantity, str]  # the file of each quantity
+    since_ns: int = 0  # monotonic time of the last change in any file; 0 if a file just changed
+    as_of_ns: int = 0  # the time at which the readings were still valid, if later than their own times
+    still: StillRow | None = None  # shared by consecutive samples without changes; None after a change
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMoment:
-    """Every group at one moment.
+    """Every group at one moment."""
 
-    Attributes:
-        wall_ns, at_ns: wall and monotonic clock when reading began.
-        samples: by the key of the group, parents before children.
-        complete: whether all groups of the machine were read.
-    """
-
+    # wall_ns, at_ns: wall and monotonic clock when reading began
     wall_ns: int
     at_ns: int
-    samples: Mapping[str, GroupSample]
-    complete: bool = True
+    samples: Mapping[str, GroupSample]  # by the key of the group, parents before children
+    complete: bool = True  # whether all groups of the machine were read
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group over an interval, from which columns are computed.
-
-    Attributes:
-        group: the group.
-        increases: of counters, except those that began anew or were unknown at one end.
-        values: gauges at the interval's end.
-        spans: seconds between the two readings of a file, by "Δt FILE".
-        absent: why a quantity is unknown.
-        files: the file of each quantity.
-        domains: the domains of a resctrl group, which begin its quantities ("L3 00 llc_occupancy").
-        estimated: quantities that are estimates.
-    """
+    """A group over an interval, from which columns are computed."""
 
     group: Group
+    # of counters, except those that began anew or were unknown at one end
     increases: Mapping[Quantity, float] = field(default_factory=dict)
-    values: Mapping[Quantity, float] = field(default_factory=dict)
-    spans: Mapping[str, float] = field(default_factory=dict)
-    absent: Mapping[Quantity, Unavailable] = field(default_factory=dict)
-    files: Mapping[Quantity, str] = field(default_factory=dict)
-    domains: tuple[str, ...] = ()
+    values: Mapping[Quantity, float] = field(default_factory=dict)  # gauges at the interval's end
+    spans: Mapping[str, float] = field(default_factory=dict)  # seconds between the two readings of a file, by "Δt FILE"
+    absent: Mapping[Quantity, Unavailable] = field(default_factory=dict)  # why a quantity is unknown
+    files: Mapping[Quantity, str] = field(default_factory=dict)  # the file of each quantity
+    domains: tuple[str, ...] = ()  # the domains of a resctrl group, which begin its quantities ("L3 00 llc_occupancy")
     estimated: frozenset[Quantity] = frozenset()
 
     def rate(self, quantity: Quantity) -> float | None:

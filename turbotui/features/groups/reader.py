@@ -40,26 +40,18 @@ _CONTROLLERS: Final = frozenset(file.controller for file in FILES)
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A group that was found in the file system.
-
-    Attributes:
-        group: the group.
-        directories: its directories by controller.
-        controllers: the controllers of these directories.
-        paths: the path of every possible file, by its id.
-    """
+    """A group that was found in the file system."""
 
     group: Group
-    directories: Mapping[str, str]
-    controllers: frozenset[str]
-    paths: Mapping[str, str]
+    directories: Mapping[str, str]  # its directories by controller
+    controllers: frozenset[str]  # the controllers of these directories
+    paths: Mapping[str, str]  # the path of every possible file, by its id
 
 
 class CgroupReader:
     """Reads every control group.
 
     Args:
-        host: the machine.
         wanted: the quantities to read of each group.
     """
 

@@ -28,21 +28,14 @@ _MOST_ROWS: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class GroupRecord(IntervalRows):
-    """The groups of one interval.
-
-    Attributes:
-        seconds: the interval's length.
-        rows: control groups and resctrl groups, without rows of domains.
-        complete: whether all groups of the machine were read.
-        counted: the events that were counted for control groups.
-    """
+    """The groups of one interval."""
 
     stream = GROUPS_STREAM
 
-    seconds: float
-    rows: tuple[GroupRow, ...]
-    complete: bool = True
-    counted: tuple[CountedEvents, ...] = ()
+    seconds: float  # the interval's length
+    rows: tuple[GroupRow, ...]  # control groups and resctrl groups, without rows of domains
+    complete: bool = True  # whether all groups of the machine were read
+    counted: tuple[CountedEvents, ...] = ()  # the events that were counted for control groups
 
     def facts(self) -> Mapping[str, object]:
         kept = self.rows[:_MOST_ROWS]

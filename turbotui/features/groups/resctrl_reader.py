@@ -50,11 +50,7 @@ _WORDS: Final[Mapping[bytes, Unavailable]] = {
 
 
 def parse_event(quantity: Quantity, content: bytes) -> Values:
-    """Parse the number in an event file, or the reason in its place.
-
-    Raises:
-        ValueError: the content is neither.
-    """
+    """Parse the number in an event file, or the reason in its place. Raises ValueError if the content is neither."""
     word = content.strip()
     reason = _WORDS.get(word)
     if reason is not None:
@@ -65,24 +61,17 @@ def parse_event(quantity: Quantity, content: bytes) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A resctrl group that was found.
-
-    Attributes:
-        group: the group.
-        files: path of each quantity, "L3 00 llc_occupancy".
-        gives: the file's id of each quantity, which equals the quantity.
-    """
+    """A resctrl group that was found."""
 
     group: Group
-    files: Mapping[Quantity, str]
-    gives: Mapping[Quantity, str]
+    files: Mapping[Quantity, str]  # path of each quantity, "L3 00 llc_occupancy"
+    gives: Mapping[Quantity, str]  # the file's id of each quantity, which equals the quantity
 
 
 class ResctrlReader:
     """Reads every group of resctrl.
 
     Args:
-        host: the machine.
         wanted: events to read, "llc_occupancy"; None for all.
     """
 

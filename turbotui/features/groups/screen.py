@@ -45,19 +45,12 @@ from turbotui.widgets.table_view import TableView
 
 @dataclass(frozen=True, slots=True)
 class PastGroups:
-    """The groups of one interval.
+    """The groups of one interval."""
 
-    Attributes:
-        time_ns: the interval's end, in ns since 1970.
-        seq: the interval's number.
-        snapshot: the groups.
-        energy: of the interval.
-    """
-
-    time_ns: int
-    seq: int
+    time_ns: int  # the interval's end, in ns since 1970
+    seq: int  # the interval's number
     snapshot: GroupSnapshot
-    energy: Energy
+    energy: Energy  # of the interval
 
     @property
     def size(self) -> int:

@@ -36,7 +36,6 @@ def group_content(table: RowTable[GroupRow], seq: int = 0, *, tree: bool = True)
     """Make the content of an interval.
 
     Args:
-        table: the table of the groups.
         seq: the number of the interval.
         tree: whether groups are arranged as a tree.
     """

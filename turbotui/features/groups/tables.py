@@ -45,7 +45,6 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int, cpus: i
         energy: the packages' energy over the same interval.
         packages: the number of the machine's packages.
         cpus: the number of its CPUs, whose time is what energy is shared by, as among tasks.
-        columns: the columns of the table.
     """
     rows = tuple(rows)
     joules, whole = energy.total(packages), next((row for row in rows if row.group.path == WHOLE), None)
@@ -60,21 +59,13 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int, cpus: i
 
 @dataclass(frozen=True, slots=True)
 class SharedEnergy:
-    """The energy that is shared among groups.
+    """The energy that is shared among groups."""
 
-    Attributes:
-        joules: of all packages.
-        work: time of all CPUs, idle or not, in microseconds per second.
-        seconds: the length of the interval.
-        packages: joules of each package.
-        whole: increases of the outermost group.
-    """
-
-    joules: float
-    work: float
-    seconds: float
-    packages: Mapping[int, float]
-    whole: Mapping[Quantity, float]
+    joules: float  # of all packages
+    work: float  # time of all CPUs, idle or not, in microseconds per second
+    seconds: float  # the length of the interval
+    packages: Mapping[int, float]  # joules of each package
+    whole: Mapping[Quantity, float]  # increases of the outermost group
 
     def by_cycles(self, row: GroupRow) -> float | None:
         """Return a group's joules by its cycles in each package; None if its cycles are not counted."""
@@ -90,13 +81,9 @@ class SharedEnergy:
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
 class GroupTable(RowTable[GroupRow]):
-    """The control groups of an interval; cells that need it get their row's part of the energy.
+    """The control groups of an interval; cells that need it get their row's part of the energy."""
 
-    Attributes:
-        shared: the packages' energy; None if unknown.
-    """
-
-    shared: SharedEnergy | None = None
+    shared: SharedEnergy | None = None  # the packages' energy; None if unknown
 
     def values(self, column: GroupColumn, rows: Sequence[GroupRow]) -> Sequence[Value]:
         return [column.compute(self._row(column, row)) for row in rows]

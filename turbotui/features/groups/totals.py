@@ -26,23 +26,14 @@ _MICRO: Final = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class GroupMetric:
-    """An exported metric of groups.
+    """An exported metric of groups."""
 
-    Attributes:
-        stem: the metric's name with the base unit at the end, without `_total`.
-        quantity: the quantity; for resctrl the event, which is summed over domains.
-        text: the description.
-        document: the source document.
-        factor: base units in one of the kernel's.
-        counter: whether the metric is a counter.
-    """
-
-    stem: str
-    quantity: Quantity
-    text: str
-    document: str = _V2
-    factor: float = 1.0
-    counter: bool = True
+    stem: str  # the metric's name with the base unit at the end, without `_total`
+    quantity: Quantity  # the quantity; for resctrl the event, which is summed over domains
+    text: str  # the description
+    document: str = _V2  # the source document
+    factor: float = 1.0  # base units in one of the kernel's
+    counter: bool = True  # whether the metric is a counter
 
 
 METRICS: Final = (
@@ -73,15 +64,10 @@ MONITORED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class GroupTotal:
-    """The counters of one group.
-
-    Attributes:
-        group: the group.
-        values: the known values, by the stem of the metric.
-    """
+    """The counters of one group."""
 
     group: Group
-    values: Mapping[str, float]
+    values: Mapping[str, float]  # the known values, by the stem of the metric
 
     @property
     def is_monitored(self) -> bool:
@@ -91,22 +77,16 @@ class GroupTotal:
 
 @dataclass(frozen=True, slots=True)
 class GroupTotals:
-    """One reading of the groups' counters.
+    """One reading of the groups' counters."""
 
-    Attributes:
-        groups: the exported groups, parents before children.
-        left_out: the number of other groups within the request.
-    """
-
-    groups: Sequence[GroupTotal]
-    left_out: int
+    groups: Sequence[GroupTotal]  # the exported groups, parents before children
+    left_out: int  # the number of other groups within the request
 
 
 class GroupTotalsReader:
     """Reads the counters of groups, whose files stay open.
 
     Args:
-        host: the machine.
         within: the path of the control group that contains them; "/" for all except the outermost one.
         most: the most groups of each kind; groups nearest to that group come first.
     """

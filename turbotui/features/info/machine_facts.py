@@ -35,22 +35,17 @@ _SHOWN = 40  # characters of a file that holds something else than it should
 
 @dataclass(frozen=True, slots=True)
 class HeaderLine:
-    """One line of the header, and its source.
-
-    Attributes:
-        always: whether the line is a warning that is shown even without the header.
-    """
+    """One line of the header, and its source."""
 
     text: str
     origin: str
-    always: bool = False
+    always: bool = False  # whether the line is a warning that is shown even without the header
 
 
 class MachineFacts:
     """The facts of one machine; unreadable ones are None, and their lines are left out.
 
     Args:
-        machine: the machine.
         detailed: whether to include lines for debugging.
     """
 

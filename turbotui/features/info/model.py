@@ -35,15 +35,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A row of the table: a section, and the function that makes its lines.
-
-    Attributes:
-        beyond: whether turbostat lacks these lines.
-    """
+    """A row of the table: a section, and the function that makes its lines."""
 
     section: str
     lines: Callable[[MachineFacts], Iterable[HeaderLine]]
-    beyond: bool = False
+    beyond: bool = False  # whether turbostat lacks these lines
 
 
 def _version(_facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -104,7 +100,6 @@ def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = Tr
     """Return the configuration of a machine by subject, in turbostat's order, without absent facts.
 
     Args:
-        machine: the machine.
         detailed: whether to include lines that turbostat shows only with --debug.
         beyond: whether to include lines that turbostat lacks.
     """

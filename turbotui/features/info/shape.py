@@ -35,21 +35,13 @@ _GIB: Final = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class CacheKind:
-    """Caches of one level and size.
+    """Caches of one level and size."""
 
-    Attributes:
-        name: "L1d", "L2".
-        size: bytes of one of them.
-        ways: 0 if the kernel does not tell, or contradicts size, sets and lines.
-        line: bytes of a line; 0 if the kernel does not tell.
-        shared: the CPUs of each cache.
-    """
-
-    name: str
-    size: int
-    ways: int
-    line: int
-    shared: tuple[frozenset[int], ...]
+    name: str  # "L1d", "L2"
+    size: int  # bytes of one of them
+    ways: int  # 0 if the kernel does not tell, or contradicts size, sets and lines
+    line: int  # bytes of a line; 0 if the kernel does not tell
+    shared: tuple[frozenset[int], ...]  # the CPUs of each cache
 
 
 def cache_kinds(facts: MachineFacts) -> tuple[CacheKind, ...]:

@@ -30,23 +30,15 @@ _FLAT: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class ChartSpec:
-    """The definition of a chart, by names of columns, of which the first that the machine has is used.
+    """The definition of a chart, by names of columns, of which the first that the machine has is used."""
 
-    Attributes:
-        word: its title.
-        columns: columns for the curve.
-        limits: words and columns of limit lines; each word is one line, of its first available column.
-        screen: mode of the screen that tells more.
-        usual: whether the chart is shown whenever available; others only beside or instead of those.
-        per_cpu: whether the number of CPUs is a limit.
-    """
-
-    word: str
-    columns: tuple[ColumnId, ...]
+    word: str  # its title
+    columns: tuple[ColumnId, ...]  # columns for the curve
+    # words and columns of limit lines; each word is one line, of its first available column
     limits: tuple[tuple[str, tuple[ColumnId, ...]], ...] = ()
-    screen: str = "cpus"
-    usual: bool = True
-    per_cpu: bool = False
+    screen: str = "cpus"  # mode of the screen that tells more
+    usual: bool = True  # whether the chart is shown whenever available; others only beside or instead of those
+    per_cpu: bool = False  # whether the number of CPUs is a limit
 
 
 CHARTS: Final = (
@@ -67,17 +59,11 @@ CHARTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ChartSource:
-    """A chart that this machine has: its columns, found once.
+    """A chart that this machine has: its columns, found once."""
 
-    Attributes:
-        spec: the definition.
-        column: of the curve.
-        limits: word and column of each line.
-    """
-
-    spec: ChartSpec
-    column: CounterColumn
-    limits: tuple[tuple[str, CounterColumn], ...]
+    spec: ChartSpec  # the definition
+    column: CounterColumn  # of the curve
+    limits: tuple[tuple[str, CounterColumn], ...]  # word and column of each line
 
     @property
     def target(self) -> Target:
@@ -95,27 +81,16 @@ class ChartLimit:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One chart: its values, limits and title at this moment.
+    """One chart: its values, limits and title at this moment."""
 
-    Attributes:
-        word: its title.
-        target: the cell whose past it shows.
-        value: the present value; None if unknown.
-        past: oldest first, the newest last, NaN for gaps.
-        top: end of the scale.
-        limits: lines, the lowest first.
-        ceiling: the value that must not be reached; None if there is none.
-        signs: of the value's marks.
-    """
-
-    word: str
-    target: Target
-    value: float | None
-    past: Sequence[float]
-    top: float
-    limits: tuple[ChartLimit, ...] = ()
-    ceiling: float | None = None
-    signs: str = ""
+    word: str  # its title
+    target: Target  # the cell whose past it shows
+    value: float | None  # the present value; None if unknown
+    past: Sequence[float]  # oldest first, the newest last, NaN for gaps
+    top: float  # end of the scale
+    limits: tuple[ChartLimit, ...] = ()  # lines, the lowest first
+    ceiling: float | None = None  # the value that must not be reached; None if there is none
+    signs: str = ""  # of the value's marks
 
     @property
     def share(self) -> float:
@@ -180,7 +155,6 @@ def chosen(charts: Sequence[Chart], usual: Sequence[bool], room: int, before: Se
     shown chart stays until another one is clearly nearer to its limit, because charts that come and go cannot be read.
 
     Args:
-        charts: all charts.
         usual: whether each chart is shown whenever available.
         room: the most charts, at least one.
         before: words of the charts that were shown before.

@@ -33,49 +33,30 @@ _FIGURES: Final = 36
 
 @dataclass(frozen=True, slots=True)
 class MapMark:
-    """The position of one core (one CPU if cores have no siblings).
+    """The position of one core (one CPU if cores have no siblings)."""
 
-    Attributes:
-        x: the mark's first character.
-        row: the row whose level the mark shows.
-        place: the row's position in its scope.
-    """
-
-    x: int
-    row: RowId
-    place: int
+    x: int  # the mark's first character
+    row: RowId  # the row whose level the mark shows
+    place: int  # the row's position in its scope
 
 
 @dataclass(frozen=True, slots=True)
 class MapLine:
-    """A line of the map: a label with marks from left to right, or names of the blocks on the line below.
+    """A line of the map: a label with marks from left to right, or names of the blocks on the line below."""
 
-    Attributes:
-        label: the text in front.
-        marks: marks of cores.
-        names: names of blocks, with their first characters.
-        package: the package whose first line this is, if there are several packages.
-    """
-
-    label: str
-    marks: tuple[MapMark, ...]
-    names: tuple[tuple[int, str], ...] = ()
-    package: RowId | None = None
+    label: str  # the text in front
+    marks: tuple[MapMark, ...]  # marks of cores
+    names: tuple[tuple[int, str], ...] = ()  # names of blocks, with their first characters
+    package: RowId | None = None  # the package whose first line this is, if there are several packages
 
 
 @dataclass(frozen=True, slots=True)
 class CoreMapPlan:
-    """The layout of the map.
+    """The layout of the map."""
 
-    Attributes:
-        size: characters of a mark that are painted.
-        label: characters before the first mark.
-        lines: the lines, from the top.
-    """
-
-    size: int
-    label: int
-    lines: tuple[MapLine, ...]
+    size: int  # characters of a mark that are painted
+    label: int  # characters before the first mark
+    lines: tuple[MapLine, ...]  # the lines, from the top
 
     @property
     def width(self) -> int:
@@ -136,17 +117,11 @@ def _named(plan: CoreMapPlan, *, said: bool) -> CoreMapPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Cores with a common label: those of an L3, or of a core type in a package.
+    """Cores with a common label: those of an L3, or of a core type in a package."""
 
-    Attributes:
-        label: the core type.
-        name: the name of the L3, "CCD 3", if there are several; else "".
-        places: the cores' positions in their scope.
-    """
-
-    label: str
-    name: str
-    places: tuple[int, ...]
+    label: str  # the core type
+    name: str  # the name of the L3, "CCD 3", if there are several; else ""
+    places: tuple[int, ...]  # the cores' positions in their scope
 
     def said(self, room: int) -> str:
         """Return as much of the name as fits: all of it, its number, or nothing."""

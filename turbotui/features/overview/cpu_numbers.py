@@ -33,17 +33,13 @@ MOST_CHARTED: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class CpuNumbers:
-    """The columns of a CPU that this machine has.
+    """The columns of a CPU that this machine has."""
 
-    Attributes:
-        busy, clock, heat: None if not available.
-        idle: columns of idle states, with their words.
-    """
-
+    # busy, clock, heat: None if not available
     busy: CounterColumn | None
     clock: CounterColumn | None
     heat: CounterColumn | None
-    idle: tuple[tuple[str, CounterColumn], ...]
+    idle: tuple[tuple[str, CounterColumn], ...]  # columns of idle states, with their words
 
     @property
     def columns(self) -> tuple[CounterColumn, ...]:
@@ -54,23 +50,14 @@ class CpuNumbers:
 
 @dataclass(frozen=True, slots=True)
 class CpuSource:
-    """The data from which lines of CPUs are drawn.
+    """The data from which lines of CPUs are drawn."""
 
-    Attributes:
-        frame: the newest one.
-        numbers: columns.
-        history: the past of cells.
-        runs: the task that runs on a CPU, by its number; empty if unknown.
-        cursor: the cell under the cursor.
-        levels: cells' shares of their possible range.
-    """
-
-    frame: Frame
-    numbers: CpuNumbers
-    history: History
-    runs: Mapping[int, str]
-    cursor: Target | None
-    levels: FrameLevels
+    frame: Frame  # the newest one
+    numbers: CpuNumbers  # columns
+    history: History  # the past of cells
+    runs: Mapping[int, str]  # the task that runs on a CPU, by its number; empty if unknown
+    cursor: Target | None  # the cell under the cursor
+    levels: FrameLevels  # cells' shares of their possible range
 
     def past(self, row: RowId, count: int) -> Sequence[float]:
         """The last loads of a CPU, oldest first; none on a machine with more CPUs than are charted."""

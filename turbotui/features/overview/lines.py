@@ -20,17 +20,13 @@ from turbotui.widgets.segment_lines import SegmentLines
 
 @dataclass(frozen=True, slots=True)
 class CellPlace:
-    """The position of a drawn cell.
-
-    Attributes:
-        letters: the drawn words, without numbers.
-    """
+    """The position of a drawn cell."""
 
     x: int
     y: int
     width: int
     target: Target
-    letters: str = ""
+    letters: str = ""  # the drawn words, without numbers
 
     @property
     def key(self) -> Target:

@@ -39,19 +39,12 @@ _SPARK: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class MeterPlan:
-    """The arrangement of meters.
+    """The arrangement of meters."""
 
-    Attributes:
-        across: meters in a line.
-        down: lines of meters.
-        width: characters of a meter.
-        height: lines of a meter: 1, or those of a chart in a frame.
-    """
-
-    across: int
-    down: int
-    width: int
-    height: int
+    across: int  # meters in a line
+    down: int  # lines of meters
+    width: int  # characters of a meter
+    height: int  # lines of a meter: 1, or those of a chart in a frame
 
     @property
     def lines(self) -> int:

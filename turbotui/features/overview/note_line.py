@@ -16,7 +16,6 @@ def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
     """Draw load, memory and uptime at the left as far as they fit, and unreadable sources at the right.
 
     Args:
-        facts: facts of the machine.
         mute: the number of sources that cannot be read.
         sources: the number of all sources.
         width: characters of the line.

@@ -49,56 +49,32 @@ _NO_PAST: Final = "not kept of the past: 7 has tasks of the time in which it was
 
 @dataclass(frozen=True, slots=True)
 class OverviewInputs:
-    """The data of a picture.
+    """The data of a picture."""
 
-    Attributes:
-        frame: the newest frame, or one of the past.
-        history: the past before it.
-        look: the polled tasks; None if there are none, or if the past is shown.
-        has_tasks: whether tasks will be available.
-        seconds: the length of an interval.
-        levels: cells' shares of their possible range.
-        cursor: the cell under the cursor.
-        note: the last line; "" for none.
-        past: whether the frame is one of the past.
-        unseen: what tasks cannot be seen; "" if all can.
-    """
-
-    frame: Frame
-    history: History
-    look: ProcessLook | None
-    has_tasks: bool
-    seconds: float
-    levels: FrameLevels
-    cursor: Target | None
-    note: str = ""
-    past: bool = False
-    unseen: str = ""
+    frame: Frame  # the newest frame, or one of the past
+    history: History  # the past before it
+    look: ProcessLook | None  # the polled tasks; None if there are none, or if the past is shown
+    has_tasks: bool  # whether tasks will be available
+    seconds: float  # the length of an interval
+    levels: FrameLevels  # cells' shares of their possible range
+    cursor: Target | None  # the cell under the cursor
+    note: str = ""  # the last line; "" for none
+    past: bool = False  # whether the frame is one of the past
+    unseen: str = ""  # what tasks cannot be seen; "" if all can
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The lines of each part.
+    """The lines of each part."""
 
-    Attributes:
-        charts: lines of charts, including frames.
-        meters: the arrangement of meters; None if there are too many CPUs.
-        core_map: lines of the map of many CPUs.
-        rows: lines of highlighted CPUs, without the title.
-        tasks: lines of tasks, without the title.
-        beside: whether tasks stand beside the rows.
-        gap: empty lines between parts.
-        note: whether there is a last line.
-    """
-
-    charts: int
-    meters: MeterPlan | None
-    core_map: CoreMapPlan | None
-    rows: int
-    tasks: int
-    beside: bool
-    gap: int
-    note: bool
+    charts: int  # lines of charts, including frames
+    meters: MeterPlan | None  # the arrangement of meters; None if there are too many CPUs
+    core_map: CoreMapPlan | None  # lines of the map of many CPUs
+    rows: int  # lines of highlighted CPUs, without the title
+    tasks: int  # lines of tasks, without the title
+    beside: bool  # whether tasks stand beside the rows
+    gap: int  # empty lines between parts
+    note: bool  # whether there is a last line
 
 
 def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note: bool,

@@ -40,7 +40,6 @@ def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int) 
 
     Args:
         before: the rows shown before, in their order.
-        values: the values of all rows.
         count: the number of rows to show.
     """
     def beyond(one: RowId, other: RowId) -> bool:

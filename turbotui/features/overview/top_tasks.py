@@ -37,68 +37,45 @@ _MUCH: Final = 20.0  # percent of a CPU below which a process is not the one tha
 
 @dataclass(frozen=True, slots=True)
 class TopTask:
-    """A process, and its use of CPUs since the previous poll.
+    """A process, and its use of CPUs since the previous poll."""
 
-    Attributes:
-        pid: the process's number.
-        name: at most 15 characters, fit for a terminal.
-        state: proc(5): R, S, D, ...
-        threads: the number of threads.
-        cpu: the CPU on which its first thread ran last.
-        percent: CPU use in percent of one CPU.
-        bytes: resident memory.
-        running: seconds of CPU time since its start.
-        arguments: the command line without the program's directory, and without the program if its name is
-            `name`; "" for processes that use little.
-    """
-
-    pid: int
-    name: str
-    state: str
-    threads: int
-    cpu: int
-    percent: float
-    bytes: int
-    running: float
+    pid: int  # the process's number
+    name: str  # at most 15 characters, fit for a terminal
+    state: str  # proc(5): R, S, D, ...
+    threads: int  # the number of threads
+    cpu: int  # the CPU on which its first thread ran last
+    percent: float  # CPU use in percent of one CPU
+    bytes: int  # resident memory
+    running: float  # seconds of CPU time since its start
+    # the command line without the program's directory, and without the program if its name is `name`; "" for processes
+    # that use little
     arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineStatus:
-    """Facts of a machine beside its CPUs; None if /proc does not tell.
+    """Facts of a machine beside its CPUs; None if /proc does not tell."""
 
-    Attributes:
-        load: averages of tasks that run or wait for storage over 1, 5 and 15 minutes (proc_loadavg(5)).
-        memory: bytes that are not available to programs, and bytes in all (proc_meminfo(5)).
-        up: seconds since the start (proc_uptime(5)).
-    """
-
+    # averages of tasks that run or wait for storage over 1, 5 and 15 minutes (proc_loadavg(5))
     load: tuple[float, ...] | None = None
+    # bytes that are not available to programs, and bytes in all (proc_meminfo(5))
     memory: tuple[int, int] | None = None
-    up: float | None = None
+    up: float | None = None  # seconds since the start (proc_uptime(5))
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessLook:
-    """The result of one poll of /proc.
+    """The result of one poll of /proc."""
 
-    Attributes:
-        at: the end of the poll, in ns of the host's clock.
-        began: the beginning of the poll, in ns of the host's clock.
-        spent: process -> its start time and all ticks that it ran.
-        tasks: processes that ran since the previous poll, busiest first; none after the first poll.
-        count: the number of all processes.
-        machine: facts of the machine.
-        took: ns of CPU time of the poll, including what was polled together with it.
-    """
-
-    at: int
-    began: int
+    at: int  # the end of the poll, in ns of the host's clock
+    began: int  # the beginning of the poll, in ns of the host's clock
+    # process -> its start time and all ticks that it ran
     spent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    # processes that ran since the previous poll, busiest first; none after the first poll
     tasks: Sequence[TopTask] = ()
-    count: int = 0
-    machine: MachineStatus = field(default_factory=MachineStatus)
-    took: int = 0
+    count: int = 0  # the number of all processes
+    machine: MachineStatus = field(default_factory=MachineStatus)  # facts of the machine
+    took: int = 0  # ns of CPU time of the poll, including what was polled together with it
 
     @property
     def next(self) -> int:
@@ -119,7 +96,6 @@ def look(host: Host, processes: Mapping[int, ProcessStat], before: ProcessLook |
     """Evaluate a reading of all processes.
 
     Args:
-        host: the machine.
         processes: the processes just read; none if they cannot be read.
         before: the previous poll; None for the first one.
         began: the beginning of the reading, by the host's clock; None for now.
@@ -173,7 +149,6 @@ def make_poll(host: Host, stats: ProcessStats, before: ProcessLook | None,
     """Make a call that reads and evaluates all processes, and passes them on; the time of both counts.
 
     Args:
-        host: the machine.
         stats: reads the processes.
         before: the previous poll; None for the first one.
         beside: called with the processes read, and the beginning of the reading by the host's clock.

@@ -25,48 +25,29 @@ _SUPPLIES: Final = "power supplies"
 
 @dataclass(frozen=True, slots=True)
 class PlatformFigure:
-    """A figure of the whole machine's power.
+    """A figure of the whole machine's power."""
 
-    Attributes:
-        kind: a word of `PLATFORM_RANK`.
-        name: for people: "psys", "power supplies", "BAT0".
-        watts: the figure; None if unknown now.
-        members: the meters whose sum the figure is.
-    """
-
-    kind: str
-    name: str
-    watts: float | None
-    members: tuple[Consumer, ...]
+    kind: str  # a word of `PLATFORM_RANK`
+    name: str  # for people: "psys", "power supplies", "BAT0"
+    watts: float | None  # the figure; None if unknown now
+    members: tuple[Consumer, ...]  # the meters whose sum the figure is
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The distribution of the power of an interval.
+    """The distribution of the power of an interval."""
 
-    Attributes:
-        consumers: all consumers, outer ones before inner ones.
-        counted: the sum of watts, each part once; None if no part is known.
-        unknown: the parts of the sum without a number now.
-        platform: the figure that the sum is compared with; None if there is none.
-        platforms: all figures of the whole machine, the best first.
-        elsewhere: watts of the platform that no part counts; None if unknown.
-        why: the reason for that None.
-        contradictions: sentences about figures that contradict each other, or are of different times.
-        seconds: length of the interval.
-        wall_ns: end of the interval.
-    """
-
-    consumers: tuple[Consumer, ...]
-    counted: float | None
-    unknown: tuple[Consumer, ...]
-    platform: PlatformFigure | None
-    platforms: tuple[PlatformFigure, ...]
-    elsewhere: float | None
-    why: Unavailable | None
+    consumers: tuple[Consumer, ...]  # all consumers, outer ones before inner ones
+    counted: float | None  # the sum of watts, each part once; None if no part is known
+    unknown: tuple[Consumer, ...]  # the parts of the sum without a number now
+    platform: PlatformFigure | None  # the figure that the sum is compared with; None if there is none
+    platforms: tuple[PlatformFigure, ...]  # all figures of the whole machine, the best first
+    elsewhere: float | None  # watts of the platform that no part counts; None if unknown
+    why: Unavailable | None  # the reason for that None
+    # sentences about figures that contradict each other, or are of different times
     contradictions: tuple[str, ...] = ()
-    seconds: float = 0.0
-    wall_ns: int = field(default=0, compare=False)
+    seconds: float = 0.0  # length of the interval
+    wall_ns: int = field(default=0, compare=False)  # end of the interval
 
     @property
     def total(self) -> float | None:

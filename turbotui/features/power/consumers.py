@@ -45,35 +45,21 @@ class BalanceRole(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """A consumer of power, or a figure of the whole machine.
+    """A consumer of power, or a figure of the whole machine."""
 
-    Attributes:
-        name: the consumer's name.
-        kind: a word of `KINDS`, or "package", "cores", "graphics", "memory", "psys", "sum", "elsewhere".
-        words: the device as its driver names it, or a description of the figure.
-        role: whether its watts are added up.
-        watts: in the interval; None if unknown.
-        why: the reason for that None.
-        inside: the consumer whose figure contains this one's; "" for none.
-        target: the cell with this figure, for explanations; None if there is none.
-        averaged: seconds over which the device averages, if it tells.
-        age: seconds since the device was read, or its numbers changed.
-        busy: percent of the interval for which the device worked, for devices that tell only that.
-        clock: MHz, for such devices.
-    """
-
-    name: str
-    kind: str
-    words: str
-    role: BalanceRole
-    watts: float | None
-    why: Unavailable | None = None
-    inside: str = ""
+    name: str  # the consumer's name
+    kind: str  # a word of `KINDS`, or "package", "cores", "graphics", "memory", "psys", "sum", "elsewhere"
+    words: str  # the device as its driver names it, or a description of the figure
+    role: BalanceRole  # whether its watts are added up
+    watts: float | None  # in the interval; None if unknown
+    why: Unavailable | None = None  # the reason for that None
+    inside: str = ""  # the consumer whose figure contains this one's; "" for none
+    # the cell with this figure, for explanations; None if there is none
     target: tuple[CounterColumn, RowId] | None = None
-    averaged: float | None = None
-    age: float | None = None
-    busy: float | None = None
-    clock: float | None = None
+    averaged: float | None = None  # seconds over which the device averages, if it tells
+    age: float | None = None  # seconds since the device was read, or its numbers changed
+    busy: float | None = None  # percent of the interval for which the device worked, for devices that tell only that
+    clock: float | None = None  # MHz, for such devices
 
 
 def consumers_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> tuple[Consumer, ...]:

@@ -41,23 +41,14 @@ _SUMMED: Final[dict[str, tuple[str, ColumnId]]] = {"package": ("packages", "PkgW
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A line of the panel: a part of the whole, or the watts elsewhere.
+    """A line of the panel: a part of the whole, or the watts elsewhere."""
 
-    Attributes:
-        word: the name.
-        sort: a word of `_COLOURS`.
-        watts: of the interval.
-        past: watts of earlier intervals, oldest first.
-        target: the line's cell.
-        note: a text in place of the share, for parts without watts.
-    """
-
-    word: str
-    sort: str
-    watts: float | None
-    past: Sequence[float]
-    target: Target | None
-    note: str = ""
+    word: str  # the name
+    sort: str  # a word of `_COLOURS`
+    watts: float | None  # of the interval
+    past: Sequence[float]  # watts of earlier intervals, oldest first
+    target: Target | None  # the line's cell
+    note: str = ""  # a text in place of the share, for parts without watts
 
 
 def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: int) -> Panel | None:

@@ -42,17 +42,11 @@ _SOURCE: Final = "docs/specs/power.md 2.1"
 
 @dataclass(frozen=True, slots=True)
 class PowerRow:
-    """A consumer, and the total for its share.
-
-    Attributes:
-        consumer: the consumer.
-        total: watts of the machine.
-        seconds: length of the interval.
-    """
+    """A consumer, and the total for its share."""
 
     consumer: Consumer
-    total: float | None
-    seconds: float
+    total: float | None  # watts of the machine
+    seconds: float  # length of the interval
 
 
 PowerColumn: TypeAlias = Column[PowerRow]

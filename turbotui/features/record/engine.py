@@ -46,23 +46,16 @@ KeptColumns: TypeAlias = Callable[[Catalog, Collection[CounterColumn]], Iterable
 
 @dataclass(slots=True)
 class RecordingResult:
-    """The result of a recording.
+    """The result of a recording."""
 
-    Attributes:
-        readings: the number of ticks.
-        first_ns, last_ns: wall clocks of the first and the last tick.
-        size: bytes of all files.
-        failure: why it ended early; "" if it did not.
-        status: exit status of the command; 0 without one.
-        missing: why requested tables were not recorded, by the words for their rows.
-    """
-
-    readings: int = 0
+    readings: int = 0  # the number of ticks
+    # first_ns, last_ns: wall clocks of the first and the last tick
     first_ns: int = 0
     last_ns: int = 0
-    size: int = 0
-    failure: str = ""
-    status: int = 0
+    size: int = 0  # bytes of all files
+    failure: str = ""  # why it ended early; "" if it did not
+    status: int = 0  # exit status of the command; 0 without one
+    # why requested tables were not recorded, by the words for their rows
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -88,16 +81,11 @@ def kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topolog
 
 @dataclass(slots=True)
 class BesideColumns:
-    """The sources that a recording reads beside its columns.
-
-    Attributes:
-        sources, signals: the sources and signals.
-        notes: why requested ones are not among them.
-    """
+    """The sources that a recording reads beside its columns."""
 
     sources: tuple[Source, ...] = ()
     signals: frozenset[SignalId] = frozenset()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # why requested ones are not among them
 
     def memory(self, machine: Machine) -> None:
         """Return the sources of the memory's traffic, if it can be counted, for the roofline and the diagnosis."""

@@ -110,7 +110,6 @@ class TaskRecorder(RowRecorder):
     """Watches every task, and records the counts at the end of each interval.
 
     Args:
-        machine: the machine of the tasks.
         recorder: gets the tasks of each interval, on the watcher's thread.
         waits: whether to record waits, too.
         loads: whether to sample and record loads, too.
@@ -184,7 +183,6 @@ class TopdownThreadRecorder(RowRecorder):
     """Counts the busiest threads for a top-down analysis, and records them at the end of each interval.
 
     Args:
-        machine: the machine of the threads.
         recorder: gets the threads of each interval, on the watch's thread.
     """
 
@@ -239,11 +237,10 @@ class RegionRecorder(RowRecorder):
 
     Args:
         machine: real.
-        recorder: is given them.
         pipe: the FIFO of the marks.
         pid: the command's process, which waits before its exec.
-        records: whether operations and bytes are counted and recorded, and not only CPU time for what is counted at
-            the same marks.
+        records: whether operations and bytes are counted and recorded, and not only CPU time for what is counted at the
+            same marks.
 
     Attributes:
         counting: reads the marks.
@@ -281,7 +278,6 @@ class RegionSlotsRecorder(RowRecorder):
     """Has the slots of regions counted for a top-down analysis, and recorded at the end of each interval.
 
     Args:
-        recorder: is given them.
         counting: reads the marks of the regions.
         slots: counts at these marks.
     """

@@ -103,11 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tables(text: str) -> tuple[str, ...]:
-    """Return the tables to record beside the CPUs, each once.
-
-    Raises:
-        UsageError: there is no such table.
-    """
+    """Return the tables to record beside the CPUs, each once. Raises UsageError if there is no such table."""
     names = [name.strip() for name in text.split(",") if name.strip() not in ("", "cpus")]
     for name in names:
         if name not in TABLES:
@@ -142,11 +138,7 @@ def _retention(arguments: argparse.Namespace) -> Retention | None:
 
 
 def parse_size(text: str) -> int:
-    """Parse a size as people write it: 500M, 2G.
-
-    Raises:
-        UsageError: the text is no size.
-    """
+    """Parse a size as people write it: 500M, 2G. Raises UsageError if the text is no size."""
     digits, unit = text.rstrip("KMGTBkmgtb"), text[len(text.rstrip("KMGTBkmgtb")):].upper().removesuffix("B")
     number = whole_number(digits)
     if not number or unit not in _UNITS:

@@ -27,16 +27,12 @@ _MOST_CELLS: Final = 600_000
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Consecutive moments that are decoded one after the other.
+    """Consecutive moments that are decoded one after the other."""
 
-    Attributes:
-        first, last: their positions.
-        frames: the iterator of `Journal.decoding`.
-    """
-
+    # first, last: their positions
     first: int
     last: int
-    frames: Iterator[Frame | None]
+    frames: Iterator[Frame | None]  # the iterator of `Journal.decoding`
 
 
 class JournalPast:

@@ -21,7 +21,6 @@ class RecordedSession(FixedColumns):
     """An `app.sessions.WatchedSession` of a recording, which ignores requests for more signals.
 
     Attributes:
-        machine: the machine as recorded.
         capabilities: the signals that were read.
         catalog: the columns that this version computes from them.
         latest: always None, because the cursor chooses the shown moment.

@@ -39,27 +39,16 @@ _FIRST: Final = 0.005
 
 @dataclass(frozen=True, slots=True)
 class CountedCommand:
-    """The result of a command that has ended.
+    """The result of a command that has ended."""
 
-    Attributes:
-        status: its exit status, or 128 and the number of the signal that ended it.
-        points: one for each interval.
-        busy: CPUs that it kept busy, on average.
-        user_only: whether the kernel's part was excluded.
-        sets: the most sets of events that were multiplexed; 1 for no multiplexing.
-        interrupted: whether SIGINT came before its end.
-        regions: the regions that it marked.
-        functions: its sampled functions.
-    """
-
-    status: int
-    points: tuple[RooflinePoint, ...]
-    busy: float
-    user_only: bool
-    sets: int = 1
-    interrupted: bool = False
-    regions: Regions = Regions()
-    functions: Functions = Functions()
+    status: int  # its exit status, or 128 and the number of the signal that ended it
+    points: tuple[RooflinePoint, ...]  # one for each interval
+    busy: float  # CPUs that it kept busy, on average
+    user_only: bool  # whether the kernel's part was excluded
+    sets: int = 1  # the most sets of events that were multiplexed; 1 for no multiplexing
+    interrupted: bool = False  # whether SIGINT came before its end
+    regions: Regions = Regions()  # the regions that it marked
+    functions: Functions = Functions()  # its sampled functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +217,6 @@ class _MultiplexedSets:
     Args:
         counters: all open counters.
         first: the group of the first set.
-        sets: the sets.
         scaled: whether counts are scaled to the whole time slice if others used the counters. On machines with several
             core types a counter also pauses while the command is on another type.
     """
@@ -334,7 +322,6 @@ def speed_of(
     """Return a command's speed between two readings over all core types, and whether counters were multiplexed.
 
     Args:
-        core_types: the core types.
         sets: the sets of each core type.
         newer: groups as read: each core type's sets, preceded by one with instructions if there are several types.
         older: the previous reading.

@@ -24,52 +24,33 @@ _SHARE: Final = 0.25  # share of the available memory for all threads together
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """The rate of one kernel over one working set.
+    """The rate of one kernel over one working set."""
 
-    Attributes:
-        bytes: bytes of each thread's set.
-        rate: bytes per second of all threads together.
-        disturbed: whether other work ran meanwhile.
-    """
-
-    bytes: int
-    rate: float
-    disturbed: bool = False
+    bytes: int  # bytes of each thread's set
+    rate: float  # bytes per second of all threads together
+    disturbed: bool = False  # whether other work ran meanwhile
 
 
 @dataclass(frozen=True, slots=True)
 class Plateau:
-    """A range of sizes with a constant rate.
+    """A range of sizes with a constant rate."""
 
-    Attributes:
-        first, last: bytes of the smallest and the largest set.
-        rate: median of the rates, bytes per second.
-        level: the described cache into which a set of the last size fits; "DRAM" beyond all caches.
-    """
-
+    # first, last: bytes of the smallest and the largest set
     first: int
     last: int
-    rate: float
-    level: str
+    rate: float  # median of the rates, bytes per second
+    level: str  # the described cache into which a set of the last size fits; "DRAM" beyond all caches
 
 
 @dataclass(frozen=True, slots=True)
 class BandwidthCurve:
-    """One kernel over increasing working sets.
+    """One kernel over increasing working sets."""
 
-    Attributes:
-        threads: "one", "all" or the CPU set.
-        kernel: "loads", "streaming stores"; with the memory's node if it is not the threads' own.
-        points: the points, by increasing size.
-        plateaus: the plateaus, by increasing size.
-        notes: remarks beside the numbers.
-    """
-
-    threads: str
-    kernel: str
-    points: tuple[CurvePoint, ...]
-    plateaus: tuple[Plateau, ...]
-    notes: tuple[str, ...] = ()
+    threads: str  # "one", "all" or the CPU set
+    kernel: str  # "loads", "streaming stores"; with the memory's node if it is not the threads' own
+    points: tuple[CurvePoint, ...]  # the points, by increasing size
+    plateaus: tuple[Plateau, ...]  # the plateaus, by increasing size
+    notes: tuple[str, ...] = ()  # remarks beside the numbers
 
 
 def curve_sizes(caches: Sequence[Cache], threads: int, available: int | None, first: int = FIRST) -> Iterator[int]:

@@ -20,17 +20,11 @@ _BYTES = 8  # bytes of a channel of unknown width: 64 bits
 
 @dataclass(frozen=True, slots=True)
 class Dram:
-    """The theoretical bandwidth of memory.
+    """The theoretical bandwidth of memory."""
 
-    Attributes:
-        rate: bytes per second of the whole machine; None if unknown.
-        at_most: whether the rate is only an upper limit.
-        note: a sentence on its source, or why it is unknown.
-    """
-
-    rate: float | None
-    at_most: bool
-    note: str
+    rate: float | None  # bytes per second of the whole machine; None if unknown
+    at_most: bool  # whether the rate is only an upper limit
+    note: str  # a sentence on its source, or why it is unknown
 
     def of(self, share: float) -> float | None:
         """Return the bytes per second of a share of the packages."""

@@ -68,7 +68,6 @@ def count_command(
 
     Args:
         machine: this machine.
-        words: the command.
         interval: seconds between two points.
         core_types: core types, each with a definition that counts operations; None for the machine's.
         sizing: how accesses become bytes.
@@ -193,7 +192,6 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
     """Make the result of recorded intervals.
 
     Args:
-        machine: the recorded machine.
         frames: the recording's frames.
         capabilities: the recording's capabilities.
         catalog: the recording's columns.
@@ -339,17 +337,11 @@ def _notes(definitions: Sequence[MetricDefinition], points: Sequence[RooflinePoi
 
 @dataclass(frozen=True, slots=True)
 class FoundRoofs:
-    """The roofs of this machine.
+    """The roofs of this machine."""
 
-    Attributes:
-        sets: one for each requested set of CPUs.
-        stored: the file with stored roofs; "" if all were measured now.
-        unsure: words of sets that are not stored, because other work disturbed them.
-    """
-
-    sets: tuple[RoofSet, ...]
-    stored: str = ""
-    unsure: tuple[str, ...] = ()
+    sets: tuple[RoofSet, ...]  # one for each requested set of CPUs
+    stored: str = ""  # the file with stored roofs; "" if all were measured now
+    unsure: tuple[str, ...] = ()  # words of sets that are not stored, because other work disturbed them
 
 
 def find_roofs(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...]]], *, quick: bool = False,

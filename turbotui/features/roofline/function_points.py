@@ -39,27 +39,16 @@ _NO_WORK: Final = Unavailable(Reason.NOT_READ, "not every event of operations co
 
 @dataclass(frozen=True, slots=True)
 class FunctionPoint:
-    """A function of a command, or all unnamed code of a file.
+    """A function of a command, or all unnamed code of a file."""
 
-    Attributes:
-        name: the name; in () for unnamed code.
-        file: the last part of its file's path; "" if unknown.
-        samples: the number of timed samples.
-        share: the share of all timed samples.
-        error: the standard deviation of that share.
-        flops: operations by sampled events; None if not sampled.
-        bytes: bytes loaded and stored; None if not sampled.
-        why: why operations or bytes are unknown; None if they are known.
-    """
-
-    name: str
-    file: str
-    samples: int
-    share: float
-    error: float
-    flops: float | None
-    bytes: float | None
-    why: Unavailable | None = None
+    name: str  # the name; in () for unnamed code
+    file: str  # the last part of its file's path; "" if unknown
+    samples: int  # the number of timed samples
+    share: float  # the share of all timed samples
+    error: float  # the standard deviation of that share
+    flops: float | None  # operations by sampled events; None if not sampled
+    bytes: float | None  # bytes loaded and stored; None if not sampled
+    why: Unavailable | None = None  # why operations or bytes are unknown; None if they are known
 
     @property
     def intensity(self) -> float | None:
@@ -69,17 +58,11 @@ class FunctionPoint:
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """All functions of a command.
+    """All functions of a command."""
 
-    Attributes:
-        points: the busiest first, then the rest together.
-        samples: the number of all timed samples.
-        notes: notes for readers.
-    """
-
-    points: tuple[FunctionPoint, ...] = ()
-    samples: int = 0
-    notes: tuple[str, ...] = ()
+    points: tuple[FunctionPoint, ...] = ()  # the busiest first, then the rest together
+    samples: int = 0  # the number of all timed samples
+    notes: tuple[str, ...] = ()  # notes for readers
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,25 +31,15 @@ _ENDED: Final = "(ended)"
 
 @dataclass(frozen=True, slots=True)
 class SampledFunctions:
-    """The result of a sampling so far.
+    """The result of a sampling so far."""
 
-    Attributes:
-        seconds: the duration so far.
-        cost: CPU seconds of the sampling thread: emptying rings, reading symbol tables.
-        over: whether the sampling has ended.
-        functions: the functions with their shares.
-        tasks: processes with their share of the timed samples, the busiest first.
-        why: why nothing is sampled; None if something is.
-        uncounted: why operations and bytes are not sampled; None if they are.
-    """
-
-    seconds: float = 0.0
-    cost: float = 0.0
-    over: bool = False
-    functions: Functions = Functions()
-    tasks: tuple[tuple[str, float], ...] = ()
-    why: Unavailable | None = None
-    uncounted: Unavailable | None = None
+    seconds: float = 0.0  # the duration so far
+    cost: float = 0.0  # CPU seconds of the sampling thread: emptying rings, reading symbol tables
+    over: bool = False  # whether the sampling has ended
+    functions: Functions = Functions()  # the functions with their shares
+    tasks: tuple[tuple[str, float], ...] = ()  # processes with their share of the timed samples, the busiest first
+    why: Unavailable | None = None  # why nothing is sampled; None if something is
+    uncounted: Unavailable | None = None  # why operations and bytes are not sampled; None if they are
 
 
 def why_not_sampled(host: Host) -> Unavailable | None:

@@ -30,25 +30,15 @@ NO_LEVEL_ROOF: Final = Unavailable(Reason.UNKNOWN_MODEL, "no roof of this level 
 
 @dataclass(frozen=True, slots=True)
 class LevelPoint:
-    """A point by the bytes of one memory level.
+    """A point by the bytes of one memory level."""
 
-    Attributes:
-        point: the point with its operations.
-        level: "L1", "L2", "L3", "DRAM".
-        gbytes: GB/s of the level; None if not counted.
-        roof: peak GB/s of the level; None if no roof is known.
-        share: the share of the peak that is used; None if unknown.
-        binds: whether the level has the highest share of all levels, and at least `BINDING`.
-        why: why bytes or share are unknown.
-    """
-
-    point: RooflinePoint
-    level: str
-    gbytes: float | None
-    roof: float | None
-    share: float | None
-    binds: bool = False
-    why: Unavailable | None = None
+    point: RooflinePoint  # the point with its operations
+    level: str  # "L1", "L2", "L3", "DRAM"
+    gbytes: float | None  # GB/s of the level; None if not counted
+    roof: float | None  # peak GB/s of the level; None if no roof is known
+    share: float | None  # the share of the peak that is used; None if unknown
+    binds: bool = False  # whether the level has the highest share of all levels, and at least `BINDING`
+    why: Unavailable | None = None  # why bytes or share are unknown
 
     @property
     def intensity(self) -> float | None:
@@ -58,15 +48,10 @@ class LevelPoint:
 
 @dataclass(frozen=True, slots=True)
 class LevelVerdict:
-    """The bound of a point by the bytes of all levels.
+    """The bound of a point by the bytes of all levels."""
 
-    Attributes:
-        points: the points of each level, from the core outwards.
-        compute: the reached share of the flat roof; None if no roof is known.
-    """
-
-    points: tuple[LevelPoint, ...]
-    compute: float | None
+    points: tuple[LevelPoint, ...]  # the points of each level, from the core outwards
+    compute: float | None  # the reached share of the flat roof; None if no roof is known
 
     @property
     def sentence(self) -> str:

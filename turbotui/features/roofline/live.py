@@ -22,44 +22,29 @@ REGION: Final = "region "
 
 @dataclass(frozen=True, slots=True)
 class RooflinePoint:
-    """The point of one row in one interval.
+    """The point of one row in one interval."""
 
-    Attributes:
-        row: the frame's row.
-        name: the name for people: "cpu 17", "package 0".
-        gflops: GFLOP/s.
-        gbytes: GB/s that its cores load and store; None if the width of accesses is unknown.
-        intensity: flop/byte; None if bytes are unknown or 0.
-        dominant: the width of most of its floating-point instructions; "" if not counted.
-        width: the model behind the bytes; None if there is none, or several.
-        seconds: at the end of the interval, from the start of the first one.
-        length: seconds of the interval; for a thread, its running time.
-        estimated: whether counters were multiplexed.
-        task: for a thread, its identity in all intervals; its row is then the CPU where it was seen last. For a region
-            its name behind `REGION`; its row is then one CPU, or the machine if several are busy.
-        single: the share of operations in single precision; None if no event tells.
-        half: the share of operations in half precision, including a matrix unit's.
-        working: the part of the machine that works for the row, which decides its share of the roofs; None if unknown.
-        not_scheduled: whether a thread did not run during the time slice of a set that its point needs, so that its
-            position is unknown although it worked.
-        levels: GB/s between two memory levels, by the outer level's name ("L2": between L1 and L2), if counted.
-    """
-
-    row: RowId
-    name: str
-    gflops: float
-    gbytes: float | None
-    intensity: float | None
-    dominant: str
-    width: WidthModel | None
-    seconds: float
-    length: float
-    estimated: bool
+    row: RowId  # the frame's row
+    name: str  # the name for people: "cpu 17", "package 0"
+    gflops: float  # GFLOP/s
+    gbytes: float | None  # GB/s that its cores load and store; None if the width of accesses is unknown
+    intensity: float | None  # flop/byte; None if bytes are unknown or 0
+    dominant: str  # the width of most of its floating-point instructions; "" if not counted
+    width: WidthModel | None  # the model behind the bytes; None if there is none, or several
+    seconds: float  # at the end of the interval, from the start of the first one
+    length: float  # seconds of the interval; for a thread, its running time
+    estimated: bool  # whether counters were multiplexed
+    # for a thread, its identity in all intervals; its row is then the CPU where it was seen last. For a region its name
+    # behind `REGION`; its row is then one CPU, or the machine if several are busy.
     task: str = ""
-    single: float | None = None
+    single: float | None = None  # the share of operations in single precision; None if no event tells
+    # whether a thread did not run during the time slice of a set that its point needs, so that its position is unknown
+    # although it worked
     not_scheduled: bool = False
+    # the part of the machine that works for the row, which decides its share of the roofs; None if unknown
     working: WorkingShare | None = None
-    half: float = 0.0
+    half: float = 0.0  # the share of operations in half precision, including a matrix unit's
+    # GB/s between two memory levels, by the outer level's name ("L2": between L1 and L2), if counted
     levels: tuple[tuple[str, float], ...] = ()
 
     @property
@@ -80,16 +65,10 @@ class RooflinePoint:
 
 @dataclass(frozen=True, slots=True)
 class IntervalPoints:
-    """The rows of one interval.
+    """The rows of one interval."""
 
-    Attributes:
-        points: the points of counted rows, in topology order.
-        unknown: the number of rows that are not counted.
-        at_work: the cores that worked.
-    """
-
-    points: tuple[RooflinePoint, ...]
-    unknown: int
+    points: tuple[RooflinePoint, ...]  # the points of counted rows, in topology order
+    unknown: int  # the number of rows that are not counted
     at_work: WorkingCores
 
 

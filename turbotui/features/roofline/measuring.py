@@ -51,24 +51,18 @@ _LONGEST: Final = 32.0  # seconds for all roofs that are measured together, howe
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The time and repetitions spent on one roof.
+    """The time and repetitions spent on one roof."""
 
-    Attributes:
-        trial_rounds, trial_seconds: of each loop shape.
-        rounds, seconds: of the fastest shape.
-        retries: more runs of the fastest shape while other work disturbs it.
-        budget: average seconds for each roof, within which a disturbed roof is repeated; once exceeded, `hurried`
-            applies instead.
-        hurried: (trial rounds, rounds) while behind time.
-    """
-
+    # trial_rounds, trial_seconds: of each loop shape
     trial_rounds: int
     trial_seconds: float
+    # rounds, seconds: of the fastest shape
     rounds: int
     seconds: float
-    retries: int
+    retries: int  # more runs of the fastest shape while other work disturbs it
+    # average seconds for each roof, within which a disturbed roof is repeated; once exceeded, `hurried` applies instead
     budget: float
-    hurried: tuple[int, int]
+    hurried: tuple[int, int]  # (trial rounds, rounds) while behind time
 
 
 # The 72 roofs of the default on a machine with AVX-512 take less than 60 s if nothing else runs.

@@ -16,40 +16,24 @@ NEAR_PERFORMANCE: Final = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One interval of a run.
+    """One interval of a run."""
 
-    Attributes:
-        seconds: its length.
-        flops: floating-point operations in it.
-        bytes: loaded and stored in it.
-        dominant: the width of most floating-point instructions.
-    """
-
-    seconds: float
-    flops: float
-    bytes: float
-    dominant: str = ""
+    seconds: float  # its length
+    flops: float  # floating-point operations in it
+    bytes: float  # loaded and stored in it
+    dominant: str = ""  # the width of most floating-point instructions
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Adjacent similar intervals, as sums, so that ratios are those of the whole phase.
+    """Adjacent similar intervals, as sums, so that ratios are those of the whole phase."""
 
-    Attributes:
-        start: seconds from the start of the run.
-        seconds: length.
-        flops: floating-point operations.
-        bytes: loaded and stored.
-        dominant: the width of most floating-point instructions.
-        intervals: the number of intervals.
-    """
-
-    start: float
-    seconds: float
-    flops: float
-    bytes: float
-    dominant: str
-    intervals: int
+    start: float  # seconds from the start of the run
+    seconds: float  # length
+    flops: float  # floating-point operations
+    bytes: float  # loaded and stored
+    dominant: str  # the width of most floating-point instructions
+    intervals: int  # the number of intervals
 
     @property
     def intensity(self) -> float | None:

@@ -23,31 +23,21 @@ _INTEGER: Final = ("arithmetic intensity [op/byte]", "GOP/s")
 
 @dataclass(frozen=True, slots=True)
 class AxisTick:
-    """A tick of an axis.
+    """A tick of an axis."""
 
-    Attributes:
-        value: on the axis' scale.
-        label: the text beside the tick.
-        major: whether it is a power of ten.
-    """
-
-    value: float
-    label: str
-    major: bool
+    value: float  # on the axis' scale
+    label: str  # the text beside the tick
+    major: bool  # whether it is a power of ten
 
 
 @dataclass(frozen=True, slots=True)
 class LogAxis:
-    """A logarithmic axis from `low` to `high`, both positive.
+    """A logarithmic axis from `low` to `high`, both positive."""
 
-    Attributes:
-        low, high: ends, in the axis' unit.
-        title: the title, with the unit.
-    """
-
+    # low, high: ends, in the axis' unit
     low: float
     high: float
-    title: str
+    title: str  # the title, with the unit
 
     def place(self, value: float) -> float:
         """Return the position of a value: 0 at the low end, 1 at the high end, other values beyond.
@@ -95,53 +85,35 @@ class LineKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlotLine:
-    """A straight line in log-log coordinates.
+    """A straight line in log-log coordinates."""
 
-    Attributes:
-        name: "L1 524 GB/s", "AVX-512 FMA double 130 GFLOP/s".
-        kind: slanted or flat.
-        start, end: (flop/byte, GFLOP/s).
-    """
-
-    name: str
-    kind: LineKind
+    name: str  # "L1 524 GB/s", "AVX-512 FMA double 130 GFLOP/s"
+    kind: LineKind  # slanted or flat
+    # start, end: (flop/byte, GFLOP/s)
     start: tuple[float, float]
     end: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class PlotMark:
-    """A labelled point: a ridge, or an application's point.
+    """A labelled point: a ridge, or an application's point."""
 
-    Attributes:
-        intensity: flop/byte.
-        gflops: GFLOP/s.
-        label: "" for none.
-    """
-
-    intensity: float
-    gflops: float
-    label: str
+    intensity: float  # flop/byte
+    gflops: float  # GFLOP/s
+    label: str  # "" for none
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Roofs, ridge points, points and axes of one picture.
+    """Roofs, ridge points, points and axes of one picture."""
 
-    Attributes:
-        title: the machine, and whether the roofs are measured.
-        x, y: the axes.
-        lines: roofs, the outermost first.
-        ridges: the intersections of each level's roof with the highest flat one.
-        points: the points of applications.
-    """
-
-    title: str
+    title: str  # the machine, and whether the roofs are measured
+    # x, y: the axes
     x: LogAxis
     y: LogAxis
-    lines: tuple[PlotLine, ...]
-    ridges: tuple[PlotMark, ...]
-    points: tuple[PlotMark, ...]
+    lines: tuple[PlotLine, ...]  # roofs, the outermost first
+    ridges: tuple[PlotMark, ...]  # the intersections of each level's roof with the highest flat one
+    points: tuple[PlotMark, ...]  # the points of applications
 
 
 def chosen_peaks(roofs: RoofSet, precision: Precision | None = None) -> tuple[Peak, ...]:

@@ -40,36 +40,22 @@ _NOT_COUNTED: Final = Unavailable(Reason.NOT_READ, "the region was open too brie
 
 @dataclass(frozen=True, slots=True)
 class RegionPoint:
-    """A region of a command over its whole run.
+    """A region of a command over its whole run."""
 
-    Attributes:
-        name: the name as marked, with control characters made visible.
-        entries: how often threads entered the region.
-        seconds: time for which the region was open in at least one thread.
-        apportioned: share of that time whose counts were apportioned by time.
-        point: the region's point; None if its operations are unknown.
-        why: the reason for that None.
-    """
-
-    name: str
-    entries: int
-    seconds: float
-    apportioned: float
-    point: RooflinePoint | None
-    why: Unavailable | None = None
+    name: str  # the name as marked, with control characters made visible
+    entries: int  # how often threads entered the region
+    seconds: float  # time for which the region was open in at least one thread
+    apportioned: float  # share of that time whose counts were apportioned by time
+    point: RooflinePoint | None  # the region's point; None if its operations are unknown
+    why: Unavailable | None = None  # the reason for that None
 
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """All regions of a command.
+    """All regions of a command."""
 
-    Attributes:
-        points: the regions, longest first.
-        notes: errors of marks.
-    """
-
-    points: tuple[RegionPoint, ...] = ()
-    notes: tuple[str, ...] = ()
+    points: tuple[RegionPoint, ...] = ()  # the regions, longest first
+    notes: tuple[str, ...] = ()  # errors of marks
 
 
 class RegionWatch:
@@ -181,7 +167,6 @@ def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
     """Compute the points of regions that are or were counted while a command ran.
 
     Args:
-        totals: the regions' totals.
         sizing: how accesses become bytes.
         topology: the machine's topology; the command's share is that of the CPUs that it keeps busy.
         definitions: finds a definition of operations by its slug.

@@ -23,14 +23,9 @@ _NO_WORK: Final = Unavailable(Reason.OUT_OF_RANGE, "there was no floating-point 
 
 @dataclass(frozen=True)  # without slots, because the verdict is cached
 class JudgedPoint:
-    """A point of an interval or a whole run below its roofs, with a verdict computed when needed.
+    """A point of an interval or a whole run below its roofs, with a verdict computed when needed."""
 
-    Attributes:
-        point: sums, and ratios of sums.
-        choice: its roofs.
-    """
-
-    point: RooflinePoint
+    point: RooflinePoint  # sums, and ratios of sums
     choice: LevelRoofs
 
     @cached_property
@@ -58,76 +53,45 @@ class JudgedPoint:
 
 @dataclass(frozen=True, slots=True)
 class PhaseOfRow:
-    """A phase of a row, or a behaviour that its phases repeat.
+    """A phase of a row, or a behaviour that its phases repeat."""
 
-    Attributes:
-        name: the row's name.
-        number: the number of the behaviour, from 1; None for a change between behaviours.
-        phase: the time and the sums.
-        at: the phase's number among those of its row, from 1; 0 for a behaviour.
-        verdict: the bound of a behaviour; None if unknown.
-        why: the reason for that None.
-    """
-
-    name: str
-    number: int | None
-    phase: Phase
-    at: int = 0
-    verdict: RoofVerdict | None = None
-    why: Unavailable | None = None
+    name: str  # the row's name
+    number: int | None  # the number of the behaviour, from 1; None for a change between behaviours
+    phase: Phase  # the time and the sums
+    at: int = 0  # the phase's number among those of its row, from 1; 0 for a behaviour
+    verdict: RoofVerdict | None = None  # the bound of a behaviour; None if unknown
+    why: Unavailable | None = None  # the reason for that None
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedRegion:
-    """A region of a command below the command's roofs.
+    """A region of a command below the command's roofs."""
 
-    Attributes:
-        region: the region with its times and its point, if any.
-        judged: that point below its roofs; None if there is none.
-    """
-
-    region: RegionPoint
-    judged: JudgedPoint | None
+    region: RegionPoint  # the region with its times and its point, if any
+    judged: JudgedPoint | None  # that point below its roofs; None if there is none
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The points of one run, with roofs, notes and energy.
+    """The points of one run, with roofs, notes and energy."""
 
-    Attributes:
-        host, kind: the machine's name and kind.
-        title: the machine's title for people.
-        points: the points of every row and interval, oldest first.
-        roofs: the roofs by the row's name.
-        counted: the way of counting, for people.
-        notes: notes for readers.
-        joules: energy of all packages over the run; None if unknown.
-        why_no_energy: the reason for that None.
-        seconds: length of the run.
-        status: exit status of the command.
-        energy_seconds: the time of the joules, which are read a little before and after the counted run.
-        regions: the regions that a command marked.
-        region_roofs: the roofs of a command's regions.
-        levels: whether bytes of memory levels were requested.
-        functions: the sampled functions of a command.
-    """
-
+    # host, kind: the machine's name and kind
     host: str
     kind: HostKind
-    title: str
-    points: tuple[RooflinePoint, ...]
-    roofs: dict[str, LevelRoofs]
-    counted: str
-    notes: tuple[str, ...]
-    joules: float | None
-    why_no_energy: Unavailable | None
-    seconds: float
-    status: int = 0
-    energy_seconds: float = 0.0
-    regions: Regions = Regions()
-    region_roofs: LevelRoofs | None = None
-    levels: bool = False
-    functions: Functions = Functions()
+    title: str  # the machine's title for people
+    points: tuple[RooflinePoint, ...]  # the points of every row and interval, oldest first
+    roofs: dict[str, LevelRoofs]  # the roofs by the row's name
+    counted: str  # the way of counting, for people
+    notes: tuple[str, ...]  # notes for readers
+    joules: float | None  # energy of all packages over the run; None if unknown
+    why_no_energy: Unavailable | None  # the reason for that None
+    seconds: float  # length of the run
+    status: int = 0  # exit status of the command
+    energy_seconds: float = 0.0  # the time of the joules, which are read a little before and after the counted run
+    regions: Regions = Regions()  # the regions that a command marked
+    region_roofs: LevelRoofs | None = None  # the roofs of a command's regions
+    levels: bool = False  # whether bytes of memory levels were requested
+    functions: Functions = Functions()  # the sampled functions of a command
 
     @property
     def rows(self) -> dict[str, list[RooflinePoint]]:

@@ -33,37 +33,23 @@ _LABEL: Final = 24  # most characters of a point's name
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A point on the canvas.
+    """A point on the canvas."""
 
-    Attributes:
-        intensity: flop/byte, positive.
-        gflops: GFLOP/s, positive.
-        dominant: the width of most of its instructions.
-        name: the name beside the point, if there is room; "" for none.
-    """
-
-    intensity: float
-    gflops: float
-    dominant: str
-    name: str = ""
+    intensity: float  # flop/byte, positive
+    gflops: float  # GFLOP/s, positive
+    dominant: str  # the width of most of its instructions
+    name: str = ""  # the name beside the point, if there is room; "" for none
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Roofs, points, cursor and trail of one picture.
+    """Roofs, points, cursor and trail of one picture."""
 
-    Attributes:
-        plot: roofs and axes; its points are not used.
-        dots: the present points.
-        cursor: index of the point under the cursor; None for none.
-        trail: (intensity, gflops) of the past, oldest first, positive.
-        levels: (flop/byte, GFLOP/s, letter) of the point under the cursor by the bytes of each memory level.
-    """
-
-    plot: Plot
-    dots: tuple[Dot, ...] = ()
-    cursor: int | None = None
-    trail: tuple[tuple[float, float], ...] = ()
+    plot: Plot  # roofs and axes; its points are not used
+    dots: tuple[Dot, ...] = ()  # the present points
+    cursor: int | None = None  # index of the point under the cursor; None for none
+    trail: tuple[tuple[float, float], ...] = ()  # (intensity, gflops) of the past, oldest first, positive
+    # (flop/byte, GFLOP/s, letter) of the point under the cursor by the bytes of each memory level
     levels: tuple[tuple[float, float, str], ...] = ()
 
 

@@ -27,28 +27,18 @@ class Origin(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RoofEvidence:
-    """The evidence of a measured roof.
+    """The evidence of a measured roof."""
 
-    Attributes:
-        median: of the rounds, in the roof's unit.
-        spread: (highest - lowest) / highest of the rounds.
-        rounds: the number of rounds.
-        hertz: highest clock during the rounds; other work only makes it look lower.
-        shape: the fastest loop layout.
-        share: the share of the best round in which the threads were on their CPUs. Roofs of a core are divided by the
-            thread's own CPU time, which this does not affect; shared roofs need all threads at the same time.
-        bytes: working set of each thread; 0 for arithmetic.
-        disturbances: why the measurement is invalid, as clauses for people; empty if it is valid.
-    """
-
-    median: float
-    spread: float
-    rounds: int
-    hertz: float
-    shape: str
+    median: float  # of the rounds, in the roof's unit
+    spread: float  # (highest - lowest) / highest of the rounds
+    rounds: int  # the number of rounds
+    hertz: float  # highest clock during the rounds; other work only makes it look lower
+    shape: str  # the fastest loop layout
+    # the share of the best round in which the threads were on their CPUs. Roofs of a core are divided by the thread's
+    # own CPU time, which this does not affect; shared roofs need all threads at the same time.
     share: float
-    bytes: int = 0
-    disturbances: tuple[str, ...] = ()
+    bytes: int = 0  # working set of each thread; 0 for arithmetic
+    disturbances: tuple[str, ...] = ()  # why the measurement is invalid, as clauses for people; empty if it is valid
 
     @property
     def disturbed(self) -> bool:
@@ -58,23 +48,14 @@ class RoofEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """A flat roof: operations per second of all threads together, of floating point unless the numbers are int8.
+    """A flat roof: operations per second of all threads together, of floating point unless the numbers are int8."""
 
-    Attributes:
-        isa: name of the width, "AVX-512".
-        bits: of a register; 0 for scalar.
-        precision: of the numbers.
-        operation: the instruction stream.
-        flops: operations per second.
-        evidence: None for theory.
-    """
-
-    isa: str
-    bits: int
-    precision: Precision
-    operation: Operation
-    flops: float
-    evidence: RoofEvidence | None = None
+    isa: str  # name of the width, "AVX-512"
+    bits: int  # of a register; 0 for scalar
+    precision: Precision  # of the numbers
+    operation: Operation  # the instruction stream
+    flops: float  # operations per second
+    evidence: RoofEvidence | None = None  # None for theory
 
     @property
     def name(self) -> str:
@@ -84,23 +65,14 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Bandwidth:
-    """A slanted roof: bytes per second between core and registers while the data lies in one level.
+    """A slanted roof: bytes per second between core and registers while the data lies in one level."""
 
-    Attributes:
-        level: "L1", "L2", "L3", "DRAM".
-        mix: loads and stores.
-        isa: name of the accesses' width.
-        rate: bytes per second of all threads together.
-        evidence: None for theory.
-        at_most: whether the rate is the upper limit of a family of processors, not this machine's own.
-    """
-
-    level: str
-    mix: Mix
-    isa: str
-    rate: float
-    evidence: RoofEvidence | None = None
-    at_most: bool = False
+    level: str  # "L1", "L2", "L3", "DRAM"
+    mix: Mix  # loads and stores
+    isa: str  # name of the accesses' width
+    rate: float  # bytes per second of all threads together
+    evidence: RoofEvidence | None = None  # None for theory
+    at_most: bool = False  # whether the rate is the upper limit of a family of processors, not this machine's own
 
     @property
     def name(self) -> str:
@@ -110,52 +82,31 @@ class Bandwidth:
 
 @dataclass(frozen=True, slots=True)
 class CoreGroup:
-    """Cores of one type and clock among those whose roofs are computed.
+    """Cores of one type and clock among those whose roofs are computed."""
 
-    Attributes:
-        kind: "P", "E", "LP"; "" on machines with one core type.
-        name: microarchitecture.
-        cores: the number of cores.
-        hertz: the clock.
-    """
-
-    kind: str
-    name: str
-    cores: int
-    hertz: float
+    kind: str  # "P", "E", "LP"; "" on machines with one core type
+    name: str  # microarchitecture
+    cores: int  # the number of cores
+    hertz: float  # the clock
 
 
 @dataclass(frozen=True, slots=True)
 class RoofSet:
-    """All roofs of one choice of CPUs.
+    """All roofs of one choice of CPUs."""
 
-    Attributes:
-        machine: the machine, as shown to people.
-        origin: measured or theory.
-        threads: "one", "all", or the CPU set.
-        cpus: the CPUs; for theory only the number of cores matters.
-        hertz: the clock, measured or of the spec sheet.
-        peaks: flat roofs of floating point.
-        integer_peaks: flat roofs of int8, which do not bound points of FLOPs.
-        bandwidths: slanted roofs.
-        notes: sentences that go with the numbers.
-        when: date and time (UTC) of the measurement; "" for theory.
-        groups: for theory, the core types that are added up.
-        working: a description of the working cores if these are their share of the roofs (`sharing`); "" for all.
-    """
-
-    machine: str
-    origin: Origin
-    threads: str
-    cpus: tuple[int, ...]
-    hertz: float
-    peaks: tuple[Peak, ...]
-    bandwidths: tuple[Bandwidth, ...]
-    notes: tuple[str, ...] = ()
-    when: str = ""
-    groups: tuple[CoreGroup, ...] = ()
+    machine: str  # the machine, as shown to people
+    origin: Origin  # measured or theory
+    threads: str  # "one", "all", or the CPU set
+    cpus: tuple[int, ...]  # the CPUs; for theory only the number of cores matters
+    hertz: float  # the clock, measured or of the spec sheet
+    peaks: tuple[Peak, ...]  # flat roofs of floating point
+    bandwidths: tuple[Bandwidth, ...]  # slanted roofs
+    notes: tuple[str, ...] = ()  # sentences that go with the numbers
+    when: str = ""  # date and time (UTC) of the measurement; "" for theory
+    groups: tuple[CoreGroup, ...] = ()  # for theory, the core types that are added up
+    # a description of the working cores if these are their share of the roofs (`sharing`); "" for all
     working: str = ""
-    integer_peaks: tuple[Peak, ...] = ()
+    integer_peaks: tuple[Peak, ...] = ()  # flat roofs of int8, which do not bound points of FLOPs
 
     @property
     def disturbed(self) -> bool:
@@ -274,27 +225,16 @@ NOTHING_BINDS: Final = "no roof binds: latency, dependencies or waiting"
 
 @dataclass(frozen=True, slots=True)
 class RoofVerdict:
-    """The verdict on a point: the roof that bounds it, and its distance from its roofs.
+    """The verdict on a point: the roof that bounds it, and its distance from its roofs."""
 
-    Attributes:
-        bound: memory at the left of the top peak's ridge with the ceiling's level, compute at its right; or none.
-        ceiling: name of the lowest roof that is not below the point.
-        attainable: flop/s of that roof at the point's intensity.
-        reached: the reached share, at most 1 unless the point is above all roofs.
-        top: name of the highest roof at this intensity.
-        top_attainable: flop/s of that roof.
-        above: whether the point lies above every roof, which is impossible, so that roofs or counts are wrong.
-        counted: whether the ceiling is memory by its controllers' counts.
-    """
-
-    bound: Bound
-    ceiling: str
-    attainable: float
-    reached: float
-    top: str
-    top_attainable: float
-    above: bool
-    counted: bool = False
+    bound: Bound  # memory at the left of the top peak's ridge with the ceiling's level, compute at its right; or none
+    ceiling: str  # name of the lowest roof that is not below the point
+    attainable: float  # flop/s of that roof at the point's intensity
+    reached: float  # the reached share, at most 1 unless the point is above all roofs
+    top: str  # name of the highest roof at this intensity
+    top_attainable: float  # flop/s of that roof
+    above: bool  # whether the point lies above every roof, which is impossible, so that roofs or counts are wrong
+    counted: bool = False  # whether the ceiling is memory by its controllers' counts
 
     def sentence(self) -> str:
         """The verdict for people."""

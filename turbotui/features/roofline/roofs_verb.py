@@ -124,11 +124,7 @@ def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int
 
 
 def _chosen(machine: Machine, threads: str) -> frozenset[int]:
-    """Parse the CPUs of a set after --threads.
-
-    Raises:
-        UsageError: the text is no set of CPUs.
-    """
+    """Parse the CPUs of a set after --threads. Raises UsageError if the text is no set of CPUs."""
     kinds = machine.topology.core_types
     there = ", ".join((*_WORDS, *kinds))
     if threads in _KINDS:

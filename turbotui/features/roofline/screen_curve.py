@@ -28,17 +28,11 @@ _STOPPED: Final = "stopped"
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCurves:
-    """The result of a measurement so far.
+    """The result of a measurement so far."""
 
-    Attributes:
-        doing: the present step; "" before the beginning and after the end.
-        curves: the curves, once all are measured.
-        why: the error; "" if there is none.
-    """
-
-    doing: str = ""
-    curves: tuple[BandwidthCurve, ...] = ()
-    why: str = ""
+    doing: str = ""  # the present step; "" before the beginning and after the end
+    curves: tuple[BandwidthCurve, ...] = ()  # the curves, once all are measured
+    why: str = ""  # the error; "" if there is none
 
 
 @dataclass()

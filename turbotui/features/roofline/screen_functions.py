@@ -34,17 +34,11 @@ _NARROW: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class SampledPlace:
-    """The CPUs or thread of a point, for sampling.
+    """The CPUs or thread of a point, for sampling."""
 
-    Attributes:
-        name: the name for people.
-        code: the CPUs or the thread whose instruction pointers are sampled.
-        where: a description of the CPUs or the thread.
-    """
-
-    name: str
-    code: SampledCode
-    where: str
+    name: str  # the name for people
+    code: SampledCode  # the CPUs or the thread whose instruction pointers are sampled
+    where: str  # a description of the CPUs or the thread
 
 
 def place_of(view: RoofView, topology: Topology) -> SampledPlace | None:
@@ -78,7 +72,6 @@ class FunctionsWindow(TextWindow):
     """A window with functions, their shares of time, and their operations and bytes.
 
     Args:
-        machine: the machine.
         place: the CPUs or the thread to sample.
         sizing: how accesses become bytes.
         uncounted: why operations and bytes are unknown; None if they are sampled.

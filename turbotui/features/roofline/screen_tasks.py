@@ -29,7 +29,6 @@ class ThreadWatch:
 
     Args:
         owner: gets a `ThreadsReady` for each report.
-        machine: the machine of the threads.
     """
 
     def __init__(self, owner: Widget, machine: Machine) -> None:

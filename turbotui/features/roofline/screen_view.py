@@ -46,7 +46,6 @@ class RoofView:
     """The state behind the screen.
 
     Args:
-        machine: the machine of the roofs.
         definitions: the definitions that count on it.
         environment: the environment, which tells where measured roofs are stored.
 

@@ -27,23 +27,14 @@ ONE_CPU: Final = 1.2
 
 @dataclass(frozen=True, slots=True)
 class WorkingShare:
-    """The part of a machine that works for a row, over one interval or, as means, over several.
+    """The part of a machine that works for a row, over one interval or, as means, over several."""
 
-    Attributes:
-        cores: the working cores of the row.
-        capacity: their share of the arithmetic of all the row's cores; 1 for a row of one core.
-        third: the row's share of its package's L3s, or of its own if it is at least a package.
-        memory: the row's share of the memory's bandwidth, in the same way.
-        beside: working cores that share the memory, including the row's own.
-        traffic: bytes per second of the memory's controllers; None if nothing counts them.
-    """
-
-    cores: float = 1.0
-    capacity: float = 1.0
-    third: float = 1.0
-    memory: float = 1.0
-    beside: float = 1.0
-    traffic: float | None = None
+    cores: float = 1.0  # the working cores of the row
+    capacity: float = 1.0  # their share of the arithmetic of all the row's cores; 1 for a row of one core
+    third: float = 1.0  # the row's share of its package's L3s, or of its own if it is at least a package
+    memory: float = 1.0  # the row's share of the memory's bandwidth, in the same way
+    beside: float = 1.0  # working cores that share the memory, including the row's own
+    traffic: float | None = None  # bytes per second of the memory's controllers; None if nothing counts them
 
 
 def working_of(topology: Topology, busy: float, traffic: float | None) -> WorkingShare:

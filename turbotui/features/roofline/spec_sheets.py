@@ -23,54 +23,36 @@ _FORMATS: Final = {"bfloat16": Precision.HALF, "int8": Precision.INT8}
 
 @dataclass(frozen=True, slots=True)
 class ProductUnit:
-    """A unit that adds products of short numbers in lanes of 32 bits: dot products and matrix products.
+    """A unit that adds products of short numbers in lanes of 32 bits: dot products and matrix products."""
 
-    Attributes:
-        name: the name of the unit, the extension or the instruction.
-        bits: the bits of one of its registers.
-        flops: operations per cycle, multiplications and additions counted separately.
-        flag: the flag in /proc/cpuinfo.
-        format: the format of the multiplied numbers: HALF, which is bfloat16 here, or INT8.
-    """
-
-    name: str
-    bits: int
-    flops: int
-    flag: str
-    format: Precision
+    name: str  # the name of the unit, the extension or the instruction
+    bits: int  # the bits of one of its registers
+    flops: int  # operations per cycle, multiplications and additions counted separately
+    flag: str  # the flag in /proc/cpuinfo
+    format: Precision  # the format of the multiplied numbers: HALF, which is bfloat16 here, or INT8
 
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """The design limits of one core.
+    """The design limits of one core."""
 
-    Attributes:
-        name: microarchitecture.
-        widths: ((name, bits), ...) of vector registers in ascending order, without scalar.
-        units: arithmetic units that work on registers of that many bits, as {bits: (add, mul, fma)} instructions each
-            cycle; scalar under 0. add and mul are those issued together when half of the instructions are either.
-        load: bytes loaded each cycle by {bits}, scalar doubles under 0; only widths that are documented.
-        store: bytes stored each cycle, in the same form.
-        both: bytes each cycle of 2 loads : 1 store, in the same form.
-        l2: bytes each cycle between L1 and L2; None if not documented here.
-        l3: bytes each cycle between L2 and L3; None if not documented here.
-        l2_shared: bytes each cycle of an L2 that several cores share, all of them together; None for a core's own.
-        half: the flag in /proc/cpuinfo of half-precision arithmetic by the same units; "" if not documented here.
-        products: units that add products of short numbers.
-    """
-
-    name: str
-    widths: tuple[tuple[str, int], ...]
+    name: str  # microarchitecture
+    widths: tuple[tuple[str, int], ...]  # ((name, bits), ...) of vector registers in ascending order, without scalar
+    # arithmetic units that work on registers of that many bits, as {bits: (add, mul, fma)} instructions each cycle;
+    # scalar under 0. add and mul are those issued together when half of the instructions are either
     units: Mapping[int, tuple[int, int, int]]
+    # bytes loaded each cycle by {bits}, scalar doubles under 0; only widths that are documented
     load: Mapping[int, int]
-    store: Mapping[int, int]
-    both: Mapping[int, int]
+    store: Mapping[int, int]  # bytes stored each cycle, in the same form
+    both: Mapping[int, int]  # bytes each cycle of 2 loads : 1 store, in the same form
     document: str
-    l2: int | None = None
-    l3: int | None = None
+    l2: int | None = None  # bytes each cycle between L1 and L2; None if not documented here
+    l3: int | None = None  # bytes each cycle between L2 and L3; None if not documented here
+    # bytes each cycle of an L2 that several cores share, all of them together; None for a core's own
     l2_shared: int | None = None
+    # the flag in /proc/cpuinfo of half-precision arithmetic by the same units; "" if not documented here
     half: str = ""
-    products: tuple[ProductUnit, ...] = ()
+    products: tuple[ProductUnit, ...] = ()  # units that add products of short numbers
 
     @property
     def fused(self) -> bool:
@@ -80,31 +62,19 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A spec sheet.
+    """A spec sheet."""
 
-    Attributes:
-        name: the word for --theory.
-        core: name of a `Core`.
-        cores: the number of cores on the chip.
-        hertz: the clock of the paper's or sheet's numbers.
-        dram: bytes per second of all memory channels.
-    """
-
-    name: str
-    core: str
-    cores: int
-    hertz: float
-    dram: float
+    name: str  # the word for --theory
+    core: str  # name of a `Core`
+    cores: int  # the number of cores on the chip
+    hertz: float  # the clock of the paper's or sheet's numbers
+    dram: float  # bytes per second of all memory channels
     document: str
 
 
 @functools.cache
 def core_of(name: str) -> Core:
-    """Return the design limits of a microarchitecture.
-
-    Raises:
-        InternalError: it is in no table.
-    """
+    """Return the design limits of a microarchitecture. Raises InternalError if it is in no table."""
     return CORES.row(
         Core, name, {"name": name, **_table(CORES, name)}, widths=each(_width), units=_units, load=_by_bits,
         store=_by_bits, both=_by_bits, products=each(_product),
@@ -112,11 +82,7 @@ def core_of(name: str) -> Core:
 
 
 def chip_of(name: str) -> Chip:
-    """Return the spec sheet of a chip.
-
-    Raises:
-        InternalError: it is in no table.
-    """
+    """Return the spec sheet of a chip. Raises InternalError if it is in no table."""
     return CHIPS.row(Chip, name, {"name": name, **_table(CHIPS, name)})
 
 

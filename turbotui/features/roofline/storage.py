@@ -80,11 +80,7 @@ def _evidence_json(evidence: RoofEvidence | None) -> dict[str, object]:
 
 
 def from_json(value: Mapping[str, object]) -> RoofSet:
-    """Restore the set that `to_json` wrote.
-
-    Raises:
-        ValueError: the object is damaged.
-    """
+    """Restore the set that `to_json` wrote. Raises ValueError if the object is damaged."""
     found = make_row(
         RoofSet, _renamed(value, cores="groups"), origin=valued(Origin), peaks=tables("{}", _peak),
         integer_peaks=tables("{}", _peak), bandwidths=tables("{}", _bandwidth),

@@ -27,17 +27,11 @@ _MEMORY_SHARE: Final = 0.25  # share of the available memory
 
 @dataclass(frozen=True, slots=True)
 class ThirdLevel:
-    """The result of a sweep over working sets.
+    """The result of a sweep over working sets."""
 
-    Attributes:
-        caches: the described caches, with the L3 of the found size, or without one.
-        memory: bytes of a set that lies in memory; 0 if the sweep does not tell.
-        note: a sentence if the result differs from the description.
-    """
-
-    caches: tuple[Cache, ...]
-    memory: int = 0
-    note: str = ""
+    caches: tuple[Cache, ...]  # the described caches, with the L3 of the found size, or without one
+    memory: int = 0  # bytes of a set that lies in memory; 0 if the sweep does not tell
+    note: str = ""  # a sentence if the result differs from the description
 
 
 def find_third_level(caches: Sequence[Cache], rate: Callable[[int], float], available: int | None, *,

@@ -27,30 +27,20 @@ THREADS: Final = SnapshotRequest(by=Grouping.THREAD)
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note beside points, in full and in short.
+    """A note beside points, in full and in short."""
 
-    Attributes:
-        text: the full text.
-        short: a few words for little room.
-    """
-
-    text: str
-    short: str
+    text: str  # the full text
+    short: str  # a few words for little room
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPoints:
-    """Points of the threads of one interval, with notes.
+    """Points of the threads of one interval, with notes."""
 
-    Attributes:
-        points: the points of threads with counted operations, longest running time first.
-        notes: notes on threads without a position and on incomplete numbers, the most important first.
-        few: the number of threads that did not run during a time slice that their point needs. Those with counted
-            operations are among the points; the others appear nowhere else.
-    """
-
-    points: tuple[RooflinePoint, ...]
-    notes: tuple[Note, ...]
+    points: tuple[RooflinePoint, ...]  # the points of threads with counted operations, longest running time first
+    notes: tuple[Note, ...]  # notes on threads without a position and on incomplete numbers, the most important first
+    # the number of threads that did not run during a time slice that their point needs. Those with counted operations
+    # are among the points; the others appear nowhere else.
     few: int = 0
 
     @property

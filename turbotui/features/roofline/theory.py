@@ -45,23 +45,14 @@ _MOVES: Final = {False: "turbo and vector licences move it", True: "all cores to
 
 @dataclass(frozen=True, slots=True)
 class _Cores:
-    """Cores of one type.
+    """Cores of one type."""
 
-    Attributes:
-        kind: "P", "E", "LP"; "" if there is one type.
-        core: their design limits.
-        cpus: the first CPU of each core.
-        hertz: their clock.
-        where: the source of the clock.
-        l2: bytes each cycle between the L1s and L2s of all cores; None if not documented.
-    """
-
-    kind: str
-    core: Core
-    cpus: tuple[int, ...]
-    hertz: float
-    where: str
-    l2: float | None
+    kind: str  # "P", "E", "LP"; "" if there is one type
+    core: Core  # their design limits
+    cpus: tuple[int, ...]  # the first CPU of each core
+    hertz: float  # their clock
+    where: str  # the source of the clock
+    l2: float | None  # bytes each cycle between the L1s and L2s of all cores; None if not documented
 
     @property
     def scale(self) -> float:
@@ -105,7 +96,6 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
     Cores of several types are added up, each type with its own limits and clock.
 
     Args:
-        machine: the machine.
         threads: "one", "all" or the CPU set, for people.
         cpus: the CPUs; siblings count once.
         highest: whether to use cpufreq's highest clock, which no core exceeds, instead of the one that all can sustain.

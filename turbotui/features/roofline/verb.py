@@ -154,11 +154,7 @@ def _show(arguments: argparse.Namespace, result: Result, wall_ns: int) -> int:
 
 
 def parse_width(text: str) -> Sizing:
-    """Parse --width.
-
-    Raises:
-        UsageError: the text is neither a model nor a possible number of bytes.
-    """
+    """Parse --width. Raises UsageError if the text is neither a model nor a possible number of bytes."""
     if text in ("mix", "precision"):
         return Sizing(WidthModel.MIX if text == "mix" else WidthModel.PRECISION)
     size = decimal_number(text) or 0.0

@@ -24,19 +24,13 @@ _MOSTLY = 0.5  # share of operations from which a precision is that of a point
 
 @dataclass(frozen=True, slots=True)
 class LevelRoofs:
-    """The roofs for rows of one level.
+    """The roofs for rows of one level."""
 
-    Attributes:
-        roofs: the roofs as if nothing else ran, of which `under` returns the applicable part; None if there are none.
-        source: the source of the roofs, or why there are none, for people.
-        whole: for rows of one core, the roofs of all cores of the package, which share its memory.
-        one: for larger rows, the roofs of one core.
-    """
-
+    # the roofs as if nothing else ran, of which `under` returns the applicable part; None if there are none
     roofs: RoofSet | None
-    source: str
-    whole: RoofSet | None = None
-    one: RoofSet | None = None
+    source: str  # the source of the roofs, or why there are none, for people
+    whole: RoofSet | None = None  # for rows of one core, the roofs of all cores of the package, which share its memory
+    one: RoofSet | None = None  # for larger rows, the roofs of one core
 
     def under(self, working: WorkingShare | None) -> RoofSet | None:
         """Return the roofs for the working part of the machine; all of them if that is unknown."""

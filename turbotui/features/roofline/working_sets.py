@@ -20,16 +20,11 @@ _MEMORY_SHARE: Final = 0.5  # share of the available memory for all threads toge
 
 @dataclass(frozen=True, slots=True)
 class WorkingSet:
-    """The working set of each thread for a level.
+    """The working set of each thread for a level."""
 
-    Attributes:
-        level: "L1", "L2", "L3", "DRAM".
-        note: a sentence if the rule could not be kept.
-    """
-
-    level: str
+    level: str  # "L1", "L2", "L3", "DRAM"
     bytes: int
-    note: str = ""
+    note: str = ""  # a sentence if the rule could not be kept
 
 
 def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | None, *,

@@ -53,15 +53,11 @@ _NOTHING = "none"  # the value of Throttle when nothing does
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The command that is run while the ratio is measured, and how its score is found.
+    """The command that is run while the ratio is measured, and how its score is found."""
 
-    Attributes:
-        command: the words of the command; empty for everything that runs on the machine.
-        pattern: finds the score in the command's output: the first group, or the whole match; the last matching line
-            counts. None for no score.
-    """
-
-    command: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()  # the words of the command; empty for everything that runs on the machine
+    # finds the score in the command's output: the first group, or the whole match; the last matching line counts. None
+    # for no score.
     pattern: re.Pattern[str] | None = None
 
 
@@ -139,7 +135,6 @@ def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Ru
     """Measure once: the difference of two readings of APERF and MPERF on every CPU.
 
     Args:
-        machine: to measure.
         seconds: the interval without a command.
         load: the load, whose command's run is the interval.
 

@@ -32,62 +32,38 @@ _FIRST_YEAR: Final = 1970  # clocks without a battery begin there, and a hundred
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """One measurement of the history file.
+    """One measurement of the history file."""
 
-    Attributes:
-        when: its end, UTC.
-        node: the host name, or the simulated machine's name.
-        simulated: the label of a simulated or recorded machine, "" for a real one.
-        configuration: of the hardware, as for baselines.
-        load: name of the command; "" if everything that ran on the machine was measured.
-        seconds: the length.
-        ratio: the lowest ratio of a busy CPU; None if no CPU was busy.
-        lowest_cpu: that CPU.
-        busy_cpus: the number of busy CPUs.
-        busy: mean share of the interval for which they were busy, 0 to 1.
-        state: as `score.Run.state`.
-        throttling: what held the CPUs back.
-        baseline, unit: name and unit of the baseline, "" without one.
-        predicted, error: the score, and half the width of its error bar.
-        measured: the score that the load itself printed.
-        warnings: why the ratio may not be that of the load.
-        key: the key for `store_measured`.
-    """
-
-    when: datetime
-    node: str
-    simulated: str
-    configuration: Mapping[str, str]
-    load: str
-    seconds: float
-    ratio: float | None
+    when: datetime  # its end, UTC
+    node: str  # the host name, or the simulated machine's name
+    simulated: str  # the label of a simulated or recorded machine, "" for a real one
+    configuration: Mapping[str, str]  # of the hardware, as for baselines
+    load: str  # name of the command; "" if everything that ran on the machine was measured
+    seconds: float  # the length
+    ratio: float | None  # the lowest ratio of a busy CPU; None if no CPU was busy
     lowest_cpu: int | None
-    busy_cpus: int
-    busy: float | None
-    state: str
-    throttling: Throttling
+    busy_cpus: int  # the number of busy CPUs
+    busy: float | None  # mean share of the interval for which they were busy, 0 to 1
+    state: str  # as `score.Run.state`
+    throttling: Throttling  # what held the CPUs back
+    # baseline, unit: name and unit of the baseline, "" without one
     baseline: str = ""
     unit: str = ""
+    # predicted, error: the score, and half the width of its error bar
     predicted: float | None = None
     error: float | None = None
-    measured: float | None = None
-    warnings: tuple[str, ...] = ()
-    key: str = field(default="", compare=False)
+    measured: float | None = None  # the score that the load itself printed
+    warnings: tuple[str, ...] = ()  # why the ratio may not be that of the load
+    key: str = field(default="", compare=False)  # the key for `store_measured`
 
 
 @dataclass(frozen=True, slots=True)
 class RunHistory:
-    """The measurements in a file of one node.
+    """The measurements in a file of one node."""
 
-    Attributes:
-        runs: by time, the newest last.
-        damaged: numbers of the lines that cannot be read, from 1.
-        later: the number of lines of a later version of turbotui.
-    """
-
-    runs: tuple[KeptRun, ...] = ()
-    damaged: tuple[int, ...] = ()
-    later: int = 0
+    runs: tuple[KeptRun, ...] = ()  # by time, the newest last
+    damaged: tuple[int, ...] = ()  # numbers of the lines that cannot be read, from 1
+    later: int = 0  # the number of lines of a later version of turbotui
 
 
 def kept_run(run: Run, when: datetime, *, node: str, simulated: str, configuration: Mapping[str, str], load: str,
@@ -129,11 +105,7 @@ def paths(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def store(path: str, runs: Sequence[KeptRun]) -> None:
-    """Append measurements.
-
-    Raises:
-        TurbotuiError: the file cannot be written.
-    """
+    """Append measurements. Raises TurbotuiError if the file cannot be written."""
     _append(path, [run_json(one) for one in runs])
 
 
@@ -206,11 +178,7 @@ def run_json(one: KeptRun) -> dict[str, object]:
 
 
 def _run(data: Mapping[str, object]) -> KeptRun:
-    """Restore a kept measurement.
-
-    Raises:
-        ValueError, KeyError, TypeError: the data is damaged.
-    """
+    """Restore a kept measurement. Raises ValueError, KeyError or TypeError if the data is damaged."""
     configuration, throttling = data["configuration"], data["throttling"]
     if not isinstance(configuration, dict) or not isinstance(throttling, dict):
         raise TypeError

@@ -27,33 +27,22 @@ _LIMITED: Final = 0.005  # share of the interval below which a power limit does 
 
 @dataclass(frozen=True, slots=True)
 class CpuRatio:
-    """One CPU over an interval, from differences of its counters.
+    """One CPU over an interval, from differences of its counters."""
 
-    Attributes:
-        cpu: Linux number.
-        ratio: ΔAPERF/ΔMPERF; None if the CPU never left idle.
-        busy: share of the interval in C0, 0 to 1; None if unknown.
-        kind: "P", "E", "LP" on machines with several core types, else "".
-    """
-
-    cpu: int
-    ratio: float | None
-    busy: float | None
-    kind: str = ""
+    cpu: int  # Linux number
+    ratio: float | None  # ΔAPERF/ΔMPERF; None if the CPU never left idle
+    busy: float | None  # share of the interval in C0, 0 to 1; None if unknown
+    kind: str = ""  # "P", "E", "LP" on machines with several core types, else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """Throttling of the CPUs during an interval; None for values that the machine does not count.
+    """Throttling of the CPUs during an interval; None for values that the machine does not count."""
 
-    Attributes:
-        heat: episodes of throttling for heat, of cores and packages.
-        limited: the greatest share of the interval that a package was held back by its power limit, 0 to 1.
-        reasons: what held a package's cores back at the instant of the last reading: "PL1", "PROCHOT".
-    """
-
-    heat: int | None = None
+    heat: int | None = None  # episodes of throttling for heat, of cores and packages
+    # the greatest share of the interval that a package was held back by its power limit, 0 to 1
     limited: float | None = None
+    # what held a package's cores back at the instant of the last reading: "PL1", "PROCHOT"
     reasons: tuple[str, ...] | None = None
 
     @property
@@ -80,27 +69,16 @@ class Throttling:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A measured score, and the ratio during its measurement.
+    """A measured score, and the ratio during its measurement."""
 
-    Attributes:
-        name: of the benchmark.
-        unit: of the value.
-        value: the score; more is better.
-        ratio: lowest ratio of a busy CPU while it ran; 1.0 with turbo off.
-        configuration: of the hardware that it was measured on.
-        simulated: the label of the simulated machine, "" for a real one.
-        busy_cpus: the number of busy CPUs meanwhile; None for all CPUs of the configuration.
-        busy: mean share of the time for which they were busy, 0 to 1; None if not given.
-    """
-
-    name: str
-    unit: str
-    value: float
-    ratio: float
-    configuration: Mapping[str, str]
-    simulated: str = ""
-    busy_cpus: int | None = None
-    busy: float | None = None
+    name: str  # of the benchmark
+    unit: str  # of the value
+    value: float  # the score; more is better
+    ratio: float  # lowest ratio of a busy CPU while it ran; 1.0 with turbo off
+    configuration: Mapping[str, str]  # of the hardware that it was measured on
+    simulated: str = ""  # the label of the simulated machine, "" for a real one
+    busy_cpus: int | None = None  # the number of busy CPUs meanwhile; None for all CPUs of the configuration
+    busy: float | None = None  # mean share of the time for which they were busy, 0 to 1; None if not given
 
     @property
     def cpus(self) -> int | None:
@@ -110,23 +88,14 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One measurement under load.
+    """One measurement under load."""
 
-    Attributes:
-        seconds: its length.
-        cpus: the ratios of all CPUs.
-        lowest: the busy CPU with the lowest ratio; None if no CPU was busy.
-        state: "turbo", "base clock" or "below base clock" by the lowest ratio; "idle" when no CPU was busy.
-        warnings: why the ratio may not be that of the load.
-        throttling: what held the CPUs back.
-    """
-
-    seconds: float
+    seconds: float  # its length
     cpus: tuple[CpuRatio, ...]
-    lowest: CpuRatio | None
-    state: str
-    warnings: tuple[str, ...]
-    throttling: Throttling = Throttling()
+    lowest: CpuRatio | None  # the busy CPU with the lowest ratio; None if no CPU was busy
+    state: str  # "turbo", "base clock" or "below base clock" by the lowest ratio; "idle" when no CPU was busy
+    warnings: tuple[str, ...]  # why the ratio may not be that of the load
+    throttling: Throttling = Throttling()  # what held the CPUs back
 
     @property
     def ratio(self) -> float | None:
@@ -192,7 +161,6 @@ def predict(baseline: Baseline, ratio: float, ratios: Sequence[float] = ()) -> P
     """Predict the score at a ratio.
 
     Args:
-        baseline: the baseline.
         ratio: the present ratio.
         ratios: the ratios of several runs; half their range is added to the claimed error.
     """

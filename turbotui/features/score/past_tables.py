@@ -153,7 +153,6 @@ def past_tables(runs: Sequence[KeptRun], found: Sequence[Trend]) -> tuple[AnyTab
 
     Args:
         runs: the runs, newest last.
-        found: their trends.
     """
     rows = [NumberedRun(number, one) for number, one in enumerate(runs, 1)]
     changes = [TrendChange(trend, change) for trend in found for change in trend.changes]

@@ -11,29 +11,17 @@ from turbotui.features.score.model import Baseline, Prediction, Run
 
 @dataclass(frozen=True, slots=True)
 class ScoreReport:
-    """The result of one `score run`.
+    """The result of one `score run`."""
 
-    Attributes:
-        runs: the measurements.
-        measured: the score that the load printed in each; None if it printed none.
-        warnings: doubts about the runs and the comparison.
-        baseline: the baseline of the prediction; None for no prediction.
-        prediction: the prediction from the median of all runs.
-        allowed: per cent by which the predicted score may be lower; None for no check.
-        notes: other errors.
-        comparable: whether as many CPUs were as busy as for the baseline; otherwise nothing is concluded.
-        ended: the end of each run.
-    """
-
-    runs: Sequence[Run]
-    measured: Sequence[float | None] = ()
-    warnings: Sequence[str] = ()
-    baseline: Baseline | None = None
-    prediction: Prediction | None = None
-    allowed: float | None = None
-    notes: Sequence[str] = ()
-    comparable: bool = True
-    ended: Sequence[datetime] = ()
+    runs: Sequence[Run]  # the measurements
+    measured: Sequence[float | None] = ()  # the score that the load printed in each; None if it printed none
+    warnings: Sequence[str] = ()  # doubts about the runs and the comparison
+    baseline: Baseline | None = None  # the baseline of the prediction; None for no prediction
+    prediction: Prediction | None = None  # the prediction from the median of all runs
+    allowed: float | None = None  # per cent by which the predicted score may be lower; None for no check
+    notes: Sequence[str] = ()  # other errors
+    comparable: bool = True  # whether as many CPUs were as busy as for the baseline; otherwise nothing is concluded
+    ended: Sequence[datetime] = ()  # the end of each run
 
     @property
     def ratios(self) -> list[float]:

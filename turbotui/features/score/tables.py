@@ -34,17 +34,11 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measurement of a report.
+    """A measurement of a report."""
 
-    Attributes:
-        number: the number, from 1.
-        run: the measurement.
-        score: the score that the load printed; None if none.
-    """
-
-    number: int
-    run: Run
-    score: float | None
+    number: int  # the number, from 1
+    run: Run  # the measurement
+    score: float | None  # the score that the load printed; None if none
 
 
 @dataclass(frozen=True, slots=True)

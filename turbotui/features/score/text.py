@@ -74,7 +74,6 @@ def past_lines(envelope: Envelope, past: RunHistory, found: Sequence[Trend], mos
     Args:
         envelope: the envelope of the node.
         past: the content of the node's file.
-        found: the trends.
         most: the most runs in the table.
     """
     runs = past.runs

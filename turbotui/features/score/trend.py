@@ -24,41 +24,27 @@ _TO_DEVIATION: Final = 1.4826  # factor from median absolute deviation to standa
 
 @dataclass(frozen=True, slots=True)
 class MeasurementSpan:
-    """The measurements of one span of time.
+    """The measurements of one span of time."""
 
-    Attributes:
-        median: the median of the ratio or the score.
-        count: the number of measurements.
-        throttled: the number of measurements with throttled CPUs.
-        first, last: the oldest and the newest.
-    """
-
-    median: float
-    count: int
-    throttled: int
+    median: float  # the median of the ratio or the score
+    count: int  # the number of measurements
+    throttled: int  # the number of measurements with throttled CPUs
+    # first, last: the oldest and the newest
     first: datetime
     last: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A quantity now and before.
+    """A quantity now and before."""
 
-    Attributes:
-        quantity: "ratio" or "measured".
-        now: the last days.
-        before: the month before, or all older runs if that month has none; None if there are none.
-        month: whether `before` is that month.
-        relative: the relative change since before; None without `before`.
-        chance: the relative change that is possible by chance: the method's claimed error, or twice the standard error
-            by the measurements' spread, whichever is greater; None without `before`.
-    """
-
-    quantity: str
-    now: MeasurementSpan
-    before: MeasurementSpan | None
-    month: bool
-    relative: float | None
+    quantity: str  # "ratio" or "measured"
+    now: MeasurementSpan  # the last days
+    before: MeasurementSpan | None  # the month before, or all older runs if that month has none; None if there are none
+    month: bool  # whether `before` is that month
+    relative: float | None  # the relative change since before; None without `before`
+    # the relative change that is possible by chance: the method's claimed error, or twice the standard error by the
+    # measurements' spread, whichever is greater; None without `before`
     chance: float | None
 
     @property
@@ -73,28 +59,19 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """The changes of one load on one node.
+    """The changes of one load on one node."""
 
-    Attributes:
-        baseline, load: the baseline and the load; "" for none.
-        unit: the unit of measured scores.
-        changes: the changes of the ratio, and of the measured score if known before and now; empty if every run was
-            left out.
-        doubtful: runs left out because of their warnings, or because no CPU was busy.
-        otherwise: runs left out because the hardware's configuration differs from the newest run's.
-        differing: the properties that differ.
-        unlike: runs left out because other numbers of CPUs were busy than in the newest run, or with another load.
-        days: the number of days that count as now.
-    """
-
+    # baseline, load: the baseline and the load; "" for none
     baseline: str
     load: str
-    unit: str
+    unit: str  # the unit of measured scores
+    # the changes of the ratio, and of the measured score if known before and now; empty if every run was left out
     changes: tuple[Change, ...]
-    doubtful: int
-    otherwise: int
-    differing: tuple[str, ...]
-    days: float
+    doubtful: int  # runs left out because of their warnings, or because no CPU was busy
+    otherwise: int  # runs left out because the hardware's configuration differs from the newest run's
+    differing: tuple[str, ...]  # the properties that differ
+    days: float  # the number of days that count as now
+    # runs left out because other numbers of CPUs were busy than in the newest run, or with another load
     unlike: int = 0
 
 

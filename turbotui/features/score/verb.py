@@ -41,11 +41,7 @@ _EVERY = "all"
 
 
 def positive(text: str, what: str) -> float:
-    """Parse a positive number from the command line.
-
-    Raises:
-        UsageError: the text is not a positive number.
-    """
+    """Parse a positive number from the command line. Raises UsageError if the text is not a positive number."""
     value = decimal_number(text)
     if value is None or value <= 0:
         raise UsageError(f'{what} "{text}" is not a positive number')

@@ -22,7 +22,6 @@ class LimitedConnections:
     """Makes the protocols of connections, and cuts the oldest connections beyond the limit.
 
     Args:
-        server: the server of the connections.
         tabs: protocols of the connections that show a dashboard, whose number is limited elsewhere.
     """
 
@@ -46,10 +45,6 @@ async def serve_until_signal(app: web.Application, listener: socket.socket, tabs
     """Serve an application until SIGINT or SIGTERM.
 
     A connection that sends no whole request within `ASK_SECONDS` is closed.
-
-    Args:
-        app: the application.
-        listener: where it listens.
     """
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -162,7 +162,6 @@ class DashboardServer:
     Args:
         host: the listening address.
         port: the listening port.
-        options: the dashboards' options.
     """
 
     def __init__(self, host: str, port: int, options: Sequence[str]) -> None:

@@ -28,17 +28,12 @@ from turbotui.sources.spy_sets import cpus_of
 
 @dataclass(frozen=True, slots=True)
 class SpiedInterval:
-    """One interval of one CPU.
+    """One interval of one CPU."""
 
-    Attributes:
-        seq: the number of the frame that ended it.
-        seconds: the time between the two readings, on the CPU itself.
-        counts: the counts of every known event; those in `estimated` were not counted in this interval.
-    """
-
-    seq: int
+    seq: int  # the number of the frame that ended it
     cpu: int
-    seconds: float
+    seconds: float  # the time between the two readings, on the CPU itself
+    # the counts of every known event; those in `estimated` were not counted in this interval
     counts: Mapping[str, float]
     estimated: frozenset[str]
 

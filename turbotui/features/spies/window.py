@@ -42,7 +42,6 @@ class SpyForm(FieldWindow):
     """The form for spies' event sets; spies and columns follow each change at once.
 
     Args:
-        watch: the watch.
         changed: called when columns were added or removed.
         row: the row under the cursor, with which the form begins.
     """

@@ -25,15 +25,10 @@ _WATTS, _JOULES = "Watt", "_J"
 
 @dataclass(frozen=True, slots=True)
 class ColumnChoice:
-    """The columns that were chosen.
+    """The columns that were chosen."""
 
-    Attributes:
-        columns: the columns to print, in print order, all of them available.
-        absent: ids that were named and are not available here.
-    """
-
-    columns: tuple[CounterColumn, ...]
-    absent: tuple[ColumnId, ...]
+    columns: tuple[CounterColumn, ...]  # the columns to print, in print order, all of them available
+    absent: tuple[ColumnId, ...]  # ids that were named and are not available here
 
 
 def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColumn], bool]) -> ColumnChoice:
@@ -93,11 +88,7 @@ def _is_default(column: CounterColumn) -> bool:
 
 
 def _meant(catalog: Catalog, word: str, verb: str) -> Iterator[ColumnId]:
-    """Return the columns that a word names.
-
-    Raises:
-        StatError: the word names no column and no category.
-    """
+    """Return the columns that a word names. Raises StatError if the word names no column and no category."""
     if word == "all":
         yield from (column.id for column in catalog.columns if _is_turbostat(column))
     elif word == EXTRA:

@@ -147,19 +147,12 @@ def _raw(frame: Frame, name: SignalId, cpu: int) -> Raw:
 
 @dataclass(frozen=True, slots=True)
 class DumpedCounter:
-    """A counter of one instance, as read.
+    """A counter of one instance, as read."""
 
-    Attributes:
-        row: the row of the instance.
-        signal: what is counted.
-        raw: the raw value; None if this instance gave none.
-        source: the register, event or file that was read.
-    """
-
-    row: RowId
+    row: RowId  # the row of the instance
     signal: Signal
-    raw: Raw
-    source: str
+    raw: Raw  # the raw value; None if this instance gave none
+    source: str  # the register, event or file that was read
 
 
 def _word(one: DumpedCounter) -> Value:

@@ -15,24 +15,16 @@ from turbotui.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of the command line.
+    """One option of the command line."""
 
-    Attributes:
-        name: long name, without dashes; "" for an option with a letter only.
-        help: its line in the help text.
-        letter: short form, "" where there is none.
-        argument: the placeholder of its argument in the help text; "" for an option without one.
-        prefix: one letter that means the option because no other begins with it: shown in the help like a short form,
-            though letters or an argument cannot follow at once.
-        own: whether the option is turbotui's own, which never makes turbostat's prefixes ambiguous.
-    """
-
-    name: str
-    help: str
-    letter: str = ""
-    argument: str = ""
+    name: str  # long name, without dashes; "" for an option with a letter only
+    help: str  # its line in the help text
+    letter: str = ""  # short form, "" where there is none
+    argument: str = ""  # the placeholder of its argument in the help text; "" for an option without one
+    # one letter that means the option because no other begins with it: shown in the help like a short form, though
+    # letters or an argument cannot follow at once
     prefix: str = ""
-    own: bool = False
+    own: bool = False  # whether the option is turbotui's own, which never makes turbostat's prefixes ambiguous
 
     @property
     def spelling(self) -> str:

@@ -116,38 +116,18 @@ OPTIONS: tuple[Option, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class StatOptions:
-    """A parsed command line of `turbotui stat`.
-
-    Attributes:
-        choices: ("show" | "hide" | "enable", comma-separated words) in the order given.
-        added: texts of --add, in the order given.
-        events: file of --events.
-        event_tables: directory of --event-tables.
-        cpus: the set that --cpu restricts measuring to; None for every CPU.
-        debug: how often --debug was given.
-        extremes: whether to print minimum, mean and maximum at the end.
-        header_every: --header_iterations; None to never repeat the header.
-        tcc: --TCC in °C; None if not given.
-        drop_privileges: whether to give up root once the counters are open.
-        replay: a recording to print; "" for none.
-        start, end: --from and --to; "" if not given.
-        every: seconds of an interval of a replay; 0 for the recorded intervals.
-        connect: socket of a collector; "" for none.
-        host: a machine that ssh reaches; "" for none.
-        remote: the command of turbotui on that machine; "" for its name.
-        command: words of the command to run; empty in interval mode.
-    """
+    """A parsed command line of `turbotui stat`."""
 
     task: StatTask = StatTask.WATCH
-    choices: tuple[tuple[str, str], ...] = ()
-    added: tuple[str, ...] = ()
-    events: str = ""
-    event_tables: str = ""
-    cpus: frozenset[int] | None = None
+    choices: tuple[tuple[str, str], ...] = ()  # ("show" | "hide" | "enable", comma-separated words) in the order given
+    added: tuple[str, ...] = ()  # texts of --add, in the order given
+    events: str = ""  # file of --events
+    event_tables: str = ""  # directory of --event-tables
+    cpus: frozenset[int] | None = None  # the set that --cpu restricts measuring to; None for every CPU
     rows: Rows = Rows.ALL
-    debug: int = 0
-    extremes: bool = False
-    header_every: int | None = None
+    debug: int = 0  # how often --debug was given
+    extremes: bool = False  # whether to print minimum, mean and maximum at the end
+    header_every: int | None = None  # --header_iterations; None to never repeat the header
     interval: float = DEFAULT_INTERVAL
     intervals: int | None = None
     joules: bool = False
@@ -156,19 +136,20 @@ class StatOptions:
     out: str = ""
     quiet: bool = False
     summary_only: bool = False
-    tcc: int | None = None
+    tcc: int | None = None  # --TCC in °C; None if not given
     format: str = "text"
     machine: str | None = None
     sysroot: str = "/"
-    drop_privileges: bool = False
-    replay: str = ""
+    drop_privileges: bool = False  # whether to give up root once the counters are open
+    replay: str = ""  # a recording to print; "" for none
+    # start, end: --from and --to; "" if not given
     start: str = ""
     end: str = ""
-    every: float = 0.0
-    connect: str = ""
-    host: str = ""
-    remote: str = ""
-    command: tuple[str, ...] = ()
+    every: float = 0.0  # seconds of an interval of a replay; 0 for the recorded intervals
+    connect: str = ""  # socket of a collector; "" for none
+    host: str = ""  # a machine that ssh reaches; "" for none
+    remote: str = ""  # the command of turbotui on that machine; "" for its name
+    command: tuple[str, ...] = ()  # words of the command to run; empty in interval mode
 
     @property
     def for_people(self) -> bool:

@@ -44,7 +44,6 @@ def chosen_layout(options: StatOptions, catalog: Catalog, host: Host, absent: Ca
     Args:
         options: the command line.
         catalog: every column.
-        host: the machine.
         absent: tells whether a column is not available.
         warning: the warning about named columns that are not available, with {} for their names.
 

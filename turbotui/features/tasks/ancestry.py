@@ -10,15 +10,10 @@ from turbotui.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Ancestry:
-    """Parents of the processes in a snapshot.
+    """Parents of the processes in a snapshot."""
 
-    Attributes:
-        parents: of each process, and of those above it.
-        names: of all of them that live.
-    """
-
-    parents: Mapping[int, int] = field(default_factory=dict)
-    names: Mapping[int, str] = field(default_factory=dict)
+    parents: Mapping[int, int] = field(default_factory=dict)  # of each process, and of those above it
+    names: Mapping[int, str] = field(default_factory=dict)  # of all of them that live
 
     def plus(self, later: Ancestry) -> Ancestry:
         """The ancestry of this interval joined with that of the interval before it."""

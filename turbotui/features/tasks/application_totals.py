@@ -32,17 +32,11 @@ def multiplexing_sentence(sets: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Totals over all rows of an application; when whole CPUs are watched, without the idle task.
+    """Totals over all rows of an application; when whole CPUs are watched, without the idle task."""
 
-    Attributes:
-        sets: counts by name, of each set while it was on.
-        lost: samples that found no room.
-        throttled: times that the kernel held samples back.
-    """
-
-    sets: tuple[Mapping[str, int], ...]
-    lost: int = 0
-    throttled: int = 0
+    sets: tuple[Mapping[str, int], ...]  # counts by name, of each set while it was on
+    lost: int = 0  # samples that found no room
+    throttled: int = 0  # times that the kernel held samples back
 
     @property
     def everything(self) -> dict[str, int | None]:

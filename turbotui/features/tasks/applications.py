@@ -24,25 +24,15 @@ GRAMMAR: Final = ("NAME:pid=N[,N], NAME:cgroup=PATH, NAME:container=NAME, NAME:a
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """An application to watch, by exactly one of pids, cgroup, container, everything and command.
+    """An application to watch, by exactly one of pids, cgroup, container, everything and command."""
 
-    Attributes:
-        name: for people.
-        pids: processes, with all they make.
-        cgroup: the path of a control group.
-        everything: whole CPUs.
-        command: to be run.
-        events: in perf's words, separated by commas; "" for the default ones.
-        container: name or id of a container or pod, whose control group
-            `WatchedApplications.add` finds; "" for none.
-    """
-
-    name: str
-    pids: tuple[int, ...] = ()
-    cgroup: str | None = None
-    everything: bool = False
-    command: tuple[str, ...] = ()
-    events: str = ""
+    name: str  # for people
+    pids: tuple[int, ...] = ()  # processes, with all they make
+    cgroup: str | None = None  # the path of a control group
+    everything: bool = False  # whole CPUs
+    command: tuple[str, ...] = ()  # to be run
+    events: str = ""  # in perf's words, separated by commas; "" for the default ones
+    # name or id of a container or pod, whose control group `WatchedApplications.add` finds; "" for none
     container: str = ""
 
     @property
@@ -65,11 +55,7 @@ EVERYTHING: Final = (Application("all", everything=True),)
 
 
 def parse_application(text: str) -> Application:
-    """Parse an application as given to --app.
-
-    Raises:
-        UsageError: it is not written as `GRAMMAR` says.
-    """
+    """Parse an application as given to --app. Raises UsageError if it is not written as `GRAMMAR` says."""
     name, *parts = _PART.split(text)
     given: dict[str, str] = {}
     at = 0
@@ -133,11 +119,7 @@ def parse_targets(text: str) -> tuple[Application, ...]:
 
 
 def refuse_duplicates(applications: Sequence[Application]) -> None:
-    """Refuse two applications of one name.
-
-    Raises:
-        UsageError: two have one name.
-    """
+    """Refuse two applications of one name. Raises UsageError if two have one name."""
     names = [one.name for one in applications]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

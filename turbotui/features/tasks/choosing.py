@@ -36,16 +36,11 @@ _MOST_END_RINGS = 256  # each thread's sets have one a CPU; with more, ends are 
 
 @dataclass(frozen=True, slots=True)
 class ChosenSets:
-    """The event sets chosen for an application, and the counters that were left out.
+    """The event sets chosen for an application, and the counters that were left out."""
 
-    Attributes:
-        sets: of which one counts at a time.
-        numerics: what FLOPs and bytes are made of.
-        has: counters of the definition that this machine has, or why there are none.
-    """
-
-    sets: tuple[TaskSampling, ...]
-    numerics: Numerics
+    sets: tuple[TaskSampling, ...]  # of which one counts at a time
+    numerics: Numerics  # what FLOPs and bytes are made of
+    # counters of the definition that this machine has, or why there are none
     has: tuple[TaskCounter, ...] | Unavailable = ()
 
     def first_only(self, machine: Machine) -> ChosenSets:

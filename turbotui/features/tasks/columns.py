@@ -28,21 +28,13 @@ STANDARD: Final = TIMES | {SWITCHES, "instructions", "cycles", "cache-misses", "
 
 @dataclass(frozen=True, slots=True)
 class TaskInputs:
-    """A task row and everything that its columns are computed from.
+    """A task row and everything that its columns are computed from."""
 
-    Attributes:
-        row: of the interval.
-        seconds: length of the interval.
-        numerics: for FLOPs and bytes.
-        joules: the row's share of the energy, None where it cannot be had.
-        looks: what /proc said of the tasks of the interval.
-    """
-
-    row: TaskRow
-    seconds: float
-    numerics: Numerics = field(default_factory=Numerics)
-    joules: float | None = None
-    looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))
+    row: TaskRow  # of the interval
+    seconds: float  # length of the interval
+    numerics: Numerics = field(default_factory=Numerics)  # for FLOPs and bytes
+    joules: float | None = None  # the row's share of the energy, None where it cannot be had
+    looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))  # what /proc said of the tasks of the interval
 
     @property
     def facts(self) -> TaskFacts | Unavailable:

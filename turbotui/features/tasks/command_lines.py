@@ -14,21 +14,13 @@ from turbotui.widgets.command_lines import CommandLine, CommandRow, lines_for, q
 
 @dataclass(frozen=True, slots=True)
 class CommandTarget:
-    """The thing that a command line acts on: a task, a process or a unit.
+    """The thing that a command line acts on: a task, a process or a unit."""
 
-    Attributes:
-        pid: the process; None for a row of several.
-        tid: the thread; None for a whole process.
-        kernel: whether it is a thread of the kernel.
-        cpus: where it ran.
-        group: its container, pod, job or unit; None where nobody knows.
-    """
-
-    pid: int | None
-    tid: int | None
-    kernel: bool
-    cpus: tuple[int, ...]
-    group: GroupName | None
+    pid: int | None  # the process; None for a row of several
+    tid: int | None  # the thread; None for a whole process
+    kernel: bool  # whether it is a thread of the kernel
+    cpus: tuple[int, ...]  # where it ran
+    group: GroupName | None  # its container, pod, job or unit; None where nobody knows
 
     @property
     def number(self) -> int | None:

@@ -110,7 +110,6 @@ class SchedStats:
         """Read schedstat of the threads that ran since the last read, the most recent first.
 
         Args:
-            entries: of threads.
             time: adds it.
             children: processes that nobody else waits for: they can be read after their end.
             whole: whether an interval ends: all that have a row are read.

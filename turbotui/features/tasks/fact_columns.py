@@ -21,56 +21,37 @@ ARGUMENTS: Final = "Args"
 
 @dataclass(frozen=True, slots=True)
 class TaskFact:
-    """A fact from /proc about a task.
+    """A fact from /proc about a task."""
 
-    Attributes:
-        id: of its column.
-        of: gives the value.
-        decimals: 0 for a number, -1 for a text.
-    """
-
-    id: str
-    of: Callable[[TaskFacts], Value]
+    id: str  # of its column
+    of: Callable[[TaskFacts], Value]  # gives the value
     width: int
     priority: int
     help: str
     default: bool = False
-    decimals: int = -1
+    decimals: int = -1  # 0 for a number, -1 for a text
 
 
 class MeasuredCell(NamedTuple):
-    """A row's value, or the reason why it is unknown.
-
-    Attributes:
-        estimated: it is of a part of what it says, inferred, or of too few samples.
-    """
+    """A row's value, or the reason why it is unknown."""
 
     value: Value
     why: Unavailable | None = None
-    estimated: bool = False
+    estimated: bool = False  # it is of a part of what it says, inferred, or of too few samples
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFact(Generic[M, B]):
-    """One column of what is measured of tasks only while one of its columns is shown.
+    """One column of what is measured of tasks only while one of its columns is shown."""
 
-    Attributes:
-        id: its name.
-        unit: of its value.
-        decimals: -1 for a text.
-        width: in characters.
-        help: what it says.
-        of: its value by what was measured of a row, and the number that this is compared with.
-        document: what it follows.
-    """
-
-    id: str
-    unit: str
-    decimals: int
-    width: int
-    help: str
+    id: str  # its name
+    unit: str  # of its value
+    decimals: int  # -1 for a text
+    width: int  # in characters
+    help: str  # what it says
+    # its value by what was measured of a row, and the number that this is compared with
     of: Callable[[M, B], MeasuredCell]
-    document: str
+    document: str  # what it follows
 
 
 FIRST_FACTS: Final = (

@@ -29,7 +29,6 @@ def ancestry_of(watching: WatchedApplications, reports: Iterable[Report],
     """The ancestors up to pid 1 of the processes in some reports.
 
     Args:
-        watching: watches them.
         reports: of its applications, in their order.
         facts: what /proc said of some of them already.
     """
@@ -54,7 +53,6 @@ def facts_of(watching: WatchedApplications, processes: Sequence[Report], threads
     """Facts from /proc about the processes and threads of an interval.
 
     Args:
-        watching: watches them.
         processes: reports of its applications by process.
         threads: by thread.
         most: tasks whose files are read: those that ran most, processes before their further threads.
@@ -86,63 +84,38 @@ _MOST_LINES: Final = 400  # of a timeline
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRequest:
-    """A request for a table: the kind of its rows and the timeline's window.
+    """A request for a table: the kind of its rows and the timeline's window."""
 
-    Attributes:
-        by: what a row stands for.
-        window: seconds of a timeline; 0 for none.
-        places: characters of its lines.
-        again: the interval before, in another light; it ends no interval.
-        clocks: wall clock and monotonic clock of the tick that ends the interval, where it is to be recorded.
-        tree: whether it is to be known who made whom.
-        waits: read what tasks wait for.
-        loads: sample loads.
-    """
-
-    by: Grouping = Grouping.THREAD
-    window: float = 0.0
-    places: int = 0
-    again: bool = False
+    by: Grouping = Grouping.THREAD  # what a row stands for
+    window: float = 0.0  # seconds of a timeline; 0 for none
+    places: int = 0  # characters of its lines
+    again: bool = False  # the interval before, in another light; it ends no interval
+    # wall clock and monotonic clock of the tick that ends the interval, where it is to be recorded
     clocks: tuple[int, int] | None = None
-    tree: bool = False
-    waits: bool = False
-    loads: bool = False
+    tree: bool = False  # whether it is to be known who made whom
+    waits: bool = False  # read what tasks wait for
+    loads: bool = False  # sample loads
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A thread's line in the timeline.
+    """A thread's line in the timeline."""
 
-    Attributes:
-        row: which thread.
-        stretches: where it ran, place by place; None where it did not.
-        unwatched: places at the left that lie before watching began, by at least a half.
-        busy: share of the time in the window that was watched in which it ran; 0 to 1.
-    """
-
-    row: TaskRow
-    stretches: tuple[Stretch | None, ...]
-    unwatched: int
-    busy: float
+    row: TaskRow  # which thread
+    stretches: tuple[Stretch | None, ...]  # where it ran, place by place; None where it did not
+    unwatched: int  # places at the left that lie before watching began, by at least a half
+    busy: float  # share of the time in the window that was watched in which it ran; 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSnapshot:
-    """The rows of every watched application since the previous snapshot.
+    """The rows of every watched application since the previous snapshot."""
 
-    Attributes:
-        request: what was asked for.
-        reports: one an application.
-        lanes: of threads that ran in the window, busiest first; () unless a timeline was asked for.
-        record: the same for a recording; None unless that was asked for.
-        ancestry: who made whom, where that was asked for.
-    """
-
-    request: SnapshotRequest
-    reports: tuple[Report, ...]
-    lanes: tuple[Lane, ...] = ()
-    record: TaskRecord | None = None
-    ancestry: Ancestry = field(default_factory=Ancestry)
+    request: SnapshotRequest  # what was asked for
+    reports: tuple[Report, ...]  # one an application
+    lanes: tuple[Lane, ...] = ()  # of threads that ran in the window, busiest first; () unless a timeline was asked for
+    record: TaskRecord | None = None  # the same for a recording; None unless that was asked for
+    ancestry: Ancestry = field(default_factory=Ancestry)  # who made whom, where that was asked for
 
 
 @dataclass(slots=True)
@@ -156,7 +129,6 @@ class TaskWatcher:
     """Watches applications on a thread, from `start` to `stop`.
 
     Args:
-        machine: whose tasks.
         applications: what to watch; one that cannot be watched is reported with its reason, the others go on.
         publish: called on the watcher's thread with every snapshot.
         children: processes that wait before exec(2), by the name of their application, which is a command.

@@ -45,21 +45,13 @@ _ROUND: Final = 16  # the hardware's counter has no lower bits
 
 @dataclass(frozen=True, slots=True)
 class LoadEvent:
-    """A perf event that samples memory loads.
+    """A perf event that samples memory loads."""
 
-    Attributes:
-        name: as perf writes it.
-        attrs: of the group: the one that samples stands last.
-        cpus: where it can be opened; empty for all.
-        period: events between two samples.
-        what: is counted.
-    """
-
-    name: str
-    attrs: tuple[PerfAttr, ...]
-    cpus: tuple[int, ...]
-    period: int
-    what: str
+    name: str  # as perf writes it
+    attrs: tuple[PerfAttr, ...]  # of the group: the one that samples stands last
+    cpus: tuple[int, ...]  # where it can be opened; empty for all
+    period: int  # events between two samples
+    what: str  # is counted
 
 
 def period_of(few: int, cpus: int) -> int:

@@ -28,15 +28,10 @@ _UNSURE: Final = 0.05  # standard error from which a number is marked: of the me
 
 @dataclass(frozen=True, slots=True)
 class SampledLoads:
-    """The sampled loads of a row's threads in an interval.
+    """The sampled loads of a row's threads in an interval."""
 
-    Attributes:
-        counts: of them; None where nothing is sampled.
-        why: None where loads are sampled.
-    """
-
-    counts: LoadCounts | None = None
-    why: Unavailable | None = None
+    counts: LoadCounts | None = None  # of them; None where nothing is sampled
+    why: Unavailable | None = None  # None where loads are sampled
 
 
 def sampled_together(parts: Sequence[SampledLoads | None]) -> SampledLoads | None:

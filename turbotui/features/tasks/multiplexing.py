@@ -15,17 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class MultiplexedSets:
-    """Entry numbers and last CPUs of threads, shared by all aggregators of one application.
-
-    Attributes:
-        aggregators: these.
-        serials: gives entries their numbers.
-        places: by thread the CPU where it was seen last.
-    """
+    """Entry numbers and last CPUs of threads, shared by all aggregators of one application."""
 
     aggregators: list[SampleAggregator] = field(default_factory=list)
-    serials: Iterator[int] = field(default_factory=itertools.count)
-    places: dict[int, int] = field(default_factory=dict)
+    serials: Iterator[int] = field(default_factory=itertools.count)  # gives entries their numbers
+    places: dict[int, int] = field(default_factory=dict)  # by thread the CPU where it was seen last
 
     def moved(self, tid: int, cpu: int) -> bool:
         """Record a sample's CPU; return whether the thread has migrated since its last sample."""

@@ -26,26 +26,17 @@ _PMUS: Final = "/sys/bus/event_source/devices"
 
 @dataclass(frozen=True, slots=True)
 class Numerics:
-    """FLOPs and bytes as far as a set's counters give them.
+    """FLOPs and bytes as far as a set's counters give them."""
 
-    Attributes:
-        definition: cut down to what is counted; None where nothing is.
-        has_flops, has_bytes: which of the two can be computed.
-        double_only: FLOPs are those in double precision, for the events of the others found no counter.
-        note: what the numbers leave out, for people; "" where nothing.
-        why: the reason for what cannot be computed; None where both can.
-        counted: the definition's counters that the sets have.
-        refused: why nothing is counted at all; None where perf counts.
-    """
-
-    definition: MetricDefinition | None = None
+    definition: MetricDefinition | None = None  # cut down to what is counted; None where nothing is
+    # has_flops, has_bytes: which of the two can be computed
     has_flops: bool = False
     has_bytes: bool = False
-    double_only: bool = False
-    note: str = ""
-    why: Unavailable | None = None
-    counted: frozenset[str] = frozenset()
-    refused: Unavailable | None = None
+    double_only: bool = False  # FLOPs are those in double precision, for the events of the others found no counter
+    note: str = ""  # what the numbers leave out, for people; "" where nothing
+    why: Unavailable | None = None  # the reason for what cannot be computed; None where both can
+    counted: frozenset[str] = frozenset()  # the definition's counters that the sets have
+    refused: Unavailable | None = None  # why nothing is counted at all; None where perf counts
 
     @property
     def counters(self) -> frozenset[str]:

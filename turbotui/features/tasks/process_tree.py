@@ -23,17 +23,11 @@ _SUM: Final = "Σ"
 
 @dataclass(frozen=True)
 class ProcessTree:
-    """Parent and child rows by their keys.
+    """Parent and child rows by their keys."""
 
-    Attributes:
-        roots: processes whose parent is in no row.
-        parts: what each process made.
-        parents: the other way round.
-    """
-
-    roots: tuple[str, ...] = ()
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    parents: Mapping[str, str] = field(default_factory=dict)
+    roots: tuple[str, ...] = ()  # processes whose parent is in no row
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # what each process made
+    parents: Mapping[str, str] = field(default_factory=dict)  # the other way round
 
     def below(self, key: str) -> list[str]:
         """A process and all its descendants."""

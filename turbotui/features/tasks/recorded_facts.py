@@ -37,11 +37,7 @@ def facts_facts(facts: Mapping[TaskKey, TaskFacts]) -> dict[str, object]:
 
 
 def facts_from(said: JsonValue) -> dict[TaskKey, TaskFacts]:
-    """Read facts from /proc back from the JSON of `facts_facts`.
-
-    Raises:
-        DamagedError: it is none.
-    """
+    """Read facts from /proc back from the JSON of `facts_facts`. Raises DamagedError if it is none."""
     processes, threads = said["processes"], said["threads"]
     groups = [_group_from(one) for one in said["groups"].items()]
     pids, names, arguments, users = (processes["pid"].values(int), *(
@@ -71,11 +67,7 @@ def ancestry_facts(ancestry: Ancestry) -> dict[str, object]:
 
 
 def ancestry_from(said: JsonValue) -> Ancestry:
-    """Read the parents back from the JSON of `ancestry_facts`.
-
-    Raises:
-        DamagedError: it is none.
-    """
+    """Read the parents back from the JSON of `ancestry_facts`. Raises DamagedError if it is none."""
     return Ancestry({whole(pid): parent.integer() for pid, parent in said["parents"].entries().items()},
                     {whole(pid): name.text() for pid, name in said["names"].entries().items()})
 

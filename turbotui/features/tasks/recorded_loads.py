@@ -27,11 +27,7 @@ def loads_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
 
 
 def loads_from(said: JsonValue, count: int) -> list[SampledLoads | None]:
-    """Read the loads of that many rows back from the JSON of `loads_facts`.
-
-    Raises:
-        DamagedError: they are none.
-    """
+    """Read the loads of that many rows back from the JSON of `loads_facts`. Raises DamagedError if they are none."""
     columns = [said["served"][one.name].values_or_none(int) for one in Served]
     columns += [said[name].values_or_none(int) for name in _SUMS]
     said.expect_columns(count, *columns)

@@ -37,11 +37,7 @@ def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
 
 
 def waits_from(said: JsonValue, count: int) -> list[Waits | None]:
-    """Read the waits of that many rows back from the JSON of `waits_facts`.
-
-    Raises:
-        DamagedError: they are none.
-    """
+    """Read the waits of that many rows back from the JSON of `waits_facts`. Raises DamagedError if they are none."""
     times = [said[name].values_or_none(int) for name in _TIMES]
     delays, slices = (said[name].values_or_none(int) for name in ("delay", "slices"))
     pushers, sleeping = said["pusher"].lines(), said["sleeping"].values_or_none(str)
@@ -88,7 +84,6 @@ def rows_from(said: JsonValue, names: Sequence[str], application: str) -> tuple[
     """Read task rows back from the JSON of `rows_facts`.
 
     Args:
-        said: that of it.
         names: of the counts.
         application: what the rows belong to.
 

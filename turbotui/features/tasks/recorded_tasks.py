@@ -45,21 +45,16 @@ _MOST_ROWS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord(IntervalRows):
-    """The tasks of one interval.
-
-    Attributes:
-        reports: of each application, by what its rows stand for.
-        left_out: how many rows were not kept, likewise in the order of the applications.
-        facts_seen: what /proc said of tasks when it ended, of the busiest ones; None where nobody asked.
-        ancestry: who made whom.
-    """
+    """The tasks of one interval."""
 
     stream = TASKS_STREAM
 
-    reports: Mapping[Grouping, tuple[Report, ...]]
+    reports: Mapping[Grouping, tuple[Report, ...]]  # of each application, by what its rows stand for
+    # how many rows were not kept, likewise in the order of the applications
     left_out: Mapping[Grouping, tuple[int, ...]] = field(default_factory=dict)
+    # what /proc said of tasks when it ended, of the busiest ones; None where nobody asked
     facts_seen: Mapping[TaskKey, TaskFacts] | None = None
-    ancestry: Ancestry = field(default_factory=Ancestry)
+    ancestry: Ancestry = field(default_factory=Ancestry)  # who made whom
 
     @property
     def looks(self) -> TaskLooks:

@@ -13,16 +13,10 @@ from turbotui.sampling.kept_intervals import KeptIntervals
 
 @dataclass(frozen=True, slots=True)
 class PastRegions:
-    """The regions at the end of one interval.
+    """The regions at the end of one interval."""
 
-    Attributes:
-        time_ns: when it ended, in ns since 1970.
-        seq: its number.
-        totals: of the regions.
-    """
-
-    time_ns: int
-    seq: int
+    time_ns: int  # when it ended, in ns since 1970
+    seq: int  # its number
     totals: RegionTotals
 
     @property
@@ -55,11 +49,7 @@ class RegionLook:
             self._watch.recorder.rows(RegionRecord(*frame.clocks, totals))
 
     def of(self, frame: Frame | None) -> RegionTotals | None:
-        """The regions at the end of a frame; None if unknown.
-
-        Raises:
-            DamagedError: what was recorded are none.
-        """
+        """The regions at the end of a frame; None if unknown. Raises DamagedError if what was recorded are none."""
         if frame is None or frame.older is None:
             return None
         if self._played is not None:

@@ -20,70 +20,43 @@ from turbotui.sampling.frame import Frame
 
 @dataclass(frozen=True, slots=True)
 class KindCounts:
-    """Counts on one kind of core.
+    """Counts on one kind of core."""
 
-    Attributes:
-        definition: slug of the metric definition that `sets` are of.
-        instructions, cycles: counted all the time.
-        sets: what each set of its events counted while it was on.
-    """
-
-    definition: str
+    definition: str  # slug of the metric definition that `sets` are of
+    # instructions, cycles: counted all the time
     instructions: float = 0.0
     cycles: float = 0.0
-    sets: tuple[SetInterval, ...] = ()
+    sets: tuple[SetInterval, ...] = ()  # what each set of its events counted while it was on
 
 
 @dataclass(frozen=True, slots=True)
 class CountedRegion:
-    """A region's counts over all threads of the command, while it was open in at least one.
+    """A region's counts over all threads of the command, while it was open in at least one."""
 
-    Attributes:
-        name: as marked, made visible.
-        entries: how often a thread entered it.
-        seconds: in which it was open.
-        apportioned: seconds of these whose counts are its share by time of what was read together with other time.
-        run_ns: CPU time of all threads meanwhile.
-        estimated: whether counters stood for a part of the time.
-        kinds: counts by kind of core; () where there are no counters.
-    """
-
-    name: str
-    entries: int
-    seconds: float = 0.0
+    name: str  # as marked, made visible
+    entries: int  # how often a thread entered it
+    seconds: float = 0.0  # in which it was open
+    # seconds of these whose counts are its share by time of what was read together with other time
     apportioned: float = 0.0
-    run_ns: float = 0.0
-    estimated: bool = False
-    kinds: tuple[KindCounts, ...] = ()
+    run_ns: float = 0.0  # CPU time of all threads meanwhile
+    estimated: bool = False  # whether counters stood for a part of the time
+    kinds: tuple[KindCounts, ...] = ()  # counts by kind of core; () where there are no counters
 
 
 @dataclass(frozen=True, slots=True)
 class RegionTotals:
-    """All regions of a command since its first mark.
+    """All regions of a command since its first mark."""
 
-    Attributes:
-        seconds: since then.
-        run_ns: CPU time of the whole command meanwhile; None where nothing is counted.
-        regions: longest first.
-        lost: marks that the FIFO had no room for.
-        unmatched: ends of regions that were not open.
-        still_open: regions that have not ended.
-        unread: lines that were no marks.
-        user_only: whether counts leave the kernel out.
-        why: why there are no counters, or none of operations; None where there are.
-        strangers: processes that are named in marks of a FIFO of a person's, and are not counted.
-    """
-
-    seconds: float = 0.0
-    run_ns: float | None = 0.0
-    regions: tuple[CountedRegion, ...] = ()
-    lost: int = 0
-    unmatched: int = 0
-    still_open: int = 0
-    unread: int = 0
-    user_only: bool = False
-    why: Unavailable | None = None
-    strangers: int = 0
+    seconds: float = 0.0  # since then
+    run_ns: float | None = 0.0  # CPU time of the whole command meanwhile; None where nothing is counted
+    regions: tuple[CountedRegion, ...] = ()  # longest first
+    lost: int = 0  # marks that the FIFO had no room for
+    unmatched: int = 0  # ends of regions that were not open
+    still_open: int = 0  # regions that have not ended
+    unread: int = 0  # lines that were no marks
+    user_only: bool = False  # whether counts leave the kernel out
+    why: Unavailable | None = None  # why there are no counters, or none of operations; None where there are
+    strangers: int = 0  # processes that are named in marks of a FIFO of a person's, and are not counted
 
     def rows(self) -> tuple[TaskRegion, ...]:
         """The rows of the table of regions, those that ran most first."""
@@ -115,11 +88,7 @@ def _counts(one: CountedRegion) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class RegionRecord(IntervalRows):
-    """The regions at the end of an interval, as totals since the first mark.
-
-    Attributes:
-        totals: of the regions.
-    """
+    """The regions at the end of an interval, as totals since the first mark."""
 
     stream = REGIONS_STREAM
 
@@ -144,11 +113,7 @@ def _kind_facts(kind: KindCounts) -> dict[str, object]:
 
 
 def region_totals(said: JsonValue) -> RegionTotals:
-    """Read the regions back from the JSON of `RegionRecord.facts`.
-
-    Raises:
-        DamagedError: it is none.
-    """
+    """Read the regions back from the JSON of `RegionRecord.facts`. Raises DamagedError if it is none."""
     lost, unmatched, still_open, unread = (_whole(said[name]) for name in ("lost", "unmatched", "still_open", "unread"))
     regions = tuple(CountedRegion(
         one["name"].text(), _whole(one["entries"]), _positive(one["seconds"]), _positive(one["apportioned"]),

@@ -37,27 +37,16 @@ _REFUSED: Final = ("pid", "cgroup", "container", "all", "app", "command", "event
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTasks:
-    """The tasks of one application over one interval of a recording.
+    """The tasks of one application over one interval of a recording."""
 
-    Attributes:
-        frame: of the interval.
-        journal: the recording.
-        report: the rows.
-        by: what a row stands for.
-        left_out: rows that were not kept.
-        looks: what is known of the tasks beside their counts.
-        alone: no other application was watched.
-        energy: what is shared out over rows.
-    """
-
-    frame: Frame
-    journal: Journal
-    report: Report
-    by: Grouping
-    left_out: int
-    looks: TaskLooks
-    alone: bool
-    energy: Energy
+    frame: Frame  # of the interval
+    journal: Journal  # the recording
+    report: Report  # the rows
+    by: Grouping  # what a row stands for
+    left_out: int  # rows that were not kept
+    looks: TaskLooks  # what is known of the tasks beside their counts
+    alone: bool  # no other application was watched
+    energy: Energy  # what is shared out over rows
 
     @property
     def no_energy(self) -> Unavailable | None:
@@ -111,16 +100,10 @@ class ReplayedTasks:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRegions:
-    """The regions that a recorded command had marked by the end of an interval.
+    """The regions that a recorded command had marked by the end of an interval."""
 
-    Attributes:
-        frame: of the interval.
-        journal: the recording.
-        totals: of the regions.
-    """
-
-    frame: Frame
-    journal: Journal
+    frame: Frame  # of the interval
+    journal: Journal  # the recording
     totals: RegionTotals
 
     @property

@@ -19,63 +19,40 @@ from turbotui.quantities.unavailable import Unavailable
 
 
 class Apart(NamedTuple):
-    """What was counted on whole CPUs and is in no row.
+    """What was counted on whole CPUs and is in no row."""
 
-    Attributes:
-        counts: by name; what lacks is unknown.
-        loads: by CPU, what its energy is shared by, as `TaskRow.loads`; empty where that is unknown.
-    """
-
-    counts: dict[str, int]
-    loads: dict[int, int]
+    counts: dict[str, int]  # by name; what lacks is unknown
+    loads: dict[int, int]  # by CPU, what its energy is shared by, as `TaskRow.loads`; empty where that is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """An application's rows over one interval, with the notes that belong to them.
-
-    Attributes:
-        application: which one.
-        choice: how it is sampled.
-        numerics: what FLOPs and bytes are made of.
-        rows: by falling run time.
-        seconds: length of the interval.
-        lost: samples that found no room, since the beginning.
-        throttled: times that the kernel held samples back.
-        damaged: records that could not be understood.
-        missed: threads of mode A that ended unseen.
-        ended: whether nothing of it is left.
-        error: why it is not watched; "" when it is.
-        names: of what is counted; () when it is not watched.
-        set_count: how many event sets are multiplexed; 1 where none is.
-        early: seconds of run time that were seen in this interval and lie before it; they are in the whole run only.
-        sets: counts by name over the rows, of each set while it was on.
-        apart: what was counted on whole CPUs and is in no row, by what it is.
-        waits_lost: records of switches that found no room, of which waits are made; None where waits are not read.
-        sampling: how loads are sampled, or why not; "" where nobody asked.
-        unseen: why tasks outside what may be seen are in no row; None where all are seen that were asked for.
-        used_ns: CPU time of a command that has ended, and of all that it waited for; None where that is not known.
-    """
+    """An application's rows over one interval, with the notes that belong to them."""
 
     application: Application
     choice: TaskSampling | None = None
-    numerics: Numerics = field(default_factory=Numerics)
-    rows: tuple[TaskRow, ...] = ()
-    seconds: float = 0.0
-    lost: int = 0
-    throttled: int = 0
-    damaged: int = 0
-    missed: int = 0
-    ended: bool = False
-    error: str = ""
-    names: tuple[str, ...] = ()
-    set_count: int = 1
+    numerics: Numerics = field(default_factory=Numerics)  # what FLOPs and bytes are made of
+    rows: tuple[TaskRow, ...] = ()  # by falling run time
+    seconds: float = 0.0  # length of the interval
+    lost: int = 0  # samples that found no room, since the beginning
+    throttled: int = 0  # times that the kernel held samples back
+    damaged: int = 0  # records that could not be understood
+    missed: int = 0  # threads of mode A that ended unseen
+    ended: bool = False  # whether nothing of it is left
+    error: str = ""  # why it is not watched; "" when it is
+    names: tuple[str, ...] = ()  # of what is counted; () when it is not watched
+    set_count: int = 1  # how many event sets are multiplexed; 1 where none is
+    # seconds of run time that were seen in this interval and lie before it; they are in the whole run only
     early: float = 0.0
-    sets: tuple[Mapping[str, int], ...] = ()
+    sets: tuple[Mapping[str, int], ...] = ()  # counts by name over the rows, of each set while it was on
+    # what was counted on whole CPUs and is in no row, by what it is
     apart: Mapping[str, Apart] = field(default_factory=dict)
+    # CPU time of a command that has ended, and of all that it waited for; None where that is not known
     used_ns: int | None = None
+    # records of switches that found no room, of which waits are made; None where waits are not read
     waits_lost: int | None = None
-    sampling: str = ""
+    sampling: str = ""  # how loads are sampled, or why not; "" where nobody asked
+    # why tasks outside what may be seen are in no row; None where all are seen that were asked for
     unseen: Unavailable | None = None
 
     @property
@@ -149,7 +126,6 @@ def rest_apart(rest_ns: int, idle_ns: int | None, cpus: Sequence[int], word: str
     Args:
         rest_ns: that time.
         idle_ns: for how long the CPUs idled; None where that is unknown.
-        cpus: the CPUs.
         word: what was not idle.
     """
     idle = min(rest_ns, idle_ns or 0)

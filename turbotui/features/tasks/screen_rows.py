@@ -56,7 +56,6 @@ class TaskContent(RowContent[TaskInputs]):
     """The tasks of an interval and the threads of its timeline, some of which did not run in the interval.
 
     Args:
-        table: of the tasks.
         seq: number of the snapshot.
         energy: why there is no share of the energy; None where there is.
         lanes: of a timeline, busiest first; None for a table of numbers.
@@ -172,17 +171,11 @@ def tree_slots(view: RowView[TaskInputs], width: int) -> tuple[tuple[Slot, ...],
 
 @dataclass(kw_only=True)
 class LanePainter(RowPainter[TaskInputs]):
-    """Paints timelines of where threads ran, in place of numbers.
+    """Paints timelines of where threads ran, in place of numbers."""
 
-    Attributes:
-        window: seconds of the timeline.
-        places: characters of a lane, by `cell`.
-        cell: characters of one place.
-    """
-
-    window: float
-    places: int
-    cell: int
+    window: float  # seconds of the timeline
+    places: int  # characters of a lane, by `cell`
+    cell: int  # characters of one place
 
     def header(self, geometry: Geometry) -> list[TextSegment]:
         """The time scale."""

@@ -43,19 +43,12 @@ _SHOWN: Final = tuple(column for column in TASK_COLUMNS if column.default)
 
 @dataclass(frozen=True, slots=True)
 class TasksView:
-    """Settings of the screen: the kind of rows, and the timeline.
+    """Settings of the screen: the kind of rows, and the timeline."""
 
-    Attributes:
-        by: what a row stands for.
-        tree: processes stand below those that made them.
-        timeline: where threads ran instead of numbers.
-        window: seconds of the timeline.
-    """
-
-    by: Grouping = Grouping.THREAD
-    tree: bool = False
-    timeline: bool = False
-    window: float = 10.0
+    by: Grouping = Grouping.THREAD  # what a row stands for
+    tree: bool = False  # processes stand below those that made them
+    timeline: bool = False  # where threads ran instead of numbers
+    window: float = 10.0  # seconds of the timeline
 
 
 def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None, view: TasksView, *,

@@ -29,50 +29,29 @@ class Grouping(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """Totals of a thread, process or command, over an interval or since the beginning.
+    """Totals of a thread, process or command, over an interval or since the beginning."""
 
-    Attributes:
-        pid: of the process, None for a command that several processes ran.
-        tid: of the thread, None for a row of several.
-        name: the command's; of a process that of its first thread.
-        threads: how many are in the row.
-        cpus: that they were seen on.
-        last_cpu: where one of them was seen last, -1 if nowhere.
-        counts: by the names of the set; times in ns.
-        migrations: times that a thread went on on another CPU.
-        loads: by CPU: what its energy is shared by.
-        whole_run: ns of CPU time since the beginning.
-        incomplete: the counters were shared with somebody else: counts are too low.
-        ended: whether all of its threads have ended.
-        serials: of the entries, for the timeline.
-        application: what it belongs to where several are watched, else "".
-        estimated: names of counts that were not counted all the time, and are joined by instructions; one of them that
-            cannot be known is missing in `counts`.
-        guessed: whether a part of its CPU time is perf's task clock, which is too low.
-        group: the control group that the row stands for; None for other rows.
-        waits: what its threads waited for; None where nobody asked, or not yet.
-        sampled: loads that were sampled of its threads; None where nobody asked, or not yet.
-    """
-
-    pid: int | None
-    tid: int | None
-    name: str
-    threads: int
-    cpus: tuple[int, ...]
-    last_cpu: int
-    counts: dict[str, int]
-    migrations: int
-    loads: Mapping[int, int]
-    whole_run: int
-    incomplete: bool
-    ended: bool = False
-    serials: frozenset[int] = field(default_factory=frozenset)
-    application: str = ""
+    pid: int | None  # of the process, None for a command that several processes ran
+    tid: int | None  # of the thread, None for a row of several
+    name: str  # the command's; of a process that of its first thread
+    threads: int  # how many are in the row
+    cpus: tuple[int, ...]  # that they were seen on
+    last_cpu: int  # where one of them was seen last, -1 if nowhere
+    counts: dict[str, int]  # by the names of the set; times in ns
+    migrations: int  # times that a thread went on on another CPU
+    loads: Mapping[int, int]  # by CPU: what its energy is shared by
+    whole_run: int  # ns of CPU time since the beginning
+    incomplete: bool  # the counters were shared with somebody else: counts are too low
+    ended: bool = False  # whether all of its threads have ended
+    serials: frozenset[int] = field(default_factory=frozenset)  # of the entries, for the timeline
+    application: str = ""  # what it belongs to where several are watched, else ""
+    # names of counts that were not counted all the time, and are joined by instructions; one of them that cannot be
+    # known is missing in `counts`
     estimated: frozenset[str] = frozenset()
-    guessed: bool = False
-    group: GroupName | None = None
-    waits: Waits | None = None
-    sampled: SampledLoads | None = None
+    guessed: bool = False  # whether a part of its CPU time is perf's task clock, which is too low
+    group: GroupName | None = None  # the control group that the row stands for; None for other rows
+    waits: Waits | None = None  # what its threads waited for; None where nobody asked, or not yet
+    sampled: SampledLoads | None = None  # loads that were sampled of its threads; None where nobody asked, or not yet
 
     @property
     def unseen(self) -> frozenset[str]:

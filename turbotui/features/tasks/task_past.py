@@ -13,21 +13,13 @@ from turbotui.sampling.kept_intervals import KeptIntervals
 
 @dataclass(frozen=True, slots=True)
 class PastTasks:
-    """A snapshot of one interval, with its time and energy.
+    """A snapshot of one interval, with its time and energy."""
 
-    Attributes:
-        time_ns: when it ended, in ns since 1970.
-        snapshot: the tasks.
-        spent: energy of the interval.
-        seq: its number.
-        looks: what /proc said of them.
-    """
-
-    time_ns: int
+    time_ns: int  # when it ended, in ns since 1970
     snapshot: TaskSnapshot
-    spent: Energy
-    seq: int
-    looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))
+    spent: Energy  # energy of the interval
+    seq: int  # its number
+    looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))  # what /proc said of them
 
     @property
     def size(self) -> int:

@@ -34,23 +34,14 @@ _NO_CYCLES: Final = Unavailable(Reason.NOT_READ, "no time slice of a thread lay 
 
 @dataclass(frozen=True, slots=True)
 class TaskRegion:
-    """A region over the whole run.
+    """A region over the whole run."""
 
-    Attributes:
-        name: as marked, made visible.
-        entries: how often a thread entered it.
-        seconds: in which it was open in at least one thread.
-        counts: of all threads meanwhile, by name; empty where sets are multiplexed.
-        of_run: share of the command's run time, 0 to 1.
-        apportioned: share of its run time that is its share by time of slices that were not all its own.
-    """
-
-    name: str
-    entries: int
-    seconds: float
-    counts: dict[str, float]
-    of_run: float | None
-    apportioned: float
+    name: str  # as marked, made visible
+    entries: int  # how often a thread entered it
+    seconds: float  # in which it was open in at least one thread
+    counts: dict[str, float]  # of all threads meanwhile, by name; empty where sets are multiplexed
+    of_run: float | None  # share of the command's run time, 0 to 1
+    apportioned: float  # share of its run time that is its share by time of slices that were not all its own
 
     @property
     def ipc(self) -> float | None:

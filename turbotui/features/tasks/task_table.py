@@ -142,19 +142,12 @@ _NOT_TOLD: Final = Unavailable(Reason.NOT_PERMITTED, "/proc does not say it of t
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Counts in one part of an application's time.
+    """Counts in one part of an application's time."""
 
-    Attributes:
-        what: the part.
-        counts: by name; None is unknown; what lacks was counted for a part of the time only.
-        estimated: names of counts that were brought to all instructions.
-        joules: its share of the energy; None where it has none.
-    """
-
-    what: str
-    counts: Mapping[str, int | None]
-    estimated: frozenset[str] = frozenset()
-    joules: float | None = None
+    what: str  # the part
+    counts: Mapping[str, int | None]  # by name; None is unknown; what lacks was counted for a part of the time only
+    estimated: frozenset[str] = frozenset()  # names of counts that were brought to all instructions
+    joules: float | None = None  # its share of the energy; None where it has none
 
 
 def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[str, float]) -> RowTable[Total]:
@@ -166,7 +159,6 @@ def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[st
 
     Args:
         report: of the interval.
-        aggregate: of the application.
         joules: shares of the energy.
     """
     whole = aggregate.totals()

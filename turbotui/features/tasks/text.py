@@ -54,45 +54,28 @@ _FULL: Final = 0.5  # share of a place from which it is drawn filled
 
 @dataclass(frozen=True, slots=True)
 class StartTotals:
-    """Totals of an application at the start of an interval.
+    """Totals of an application at the start of an interval."""
 
-    Attributes:
-        seconds: since watching began.
-        totals: counts; None when it began.
-        damaged: records that could not be understood.
-    """
-
-    seconds: float = 0.0
-    totals: Totals | None = None
-    damaged: int = 0
+    seconds: float = 0.0  # since watching began
+    totals: Totals | None = None  # counts; None when it began
+    damaged: int = 0  # records that could not be understood
 
 
 @dataclass(frozen=True, slots=True)
 class TaskInterval:
-    """The tables and notes of one application over one interval.
+    """The tables and notes of one application over one interval."""
 
-    Attributes:
-        report: its rows.
-        aggregate: of it.
-        number: of the interval; None for the whole run.
-        joules: of rows, by their key, and of what is in no row, by its word.
-        energy: what they were shared out of.
-        by: what a row stands for.
-        host: of the machine.
-        earlier: what was known when the interval began; of the whole run, nothing.
-        looks: what /proc says of the rows.
-        regions: that a command marks, over the whole run; None where it marks none, or the run is not over.
-    """
-
-    report: Report
+    report: Report  # its rows
     aggregate: ApplicationTotals
-    number: int | None
-    joules: Mapping[str, float]
-    energy: Energy
-    by: Grouping
+    number: int | None  # of the interval; None for the whole run
+    joules: Mapping[str, float]  # of rows, by their key, and of what is in no row, by its word
+    energy: Energy  # what they were shared out of
+    by: Grouping  # what a row stands for
     host: Host
+    # what was known when the interval began; of the whole run, nothing
     earlier: StartTotals = field(default_factory=StartTotals)
-    looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))
+    looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))  # what /proc says of the rows
+    # that a command marks, over the whole run; None where it marks none, or the run is not over
     regions: TaskRegions | None = None
 
     @property

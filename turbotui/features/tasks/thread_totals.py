@@ -40,15 +40,9 @@ class Thread(NamedTuple):
 
 @dataclass(slots=True)
 class LoadByCpu:
-    """A thread's load by CPU, by which energy is divided; a thread on one CPU needs no table.
+    """A thread's load by CPU, by which energy is divided; a thread on one CPU needs no table."""
 
-    Attributes:
-        cpu: the first one.
-        load: on it.
-        others: on all others.
-    """
-
-    cpu: int = -1
+    cpu: int = -1  # the first one
     load: int = 0
     others: dict[int, int] | None = None
 
@@ -81,48 +75,29 @@ class LoadByCpu:
 
 @dataclass(slots=True)
 class ThreadTotals:
-    """One thread's totals in the order of the set's names; run time in ns.
+    """One thread's totals in the order of the set's names; run time in ns."""
 
-    Attributes:
-        serial: its own for good; numbers of threads are used again.
-        root: the thread whose set counted it.
-        last_cpu: where it was seen last, -1 before.
-        places: a mask of the CPUs where it was seen, or had counts.
-        loads: cycles where they are counted, else ns of run time.
-        migrations: samples on another CPU than the sample before.
-        ended_ns: when it ended by the perf clock; 0 while it lives.
-        enabled: ns for which its counters were to count; run time says for how long they did.
-        threads: how many it stands for: more than one where threads were put together.
-        cut: whether one of those that it took over is incomplete.
-        closed: whether the kernel reported its counts at its end.
-        seen_ns: time of its latest sample by the perf clock.
-        base: its CPU time by schedstat when its counters were opened; None where that is not known.
-        read_ns: up to when its CPU time is known by its schedstat.
-        guessed: whether a part of its CPU time is known by perf's task clock only.
-        held: ns of CPU time that were read after the end of the interval, for the next one.
-    """
-
-    serial: int
+    serial: int  # its own for good; numbers of threads are used again
     pid: int
     tid: int
-    root: int
+    root: int  # the thread whose set counted it
     name: str
     totals: list[int]
     samples: int = 0
-    last_cpu: int = -1
-    places: int = 0
-    loads: LoadByCpu | None = None
-    migrations: int = 0
-    ended_ns: int = 0
-    enabled: int = 0
-    threads: int = 1
-    cut: bool = False
-    closed: bool = False
-    seen_ns: int = 0
-    base: int | None = None
-    read_ns: int = 0
-    guessed: bool = False
-    held: int = 0
+    last_cpu: int = -1  # where it was seen last, -1 before
+    places: int = 0  # a mask of the CPUs where it was seen, or had counts
+    loads: LoadByCpu | None = None  # cycles where they are counted, else ns of run time
+    migrations: int = 0  # samples on another CPU than the sample before
+    ended_ns: int = 0  # when it ended by the perf clock; 0 while it lives
+    enabled: int = 0  # ns for which its counters were to count; run time says for how long they did
+    threads: int = 1  # how many it stands for: more than one where threads were put together
+    cut: bool = False  # whether one of those that it took over is incomplete
+    closed: bool = False  # whether the kernel reported its counts at its end
+    seen_ns: int = 0  # time of its latest sample by the perf clock
+    base: int | None = None  # its CPU time by schedstat when its counters were opened; None where that is not known
+    read_ns: int = 0  # up to when its CPU time is known by its schedstat
+    guessed: bool = False  # whether a part of its CPU time is known by perf's task clock only
+    held: int = 0  # ns of CPU time that were read after the end of the interval, for the next one
     _marked: Mark | None = None
 
     def since(self, mark: Mark | None) -> Mark:

@@ -23,17 +23,11 @@ Bins = dict[tuple[int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The CPU and share of time of one cell of a drawn lane.
+    """The CPU and share of time of one cell of a drawn lane."""
 
-    Attributes:
-        cpu: where the thread ran longest in this time.
-        share: of this time that it ran, on whatever CPU; 0 to 1.
-        others: whether it ran on other CPUs as well.
-    """
-
-    cpu: int
-    share: float
-    others: bool
+    cpu: int  # where the thread ran longest in this time
+    share: float  # of this time that it ran, on whatever CPU; 0 to 1
+    others: bool  # whether it ran on other CPUs as well
 
 
 class Timeline:

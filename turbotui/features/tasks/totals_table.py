@@ -40,15 +40,10 @@ _GONE: Final = 4_096  # threads whose names are remembered after their end
 
 
 class MergedThread(NamedTuple):
-    """A living thread whose totals are part of another entry.
+    """A living thread whose totals are part of another entry."""
 
-    Attributes:
-        owner: the entry that it is part of.
-        places: where it was seen.
-    """
-
-    owner: ThreadTotals
-    places: int
+    owner: ThreadTotals  # the entry that it is part of
+    places: int  # where it was seen
 
 
 class TotalsTable:

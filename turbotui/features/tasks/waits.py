@@ -26,27 +26,16 @@ NOT_YET: Final = Unavailable(
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The waits of a row's threads in an interval.
+    """The waits of a row's threads in an interval."""
 
-    Attributes:
-        waited: by records of switches; None where there are none.
-        delay: ns on run queues by schedstat; None where that was not read.
-        slices: time slices by schedstat.
-        pusher: name of the thread that took their CPUs most often; "" where nobody did.
-        sleeping: what most of them slept for when the interval ended; "" where none was met asleep.
-        why_no_records: None where there are records of switches.
-        why_no_wakeups: None where it is known when threads are woken, and what they slept for.
-        why_no_delay: why `delay` is None, where it is.
-    """
-
-    waited: WaitSums | None = None
-    delay: int | None = None
-    slices: int | None = None
-    pusher: str = ""
-    sleeping: str = ""
-    why_no_records: Unavailable | None = None
-    why_no_wakeups: Unavailable | None = None
-    why_no_delay: Unavailable = _NO_DELAY
+    waited: WaitSums | None = None  # by records of switches; None where there are none
+    delay: int | None = None  # ns on run queues by schedstat; None where that was not read
+    slices: int | None = None  # time slices by schedstat
+    pusher: str = ""  # name of the thread that took their CPUs most often; "" where nobody did
+    sleeping: str = ""  # what most of them slept for when the interval ended; "" where none was met asleep
+    why_no_records: Unavailable | None = None  # None where there are records of switches
+    why_no_wakeups: Unavailable | None = None  # None where it is known when threads are woken, and what they slept for
+    why_no_delay: Unavailable = _NO_DELAY  # why `delay` is None, where it is
 
     @property
     def complete(self) -> WaitSums | None:

@@ -29,7 +29,6 @@ class IdleTimes:
     """How long CPUs idled by /proc/stat: since an application is watched, in this interval, and in the one before.
 
     Args:
-        host: the machine.
         cpus: those that are watched.
         known: whether /proc/stat counts the times of the machine.
     """
@@ -59,52 +58,36 @@ class IdleTimes:
 
 @dataclass(slots=True)
 class WatchedApplication:
-    """One watched application.
-
-    Attributes:
-        application: which.
-        readers, aggregators: of each event set; several are multiplexed.
-        aggregate: the aggregators together.
-        numerics: what FLOPs and bytes are made of.
-        pids: its processes.
-        folder: its control group's.
-        opened_ns: when watching began.
-        marks, marked_ns: what every aggregator had when the interval began, and when that was.
-        before, before_ns: the same of the interval before.
-        idle: where tasks outside a pid namespace look like the idle task to perf, what tells them apart.
-        active: the position of the set that counts now.
-        active_ns: since when; 0 until something was seen.
-        slice_ns: length of a time slice.
-        slices: how many have ended.
-        taken_ns: when records were taken last: what is booked ends there.
-        gap_ns: the clock of the host minus that of the records, at most; None before there are any. No record is newer
-            than now, and one of a busy task is hardly older.
-        missed: threads of mode A that ended between two looks, or may not be followed.
-        regions: of a command, where its marks are read.
-        used_ns: CPU time of a command that has ended, and of all that it waited for, once somebody has said so.
-    """
+    """One watched application."""
 
     application: Application
+    # readers, aggregators: of each event set; several are multiplexed
     readers: tuple[SampleReader, ...]
     aggregators: tuple[SampleAggregator, ...]
-    aggregate: ApplicationTotals
-    numerics: Numerics
-    pids: tuple[int, ...]
-    folder: str | None
-    opened_ns: int
+    aggregate: ApplicationTotals  # the aggregators together
+    numerics: Numerics  # what FLOPs and bytes are made of
+    pids: tuple[int, ...]  # its processes
+    folder: str | None  # its control group's
+    opened_ns: int  # when watching began
+    # marks, marked_ns: what every aggregator had when the interval began, and when that was
     marks: Marks
     marked_ns: int
+    # before, before_ns: the same of the interval before
     before: Marks
     before_ns: int
-    active: int = 0
-    active_ns: int = 0
-    slice_ns: int = _SLICE_NS
-    slices: int = 0
-    taken_ns: int = 0
+    active: int = 0  # the position of the set that counts now
+    active_ns: int = 0  # since when; 0 until something was seen
+    slice_ns: int = _SLICE_NS  # length of a time slice
+    slices: int = 0  # how many have ended
+    taken_ns: int = 0  # when records were taken last: what is booked ends there
+    # the clock of the host minus that of the records, at most; None before there are any. No record is newer than now,
+    # and one of a busy task is hardly older.
     gap_ns: int | None = None
-    missed: int = 0
+    missed: int = 0  # threads of mode A that ended between two looks, or may not be followed
+    # CPU time of a command that has ended, and of all that it waited for, once somebody has said so
     used_ns: int | None = None
-    regions: TaskRegions | None = None
+    regions: TaskRegions | None = None  # of a command, where its marks are read
+    # where tasks outside a pid namespace look like the idle task to perf, what tells them apart
     idle: IdleTimes | None = None
 
     def mark_regions(self, pipe: MarkPipe, host: Host) -> None:

@@ -52,7 +52,6 @@ class WatchedApplications:
 
     Attributes:
         waiting: ends its wait when records have come.
-        watched: the applications.
         facts: reads what /proc says of tasks.
     """
 
@@ -234,7 +233,6 @@ class WatchedApplications:
         """End the interval, and return its rows.
 
         Args:
-            one: whose.
             by: what a row stands for.
             whole: since the beginning, ending nothing.
             again: from the beginning of the interval before, ending nothing: the same interval in another light.

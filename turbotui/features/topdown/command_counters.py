@@ -186,20 +186,13 @@ class RegionCounts:
 
 @dataclass(frozen=True, slots=True)
 class CommandTopdown:
-    """The result for a command that has ended, or for programs that marked regions.
+    """The result for a command that has ended, or for programs that marked regions."""
 
-    Attributes:
-        whole: the row of the command or the programs; `regions` are the rows of regions.
-        kinds: a row for each core type; () if all ran on one.
-        seconds: the counted duration.
-        notes: notes for readers.
-    """
-
-    whole: TopdownRow
+    whole: TopdownRow  # the row of the command or the programs; `regions` are the rows of regions
     regions: tuple[TopdownRow, ...]
-    seconds: float
-    notes: tuple[str, ...]
-    kinds: tuple[TopdownRow, ...] = ()
+    seconds: float  # the counted duration
+    notes: tuple[str, ...]  # notes for readers
+    kinds: tuple[TopdownRow, ...] = ()  # a row for each core type; () if all ran on one
 
 
 def follow_command(machine: Machine, counters: TopdownCounters, seen: Observation, pipe: MarkPipe) -> CommandTopdown:

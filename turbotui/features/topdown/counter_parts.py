@@ -25,31 +25,22 @@ GroupKey: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class OpenedEvents:
-    """The events of a group as they are opened.
+    """The events of a group as they are opened."""
 
-    Attributes:
-        events: in the order of opening, with their names in formulas; "" for a leader that no formula uses.
-        refused: why the kernel refuses other events of the group, by their names in formulas.
-    """
-
+    # in the order of opening, with their names in formulas; "" for a leader that no formula uses
     events: Sequence[tuple[str, EncodedEvent]]
+    # why the kernel refuses other events of the group, by their names in formulas
     refused: Mapping[str, Unavailable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PartCount:
-    """The counts of counters that were opened together, over an interval.
+    """The counts of counters that were opened together, over an interval."""
 
-    Attributes:
-        values: increase of each event, by its name in formulas.
-        enabled: ns for which the counted threads ran.
-        running: the part of these ns for which the counters ran.
-        refused: why other events of the group are not counted, by their names in formulas.
-    """
-
-    values: Mapping[str, float]
-    enabled: float
-    running: float
+    values: Mapping[str, float]  # increase of each event, by its name in formulas
+    enabled: float  # ns for which the counted threads ran
+    running: float  # the part of these ns for which the counters ran
+    # why other events of the group are not counted, by their names in formulas
     refused: Mapping[str, Unavailable] = field(default_factory=dict)
 
     def plus(self, other: PartCount) -> PartCount:
@@ -73,7 +64,6 @@ class OpenPart:
 
     Args:
         names: of the events in formulas; "" for a leader that no formula uses.
-        counters: the counters.
     """
 
     def __init__(self, names: Sequence[str], counters: Counters, refused: Mapping[str, Unavailable]) -> None:

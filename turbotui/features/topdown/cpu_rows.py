@@ -16,7 +16,6 @@ class _Counted:
     """A group's counts in an interval, prepared for rows.
 
     Args:
-        group: the group.
         counts: the group's counts in a frame.
     """
 

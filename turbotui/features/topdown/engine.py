@@ -38,25 +38,16 @@ _METRIC: Final = "topdown-"
 
 @dataclass(frozen=True)
 class Branch:
-    """The cores of one PMU, and their top-down tree.
-
-    Attributes:
-        pmu: its name in sysfs.
-        cpus: the watched CPUs of the PMU.
-        places: positions of these CPUs in the topology's order.
-        threads: the CPUs of a core.
-        width: slots per cycle; 0 if unknown.
-        kind: the core type, "P", "E" or "LP", else the PMU's name; "" if there is one type.
-        tsc: the time stamp counter's clock in GHz; None if the tree does not ask for it.
-    """
+    """The cores of one PMU, and their top-down tree."""
 
     tree: Tree
-    pmu: str
-    cpus: tuple[int, ...]
-    places: tuple[int, ...]
-    threads: int
-    width: int
-    kind: str = ""
+    pmu: str  # its name in sysfs
+    cpus: tuple[int, ...]  # the watched CPUs of the PMU
+    places: tuple[int, ...]  # positions of these CPUs in the topology's order
+    threads: int  # the CPUs of a core
+    width: int  # slots per cycle; 0 if unknown
+    kind: str = ""  # the core type, "P", "E" or "LP", else the PMU's name; "" if there is one type
+    # the time stamp counter's clock in GHz; None if the tree does not ask for it
     tsc: float | Unavailable | None = None
 
     @cached_property
@@ -80,29 +71,19 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Drill:
-    """The choice of nodes to count below level 1.
+    """The choice of nodes to count below level 1."""
 
-    Attributes:
-        parents: the nodes whose children are counted.
-        cpus: the CPUs on which they are counted; None for all.
-    """
-
-    parents: tuple[str, ...] = ()
-    cpus: frozenset[int] | None = None
+    parents: tuple[str, ...] = ()  # the nodes whose children are counted
+    cpus: frozenset[int] | None = None  # the CPUs on which they are counted; None for all
 
 
 @dataclass(frozen=True)
 class EventGroup:
-    """The events behind the children of one node, counted together if they fit.
-
-    Attributes:
-        parent: the node; "" for level 1.
-        names: the events by their names in formulas.
-    """
+    """The events behind the children of one node, counted together if they fit."""
 
     branch: Branch
-    parent: str
-    names: tuple[str, ...]
+    parent: str  # the node; "" for level 1
+    names: tuple[str, ...]  # the events by their names in formulas
 
     @cached_property
     def request(self) -> EventRequest:
@@ -158,18 +139,13 @@ class TopdownSource(PerCpuSource):
 
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
-    """The counts of one group in a frame.
+    """The counts of one group in a frame."""
 
-    Attributes:
-        counts: event by its name in formulas -> increase on each CPU of the branch; None if unknown.
-        ran: the part of the interval in which the counters ran, on each CPU.
-        why: the reason if no event has counts.
-        missing: the reason for each event that has no counts on any CPU, although others have.
-    """
-
+    # event by its name in formulas -> increase on each CPU of the branch; None if unknown
     counts: Mapping[str, Sequence[float | None]]
-    ran: Sequence[float | None] = ()
-    why: Unavailable | None = None
+    ran: Sequence[float | None] = ()  # the part of the interval in which the counters ran, on each CPU
+    why: Unavailable | None = None  # the reason if no event has counts
+    # the reason for each event that has no counts on any CPU, although others have
     missing: Mapping[str, Unavailable] = field(default_factory=dict)
 
 

@@ -29,20 +29,13 @@ _UNSEEN_NS: Final = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class FollowRequest:
-    """A request for an analysis of threads, a command, or programs.
+    """A request for an analysis of threads, a command, or programs."""
 
-    Attributes:
-        command: the command to run; empty for running programs.
-        pids: processes; empty for the busiest threads of the machine.
-        seconds: the length of an interval.
-        intervals: the number of intervals; None until SIGINT, or until the processes have ended.
-        regions: the FIFO in which running programs mark regions; None if regions are not requested.
-    """
-
-    command: Sequence[str]
-    pids: tuple[int, ...]
-    seconds: float
-    intervals: int | None
+    command: Sequence[str]  # the command to run; empty for running programs
+    pids: tuple[int, ...]  # processes; empty for the busiest threads of the machine
+    seconds: float  # the length of an interval
+    intervals: int | None  # the number of intervals; None until SIGINT, or until the processes have ended
+    # the FIFO in which running programs mark regions; None if regions are not requested
     regions: GivenPipe | None = None
 
 

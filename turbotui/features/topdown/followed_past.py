@@ -16,19 +16,12 @@ I = TypeVar("I")  # noqa: E741 - an interval
 
 @dataclass(frozen=True, slots=True)
 class PastInterval(Generic[I]):
-    """The rows of one interval.
+    """The rows of one interval."""
 
-    Attributes:
-        time_ns: the interval's end, in ns since 1970.
-        seq: the interval's number.
-        interval: the rows.
-        size: the number of rows, and one for the rest.
-    """
-
-    time_ns: int
-    seq: int
-    interval: I
-    size: int
+    time_ns: int  # the interval's end, in ns since 1970
+    seq: int  # the interval's number
+    interval: I  # the rows
+    size: int  # the number of rows, and one for the rest
 
 
 class FollowedPast(Generic[I]):

@@ -46,10 +46,6 @@ class FollowedRows(ABC, Generic[I]):
         watch: the watch of the machine.
         counters: the trees of its cores.
         post: posts a message to the screen, from any thread.
-        past: the past of these rows.
-
-    Attributes:
-        level: the level of the rows.
     """
 
     level: RowLevel
@@ -104,11 +100,7 @@ class FollowedRows(ABC, Generic[I]):
         return False
 
     def found(self, frame: Frame | None) -> I | HostError | None:
-        """Return the counts of the shown moment.
-
-        Raises:
-            DamagedError: the recorded rows are invalid.
-        """
+        """Return the counts of the shown moment. Raises DamagedError if the recorded rows are invalid."""
         if frame is None or (self.played is None and not self.watch.held):
             return self.newest
         return self.past.of(frame)

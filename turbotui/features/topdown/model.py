@@ -30,50 +30,33 @@ UNSPLIT: Final = Unavailable(
 
 @dataclass(frozen=True, slots=True)
 class RegionPart:
-    """The extent of a region within a command.
+    """The extent of a region within a command."""
 
-    Attributes:
-        entries: how often threads entered the region.
-        seconds: time for which the region was open in at least one thread.
-        of_time: share of the command's run, 0 to 1.
-        of_slots: share of the command's slots; None if unknown.
-        apportioned: share of the region's time whose counts were apportioned by time, because they cover other work.
-    """
-
-    entries: int
-    seconds: float
-    of_time: float
-    of_slots: float | None = None
+    entries: int  # how often threads entered the region
+    seconds: float  # time for which the region was open in at least one thread
+    of_time: float  # share of the command's run, 0 to 1
+    of_slots: float | None = None  # share of the command's slots; None if unknown
+    # share of the region's time whose counts were apportioned by time, because they cover other work
     apportioned: float = 0.0
 
 
 @dataclass(frozen=True)  # without slots, because tracing replaces the numbers
 class TopdownRow:
-    """A row over one interval.
-
-    Attributes:
-        place: the CPUs of the row.
-        branches: the trees of these CPUs.
-        counts: the counts, by `count_key`.
-        ran: by group, the part of the interval in which its counters ran.
-        whys: by group, why it is unknown.
-        partial: groups of which some CPUs of the row are missing.
-        busy: CPU time in percent of the interval; None for rows of CPUs.
-        extent: the extent of a region of a command.
-        unsplit: whether the row ran on several core types with multiplexed counters. Then its time and slots on each
-            type are unknown, but shares are known, because their divisors were counted equally long.
-        missing: why single events are unknown, by `count_key`, although others of their group are known.
-    """
+    """A row over one interval."""
 
     place: CpuSet
-    branches: tuple[Branch, ...]
-    counts: Mapping[str, float]
+    branches: tuple[Branch, ...]  # the trees of these CPUs
+    counts: Mapping[str, float]  # the counts, by `count_key`
+    # by group, the part of the interval in which its counters ran
     ran: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    whys: Mapping[tuple[str, str], Unavailable] = field(default_factory=dict)
-    partial: frozenset[tuple[str, str]] = frozenset()
-    busy: float | None = None
-    extent: RegionPart | None = None
+    whys: Mapping[tuple[str, str], Unavailable] = field(default_factory=dict)  # by group, why it is unknown
+    partial: frozenset[tuple[str, str]] = frozenset()  # groups of which some CPUs of the row are missing
+    busy: float | None = None  # CPU time in percent of the interval; None for rows of CPUs
+    extent: RegionPart | None = None  # the extent of a region of a command
+    # whether the row ran on several core types with multiplexed counters. Then its time and slots on each type are
+    # unknown, but shares are known, because their divisors were counted equally long.
     unsplit: bool = False
+    # why single events are unknown, by `count_key`, although others of their group are known
     missing: Mapping[str, Unavailable] = field(default_factory=dict)
     _known: dict[str, float | None] = field(default_factory=dict, init=False, compare=False, repr=False)
     _shares: dict[str, tuple[tuple[Node, float], ...]] = field(

@@ -30,24 +30,18 @@ MOVING: Final = (RowLevel.THREAD, RowLevel.COMMAND, RowLevel.REGION)
 
 @dataclass(frozen=True, slots=True)
 class CpuSet:
-    """The CPUs of a row, and its name.
-
-    Attributes:
-        key: a key unique among all rows of all levels.
-        name: the name for people.
-        package, core, cpu: sysfs's numbers; None if the row is coarser.
-        kind: the core type "P", "E", "LP"; "" if there is one type.
-        pid, tid: of a thread, which has no CPUs of its own; with a kind, the part of the thread on such cores.
-    """
+    """The CPUs of a row, and its name."""
 
     level: RowLevel
-    key: tuple[str, int]
-    name: str
+    key: tuple[str, int]  # a key unique among all rows of all levels
+    name: str  # the name for people
     cpus: tuple[int, ...]
+    # package, core, cpu: sysfs's numbers; None if the row is coarser
     package: int | None = None
     core: int | None = None
     cpu: int | None = None
-    kind: str = ""
+    kind: str = ""  # the core type "P", "E", "LP"; "" if there is one type
+    # pid, tid: of a thread, which has no CPUs of its own; with a kind, the part of the thread on such cores
     pid: int | None = None
     tid: int | None = None
 

@@ -33,8 +33,6 @@ class TopdownPrinter:
     """Prints the table of every interval.
 
     Args:
-        counters: the counters.
-        level: the level of the rows.
         levels: the depth of the tree.
         output: writes the tables.
         notes: notes for every interval.
@@ -72,7 +70,6 @@ class TopdownPrinter:
         """Print tables of one interval.
 
         Args:
-            machine: the machine.
             tables: the table of rows, and a second one of regions.
             seconds: the length of the interval.
             notes: notes for the reader.

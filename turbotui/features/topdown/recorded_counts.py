@@ -40,11 +40,7 @@ def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavail
 
 
 def groups_from(said: JsonValue, many: int) -> list[Counts]:
-    """Restore the groups of `group_facts` for that many rows.
-
-    Raises:
-        DamagedError: the document is invalid.
-    """
+    """Restore the groups of `group_facts` for that many rows. Raises DamagedError if the document is invalid."""
     counts: list[dict[GroupKey, tuple[PartCount, ...] | Unavailable]] = [{} for _ in range(many)]
     for group in said.items():
         key = group["pmu"].text(), group["node"].text()

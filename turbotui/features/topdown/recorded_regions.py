@@ -15,15 +15,11 @@ from turbotui.sampling.frame import Frame
 
 @dataclass(frozen=True, slots=True)
 class RegionSlotsRecord(IntervalRows):
-    """The slots of regions at the end of an interval.
-
-    Attributes:
-        interval: the counts until then.
-    """
+    """The slots of regions at the end of an interval."""
 
     stream = REGION_SLOTS_STREAM
 
-    interval: RegionInterval
+    interval: RegionInterval  # the counts until then
 
     def facts(self) -> Mapping[str, object]:
         found = self.interval

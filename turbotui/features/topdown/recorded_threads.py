@@ -20,11 +20,7 @@ from turbotui.sampling.frame import Frame
 
 @dataclass(frozen=True, slots=True)
 class ThreadRecord(IntervalRows):
-    """The counted threads of one interval.
-
-    Attributes:
-        interval: the threads.
-    """
+    """The counted threads of one interval."""
 
     stream = TOPDOWN_STREAM
 

@@ -23,7 +23,6 @@ def region_rows(branches: Sequence[Branch], extents: Sequence[RegionExtent], cou
 
     Args:
         branches: the trees of the machine's cores.
-        extents: of the regions.
         counts: the counts by the names of regions.
         seconds: time for which the program was counted.
         slots: slots of the whole program in that time; None if unknown.

@@ -26,55 +26,35 @@ ONLY_CORES: Final = ("these cores count slots for both of their CPUs together, a
 
 @dataclass(frozen=True, slots=True)
 class RegionCount:
-    """A region in a span.
+    """A region in a span."""
 
-    Attributes:
-        extent: how often and how long the region was open.
-        counts: the counts of all threads in that time.
-    """
-
-    extent: RegionExtent
-    counts: Counts
+    extent: RegionExtent  # how often and how long the region was open
+    counts: Counts  # the counts of all threads in that time
 
 
 @dataclass(frozen=True, slots=True)
 class RegionSpan:
-    """A span of time in which programs were counted.
+    """A span of time in which programs were counted."""
 
-    Attributes:
-        seconds: the length of the span.
-        whole: the counts of the programs.
-        regions: the counts in each region, longest first.
-    """
-
-    seconds: float
-    whole: Counts
-    regions: tuple[RegionCount, ...]
+    seconds: float  # the length of the span
+    whole: Counts  # the counts of the programs
+    regions: tuple[RegionCount, ...]  # the counts in each region, longest first
 
 
 @dataclass(frozen=True, slots=True)
 class RegionInterval:
-    """The slots of regions until now.
+    """The slots of regions until now."""
 
-    Attributes:
-        family: whether the programs are a command with its descendants, and not all that mark in a named FIFO.
-        first: the span since counting began, level 1 only; with level 2 in `record --tables region-slots`.
-        deeper: the span since a row was opened, with its nodes below level 1; None if no row is open.
-        opened: the key of the opened row.
-        refused: reasons for which programs are not counted, with their numbers.
-        user_only: whether counts exclude the kernel, for lack of permission.
-        lost: marks for which the FIFO had no room.
-        ended: whether counting has ended.
-    """
-
-    family: bool
-    first: RegionSpan
+    family: bool  # whether the programs are a command with its descendants, and not all that mark in a named FIFO
+    first: RegionSpan  # the span since counting began, level 1 only; with level 2 in `record --tables region-slots`
+    # the span since a row was opened, with its nodes below level 1; None if no row is open
     deeper: RegionSpan | None = None
     opened: RowKey | None = None
+    # reasons for which programs are not counted, with their numbers
     refused: Mapping[str, int] = field(default_factory=dict)
-    user_only: bool = False
-    lost: int = 0
-    ended: bool = False
+    user_only: bool = False  # whether counts exclude the kernel, for lack of permission
+    lost: int = 0  # marks for which the FIFO had no room
+    ended: bool = False  # whether counting has ended
 
 
 class CountsPrograms(Protocol):

@@ -70,7 +70,6 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
     """Draw the opened levels of a row: path, meaning, advice, and parts.
 
     Args:
-        row: the row.
         path: the opened nodes, from level 1 on; () if none is open.
         width: the width of a line.
         key: returns the words for the key that opens a node.

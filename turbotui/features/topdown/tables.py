@@ -186,9 +186,7 @@ def topdown_table(counters: TopdownCounters, frame: Frame | None, level: RowLeve
     """Make the table of an interval.
 
     Args:
-        counters: the counters.
         frame: the interval; None before the first.
-        level: the level of the rows.
         places: the rows.
         levels: the depth of the columns.
     """
@@ -200,8 +198,6 @@ def table_of(counters: TopdownCounters, level: RowLevel, rows: Sequence[TopdownR
     """Make the table of given rows.
 
     Args:
-        counters: the counters.
-        level: the level of the rows.
         rows: the rows in order.
         levels: the depth of the columns.
     """

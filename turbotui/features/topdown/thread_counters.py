@@ -46,23 +46,15 @@ class ThreadCounts:
 
 @dataclass(frozen=True, slots=True)
 class ThreadInterval:
-    """The counted threads of an interval.
-
-    Attributes:
-        threads: the counted threads.
-        seconds: the length of the interval.
-        left_out: the number of threads that ran and were not counted, because there are too many.
-        refused: reasons for which threads could not be counted, with their numbers.
-        user_only: whether counts exclude the kernel, for lack of permission.
-        gone: the opened thread if it has ended, else None.
-    """
+    """The counted threads of an interval."""
 
     threads: tuple[ThreadCounts, ...]
-    seconds: float
-    left_out: int = 0
+    seconds: float  # the length of the interval
+    left_out: int = 0  # the number of threads that ran and were not counted, because there are too many
+    # reasons for which threads could not be counted, with their numbers
     refused: Mapping[Unavailable, int] = field(default_factory=dict)
-    user_only: bool = False
-    gone: int | None = None
+    user_only: bool = False  # whether counts exclude the kernel, for lack of permission
+    gone: int | None = None  # the opened thread if it has ended, else None
 
     @property
     def enabled(self) -> float:
@@ -77,7 +69,6 @@ class ThreadCounters:
     Args:
         machine: this one.
         counters: the trees, and the events counted below level 1.
-        finder: finds the threads.
 
     Attributes:
         only: the thread for which levels below 1 are counted; None for all threads.

@@ -24,16 +24,12 @@ _STAYS: Final = 1.5
 
 @dataclass(frozen=True, slots=True)
 class CountedThread:
-    """A counted thread.
+    """A counted thread."""
 
-    Attributes:
-        pid, tid: numbers.
-        name: as the kernel has it, made visible.
-    """
-
+    # pid, tid: numbers
     pid: int
     tid: int
-    name: str = field(compare=False)
+    name: str = field(compare=False)  # as the kernel has it, made visible
 
 
 class ProcessThreads:
@@ -98,7 +94,6 @@ class BusyThreads:
 
     Args:
         host: this machine.
-        most: the most threads.
 
     Attributes:
         kept: a thread that stays counted until it ends, however little it runs; None for none.

@@ -20,7 +20,6 @@ class BusyThreadWatch:
     """Counts the busiest threads from `start` to `stop`.
 
     Args:
-        machine: the machine of the threads.
         publish: called on the watch's own thread with each interval, and the clocks of its request; with the error that
             ended it.
 

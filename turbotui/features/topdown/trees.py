@@ -26,22 +26,14 @@ CONSTANTS: Final = ("threads", "width", TSC)
 
 @dataclass(frozen=True, slots=True)
 class NodeWords:
-    """The meaning of a node on all cores.
+    """The meaning of a node on all cores."""
 
-    Attributes:
-        title: the title for people; `column` is the title in tables.
-        letter: the letter in bars.
-        sentence: a description of the counts.
-        advice: what to try if the node is large.
-        below: what deeper nodes tell; part of the advice if the core's tree has such nodes.
-    """
-
-    title: str
+    title: str  # the title for people; `column` is the title in tables
     column: str
-    letter: str
-    sentence: str
-    advice: str
-    below: str = ""
+    letter: str  # the letter in bars
+    sentence: str  # a description of the counts
+    advice: str  # what to try if the node is large
+    below: str = ""  # what deeper nodes tell; part of the advice if the core's tree has such nodes
 
     @property
     def heading(self) -> str:
@@ -51,34 +43,21 @@ class NodeWords:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of a tree.
+    """A node of a tree."""
 
-    Attributes:
-        id: the id, unique in the tree.
-        words: the meaning.
-        parent: id of the node above; "" at level 1.
-        share: formula of the share of all slots, or cycles, 0 to 1.
-        unit: "slots", "cycles", or "operations" for retired ones.
-        level: from 1.
-        when, otherwise: if `when` is not above 0, `otherwise` is computed instead of `share`.
-        metric: the vendor's name of the node; "" if there is none.
-        document: the source of the formula.
-        rule: the vendor's threshold, which is not 0 if the share is past it; None if unknown.
-        threshold: the threshold in the vendor's words; `threshold_document` is the source.
-    """
-
-    id: str
-    words: NodeWords
-    parent: str
-    share: Expression
-    unit: str
-    level: int
+    id: str  # the id, unique in the tree
+    words: NodeWords  # the meaning
+    parent: str  # id of the node above; "" at level 1
+    share: Expression  # formula of the share of all slots, or cycles, 0 to 1
+    unit: str  # "slots", "cycles", or "operations" for retired ones
+    level: int  # from 1
+    # when, otherwise: if `when` is not above 0, `otherwise` is computed instead of `share`
     when: Expression | None = None
     otherwise: Expression | None = None
-    metric: str = ""
-    document: str = ""
-    rule: Expression | None = None
-    threshold: str = ""
+    metric: str = ""  # the vendor's name of the node; "" if there is none
+    document: str = ""  # the source of the formula
+    rule: Expression | None = None  # the vendor's threshold, which is not 0 if the share is past it; None if unknown
+    threshold: str = ""  # the threshold in the vendor's words; `threshold_document` is the source
     threshold_document: str = ""
 
     @property
@@ -174,7 +153,6 @@ def suits(tree: Tree | WrittenTree, model: str, pmu: str, events: frozenset[str]
     """Tell whether a tree is meant for a core PMU of a processor.
 
     Args:
-        tree: the tree.
         model: the processor's identifier by `events.set_files.model_id`.
         pmu: the PMU's name in sysfs.
         events: names in the PMU's events folder.
@@ -276,11 +254,7 @@ def _plain_row(name: str, table: Mapping[str, Any]) -> WrittenTree:
 
 @functools.cache
 def _tree(name: str) -> Tree:
-    """Build a tree, and the tree that it extends.
-
-    Raises:
-        InternalError: the table is malformed.
-    """
+    """Build a tree, and the tree that it extends. Raises InternalError if the table is malformed."""
     try:
         return _built(name, _plain_rows()[name], _written()["tree"][name])
     except (RowError, KeyError) as error:

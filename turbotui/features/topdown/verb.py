@@ -125,11 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _level(arguments: argparse.Namespace) -> RowLevel:
-    """Return the level of the requested rows.
-
-    Raises:
-        UsageError: the options exclude each other.
-    """
+    """Return the level of the requested rows. Raises UsageError if the options exclude each other."""
     if arguments.threads and arguments.per not in (None, RowLevel.THREAD.value):
         raise UsageError(f"--threads is --per thread: leave --per {arguments.per} out")
     if arguments.regions is not None:

@@ -38,23 +38,15 @@ _EMPTY = "a divisor is zero: nothing of it happened in this interval"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The value of one cell, with its inputs.
+    """The value of one cell, with its inputs."""
 
-    Attributes:
-        value: in the metric's unit; None where it is unknown.
-        why: why the value is None.
-        estimated: whether a counter ran only part of the interval and was scaled.
-        partial: whether some units of a sum are unknown, so that it is too small.
-        inputs: the inputs of the formula: increases, and the interval in ns.
-        ran: the part of the interval in which the counters ran, 0 to 1.
-    """
-
-    value: float | None = None
-    why: Unavailable | None = None
-    estimated: bool = False
-    partial: bool = False
+    value: float | None = None  # in the metric's unit; None where it is unknown
+    why: Unavailable | None = None  # why the value is None
+    estimated: bool = False  # whether a counter ran only part of the interval and was scaled
+    partial: bool = False  # whether some units of a sum are unknown, so that it is too small
+    # the inputs of the formula: increases, and the interval in ns
     inputs: Mapping[str, float | None] = field(default_factory=dict)
-    ran: float | None = None
+    ran: float | None = None  # the part of the interval in which the counters ran, 0 to 1
 
 
 def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:

@@ -44,7 +44,6 @@ class EventPicker(RowPicker):
     """The columns of the table of one kind; Enter adds an event that is typed as terms.
 
     Args:
-        choosing: the table.
         current: id of the column on which the cursor begins.
         units: the units of the kind.
         host: the machine whose events can be counted; None for a recording.

@@ -39,7 +39,6 @@ def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: UnitRow, metri
     """Return the evidence of a number: its events, the units that counted them, and how.
 
     Args:
-        counters: the counters.
         kind: the kind of the row.
         row: a unit or a sum.
         metric: the column.

@@ -41,10 +41,8 @@ class FilterForm(ListWindow):
     """The form of filters: Space changes a switch, Enter takes a number; valid filters apply at once.
 
     Args:
-        counters: the counters to filter.
         ports: root ports and devices, for hints.
         units, row: the kind and row under the cursor; a sum stands for all its units.
-        changed: called when filters changed.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

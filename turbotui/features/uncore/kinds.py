@@ -43,22 +43,14 @@ _COUNTS = ("M/s", " * 1000")  # one count per ns is a thousand million per secon
 
 @dataclass(frozen=True)
 class UncoreUnits:
-    """One kind of PMU.
-
-    Attributes:
-        units: by package, die and number.
-        metrics: the derived values whose events all exist.
-        raw: the events that the kernel names, as rates.
-        edges: the kind's edges on the map of traffic.
-        table: the table of this processor's events, which verification.toml lists.
-    """
+    """One kind of PMU."""
 
     kind: UncoreKind
-    units: tuple[UncoreUnit, ...]
-    metrics: tuple[Metric, ...]
-    raw: tuple[Metric, ...]
-    edges: tuple[EdgeRow, ...] = ()
-    table: str = ""
+    units: tuple[UncoreUnit, ...]  # by package, die and number
+    metrics: tuple[Metric, ...]  # the derived values whose events all exist
+    raw: tuple[Metric, ...]  # the events that the kernel names, as rates
+    edges: tuple[EdgeRow, ...] = ()  # the kind's edges on the map of traffic
+    table: str = ""  # the table of this processor's events, which verification.toml lists
 
     @property
     def pmu(self) -> Pmu:
@@ -99,21 +91,13 @@ class UncoreUnits:
 
 @dataclass(frozen=True, slots=True)
 class UnitRow:
-    """A unit, or the units of a package together.
+    """A unit, or the units of a package together."""
 
-    Attributes:
-        key: the row's key in every interval.
-        label: a short label for people.
-        units: one unit, or those that are added.
-        package: the units' package.
-        parent: key of the sum that a unit is part of; None if there is none.
-    """
-
-    key: str
-    label: str
-    units: tuple[UncoreUnit, ...]
+    key: str  # the row's key in every interval
+    label: str  # a short label for people
+    units: tuple[UncoreUnit, ...]  # one unit, or those that are added
     package: int
-    parent: str | None = None
+    parent: str | None = None  # key of the sum that a unit is part of; None if there is none
 
     @property
     def is_sum(self) -> bool:

@@ -64,7 +64,6 @@ class MapPanel(Vertical):
         """Show the edges' traffic in a new interval.
 
         Args:
-            counters: the counters.
             traffic: the traffic of every edge.
             seq: the number of the interval.
             fill: shows the content of the table.

@@ -37,27 +37,18 @@ _NAME, _TOLD = 10, 15
 
 @dataclass(frozen=True, slots=True)
 class _Stroke:
-    """One line of the map: one edge, or several added up.
+    """One line of the map: one edge, or several added up."""
 
-    Attributes:
-        name: the name of the other end.
-        inward, outward, total: GB/s; None if unknown.
-        share: of the peak; of several edges, that of the fullest one.
-        peak: GB/s, of the same edge.
-        least: whether a part of the sum is unknown.
-        chosen: whether the cursor is on the edge.
-        several: whether the line is a sum of edges.
-    """
-
-    name: str
+    name: str  # the name of the other end
+    # inward, outward, total: GB/s; None if unknown
     inward: float | None
     outward: float | None
     total: float | None
-    share: float | None
-    peak: float | None
-    least: bool = False
-    chosen: bool = False
-    several: bool = False
+    share: float | None  # of the peak; of several edges, that of the fullest one
+    peak: float | None  # GB/s, of the same edge
+    least: bool = False  # whether a part of the sum is unknown
+    chosen: bool = False  # whether the cursor is on the edge
+    several: bool = False  # whether the line is a sum of edges
 
     @property
     def role(self) -> StyleRole:

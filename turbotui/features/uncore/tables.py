@@ -38,19 +38,12 @@ class FullestUnit:
 
 @dataclass(frozen=True, kw_only=True)
 class UncoreTable(RowTable[UnitRow]):
-    """One kind of uncore PMU over one interval, named after the kind; made by `uncore_table`.
-
-    Attributes:
-        counters: the counters.
-        units: the kind.
-        frame: the interval's frame; None before the first.
-        ports: the machine's root ports, for a column; None without that column.
-    """
+    """One kind of uncore PMU over one interval, named after the kind; made by `uncore_table`."""
 
     counters: UncoreCounters
-    units: UncoreUnits
-    frame: Frame | None
-    ports: PortMap | None = None
+    units: UncoreUnits  # the kind
+    frame: Frame | None  # the interval's frame; None before the first
+    ports: PortMap | None = None  # the machine's root ports, for a column; None without that column
     _readings: dict[tuple[str, str], Reading] = field(default_factory=dict, compare=False, repr=False)
 
     @property

@@ -30,23 +30,14 @@ _WAITING: Final = Reading(why=Unavailable(Reason.NOT_READ, "waiting for the firs
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One edge of a machine.
+    """One edge of a machine."""
 
-    Attributes:
-        key: the edge's key in every interval.
-        place: the edge's definition: kind, label and names of the values.
-        units: the kind of PMU.
-        row: the units that count it, added.
-        package: sysfs's id; -1 if unknown.
-        end: the other end, for people.
-    """
-
-    key: str
-    place: EdgeRow
-    units: UncoreUnits
-    row: UnitRow
-    package: int
-    end: str
+    key: str  # the edge's key in every interval
+    place: EdgeRow  # the edge's definition: kind, label and names of the values
+    units: UncoreUnits  # the kind of PMU
+    row: UnitRow  # the units that count it, added
+    package: int  # sysfs's id; -1 if unknown
+    end: str  # the other end, for people
 
     @property
     def start(self) -> str:
@@ -268,11 +259,7 @@ _READ: Final = {"in": "inward", "out": "outward", "total": "total", "peak": "pea
 
 @dataclass(frozen=True, kw_only=True)
 class TrafficTable(RowTable[Traffic]):
-    """The edges over one interval, made by `traffic_table`.
-
-    Attributes:
-        counters: the counters.
-    """
+    """The edges over one interval, made by `traffic_table`."""
 
     counters: UncoreCounters = field(compare=False)
 

@@ -131,15 +131,10 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _IntervalOutput:
-    """The output of an interval.
+    """The output of an interval."""
 
-    Attributes:
-        tables: makes the tables of every format.
-        text: formats an envelope and the tables for people.
-    """
-
-    tables: Callable[[Frame], Sequence[RowTable[Any]]]
-    text: Callable[[Envelope, Sequence[Any]], Iterator[str]]
+    tables: Callable[[Frame], Sequence[RowTable[Any]]]  # makes the tables of every format
+    text: Callable[[Envelope, Sequence[Any]], Iterator[str]]  # formats an envelope and the tables for people
 
 
 def _tables_of(counters: UncoreCounters) -> _IntervalOutput:

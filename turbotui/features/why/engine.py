@@ -32,17 +32,11 @@ _NOTABLE: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class WhyReport:
-    """The verdict on a machine, and the time that it covers.
+    """The verdict on a machine, and the time that it covers."""
 
-    Attributes:
-        verdict: with causes that were present for a notable share of the time.
-        wall_ns: end of the last interval, in ns since 1970.
-        seconds: the watched time.
-    """
-
-    verdict: Verdict
-    wall_ns: int
-    seconds: float
+    verdict: Verdict  # with causes that were present for a notable share of the time
+    wall_ns: int  # end of the last interval, in ns since 1970
+    seconds: float  # the watched time
 
 
 def watch_machine(machine: Machine, intervals: int, seconds: float, present: Present | None = None) -> WhyReport:
@@ -81,7 +75,6 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     """Diagnose a span of a recording.
 
     Args:
-        journal: the recording.
         intervals: the number of last intervals if no span is given.
         begin: a time as `stat --replay` takes it; "" for none.
         end: a time in the same form; "" for none.

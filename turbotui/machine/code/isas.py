@@ -78,11 +78,7 @@ ASSEMBLERS: Final[Mapping[str, KernelAssembler]] = MappingProxyType(
 
 
 def assembler_of(model: CpuModel) -> KernelAssembler:
-    """The kernels for a machine.
-
-    Raises:
-        MachineError: there are no kernels for its architecture.
-    """
+    """The kernels for a machine. Raises MachineError if there are no kernels for its architecture."""
     found = ASSEMBLERS.get(model.architecture)
     if found is None:
         raise MachineError(

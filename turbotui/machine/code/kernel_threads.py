@@ -42,21 +42,15 @@ _PATIENCE: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round of all threads.
+    """One round of all threads."""
 
-    Attributes:
-        rate: work per second of all threads. If they share nothing, each counts over its own CPU time. If they do, all
-            work counts over the time from the first start to the last end: a thread that continues alone is faster than
-            among the others, and the sum would exceed what the shared resource can do.
-        hertz: mean clock of the CPUs before and after the kernel, measured by a chain of dependent additions.
-        share: the smallest share of the round that a thread was on its CPU; below 1 the CPU ran something else.
-        together: whether the rate needs all threads at the same time.
-    """
-
+    # work per second of all threads. If they share nothing, each counts over its own CPU time. If they do, all work
+    # counts over the time from the first start to the last end: a thread that continues alone is faster than among the
+    # others, and the sum would exceed what the shared resource can do.
     rate: float
-    hertz: float
-    share: float
-    together: bool = False
+    hertz: float  # mean clock of the CPUs before and after the kernel, measured by a chain of dependent additions
+    share: float  # the smallest share of the round that a thread was on its CPU; below 1 the CPU ran something else
+    together: bool = False  # whether the rate needs all threads at the same time
 
     @property
     def disturbed(self) -> bool:
@@ -66,15 +60,10 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """Rounds of one kernel.
-
-    Attributes:
-        kernel: the kernel.
-        rounds: in the order in which they ran; never empty.
-    """
+    """Rounds of one kernel."""
 
     kernel: Kernel
-    rounds: tuple[Round, ...]
+    rounds: tuple[Round, ...]  # in the order in which they ran; never empty
 
     @property
     def best(self) -> Round:
@@ -191,7 +180,6 @@ class KernelThreads:
 
     Args:
         host: the machine this runs on.
-        cpus: the CPUs, one thread on each.
         clock: the kernel that measures the clock.
         node: the node of the buffers' memory; None for that of each thread's CPU.
     """

@@ -178,21 +178,13 @@ class Buffer(Mapping):
             raise MachineError(f"no memory of node {node}: mbind: {why}")
 
     def write(self, data: bytes, offset: int = 0) -> None:
-        """Copy bytes into the mapping.
-
-        Raises:
-            ValueError: the bytes do not fit.
-        """
+        """Copy bytes into the mapping. Raises ValueError if the bytes do not fit."""
         if offset < 0 or offset + len(data) > self.size:
             raise ValueError(f"{len(data)} bytes at {offset} do not fit {self.size}")
         ctypes.memmove(self.address + offset, data, len(data))
 
     def read(self, size: int, offset: int = 0) -> bytes:
-        """Copy bytes out of the mapping.
-
-        Raises:
-            ValueError: there are fewer bytes.
-        """
+        """Copy bytes out of the mapping. Raises ValueError if there are fewer bytes."""
         if offset < 0 or offset + size > self.size:
             raise ValueError(f"{size} bytes at {offset} are not in {self.size}")
         return ctypes.string_at(self.address + offset, size)

@@ -59,30 +59,20 @@ class Encoding(Enum):
 
 @dataclass(frozen=True, slots=True)
 class VectorIsa:
-    """A width of floating-point instructions that a core may have, or of those that add products of short numbers.
+    """A width of floating-point instructions that a core may have, or of those that add products of short numbers."""
 
-    Attributes:
-        name: "scalar", "SSE", "AVX", "AVX-512", "NEON", "SVE".
-        architecture: as `CpuModel.architecture`.
-        bits: of a vector; 0 for scalars, whose width is that of the precision. For SVE, the machine's vector length.
-        encoding: how its instructions are encoded.
-        flags: of /proc/cpuinfo, all of which are required.
-        fma: further flags that fused multiply-add requires.
-        half: further flags that half precision requires; None if there are no kernels for it.
-        products: sums of products of short numbers (dot products, matrix products): products of one instruction; 0 for
-            all other instructions.
-        format: of the numbers that such an instruction multiplies.
-    """
-
-    name: str
-    architecture: str
-    bits: int
-    encoding: Encoding
-    flags: frozenset[str]
-    fma: frozenset[str] = frozenset()
+    name: str  # "scalar", "SSE", "AVX", "AVX-512", "NEON", "SVE"
+    architecture: str  # as `CpuModel.architecture`
+    bits: int  # of a vector; 0 for scalars, whose width is that of the precision. For SVE, the machine's vector length.
+    encoding: Encoding  # how its instructions are encoded
+    flags: frozenset[str]  # of /proc/cpuinfo, all of which are required
+    fma: frozenset[str] = frozenset()  # further flags that fused multiply-add requires
+    # further flags that half precision requires; None if there are no kernels for it
     half: frozenset[str] | None = None
+    # sums of products of short numbers (dot products, matrix products): products of one instruction; 0 for all other
+    # instructions
     products: int = 0
-    format: Precision = Precision.DOUBLE
+    format: Precision = Precision.DOUBLE  # of the numbers that such an instruction multiplies
 
     def bytes(self, precision: Precision) -> int:
         """Bytes of one register's worth of data."""
@@ -99,15 +89,10 @@ class VectorIsa:
 
 @dataclass(frozen=True, slots=True)
 class LoopShape:
-    """The layout of a kernel's loop.
+    """The layout of a kernel's loop."""
 
-    Attributes:
-        streams: independent accumulators of an arithmetic kernel; 0 for a memory kernel.
-        unroll: repetitions of the accumulators, or groups of accesses, in the loop body.
-    """
-
-    streams: int
-    unroll: int
+    streams: int  # independent accumulators of an arithmetic kernel; 0 for a memory kernel
+    unroll: int  # repetitions of the accumulators, or groups of accesses, in the loop body
 
     def __str__(self) -> str:
         return f"{self.streams}x{self.unroll}" if self.streams else f"x{self.unroll}"
@@ -120,18 +105,12 @@ class Kernel:
     An arithmetic kernel runs its body `iterations` times. It finds three registers' worth of data at `base`
     (multiplier, addend, starting value) and leaves its first accumulator behind them. A memory kernel walks `bytes`
     bytes from `base` `iterations` times.
-
-    Attributes:
-        code: machine code; position independent.
-        work: floating-point operations, bytes, or cycles of one loop body.
-        body: (start, end) of the loop in `code`, for disassembly.
-        shape: its layout.
     """
 
-    code: bytes
-    work: int
-    body: tuple[int, int]
-    shape: LoopShape
+    code: bytes  # machine code; position independent
+    work: int  # floating-point operations, bytes, or cycles of one loop body
+    body: tuple[int, int]  # (start, end) of the loop in `code`, for disassembly
+    shape: LoopShape  # its layout
 
 
 _MULTIPLIERS = {

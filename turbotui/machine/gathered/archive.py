@@ -175,11 +175,7 @@ def _text(field: bytes) -> str:
 
 
 def _path(name: str) -> str:
-    """Return a name without `TOP`.
-
-    Raises:
-        GatheredError: the name leads elsewhere.
-    """
+    """Return a name without `TOP`. Raises GatheredError if the name leads elsewhere."""
     parts = name.removesuffix("/").split("/")
     if parts[0] != TOP or any(part in ("", ".", "..") for part in parts):
         raise GatheredError(f"it holds {_shown(name)}, and everything belongs below {TOP}/")
@@ -200,11 +196,7 @@ class _Unpacking:
         self._total = 0
 
     def take(self, size: int) -> bytes:
-        """Return the next bytes.
-
-        Raises:
-            GatheredError: the archive ends before.
-        """
+        """Return the next bytes. Raises GatheredError if the archive ends before."""
         parts = []
         while size:
             if not self._ready and not self._fill():

@@ -35,7 +35,6 @@ class GatheredHost:
     """A gathered machine, with the files and registers of that time, and counters that do not count.
 
     Args:
-        machine: the gathered machine.
         name: the machine's name.
     """
 

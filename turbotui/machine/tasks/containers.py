@@ -39,19 +39,12 @@ _LISTED: Final = 8  # most candidates that an error names
 
 @dataclass(frozen=True, slots=True)
 class RunningContainer:
-    """A container, or a whole pod, with processes.
+    """A container, or a whole pod, with processes."""
 
-    Attributes:
-        kind: the runtime.
-        id: the id of the container, or the uid of the pod.
-        names: the names for people; for a pod's container also "pod/container".
-        path: the path of its control group.
-    """
-
-    kind: str
-    id: str
-    names: tuple[str, ...]
-    path: str
+    kind: str  # the runtime
+    id: str  # the id of the container, or the uid of the pod
+    names: tuple[str, ...]  # the names for people; for a pod's container also "pod/container"
+    path: str  # the path of its control group
 
     @property
     def text(self) -> str:
@@ -87,7 +80,6 @@ def find_container(host: Host, word: str) -> RunningContainer:
     """Find the container or pod by name, or by the beginning of its id.
 
     Args:
-        host: the machine.
         word: the user's word.
 
     Raises:

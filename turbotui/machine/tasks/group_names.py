@@ -22,21 +22,13 @@ _SHORT: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class GroupName:
-    """The kind and name of a control group.
+    """The kind and name of a control group."""
 
-    Attributes:
-        kind: "docker", "podman", "slurm", "unit"; "cgroup" if unknown.
-        name: the name of a unit, a job or a machine; "" if there is only an id.
-        container: the id, 64 digits; "" for other groups.
-        pod: the uid of a Kubernetes pod, with hyphens; "" outside of pods.
-        path: the group's path from the root of its hierarchy; groups below it are parts of it.
-    """
-
-    kind: str
-    name: str = ""
-    container: str = ""
-    pod: str = ""
-    path: str = "/"
+    kind: str  # "docker", "podman", "slurm", "unit"; "cgroup" if unknown
+    name: str = ""  # the name of a unit, a job or a machine; "" if there is only an id
+    container: str = ""  # the id, 64 digits; "" for other groups
+    pod: str = ""  # the uid of a Kubernetes pod, with hyphens; "" outside of pods
+    path: str = "/"  # the group's path from the root of its hierarchy; groups below it are parts of it
 
     @property
     def text(self) -> str:
@@ -53,17 +45,11 @@ CGROUP: Final = "cgroup"
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """The form of a manager's paths.
+    """The form of a manager's paths."""
 
-    Attributes:
-        kind: "" if the group `kind` of the expression tells it.
-        expression: is searched in the path; the match's end is the end of the group's path.
-        document: the source document.
-    """
-
-    kind: str
-    expression: re.Pattern[str]
-    document: str
+    kind: str  # "" if the group `kind` of the expression tells it
+    expression: re.Pattern[str]  # is searched in the path; the match's end is the end of the group's path
+    document: str  # the source document
 
 
 def _pattern(kind: str, expression: str, document: str) -> _Pattern:

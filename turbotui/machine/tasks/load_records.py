@@ -107,19 +107,12 @@ def served_by(source: int) -> Served:
 
 @dataclass(slots=True)
 class LoadCounts:
-    """Sampled loads of a thread.
+    """Sampled loads of a thread."""
 
-    Attributes:
-        served: the number of loads by `Served`.
-        timed: the number of loads beyond L1 with a latency.
-        cycles: the sum of their cycles.
-        squares: the sum of the squares of their cycles.
-    """
-
-    served: list[int] = field(default_factory=lambda: [0] * len(Served))
-    timed: int = 0
-    cycles: int = 0
-    squares: int = 0
+    served: list[int] = field(default_factory=lambda: [0] * len(Served))  # the number of loads by `Served`
+    timed: int = 0  # the number of loads beyond L1 with a latency
+    cycles: int = 0  # the sum of their cycles
+    squares: int = 0  # the sum of the squares of their cycles
 
     def add(self, other: LoadCounts) -> None:
         """Add loads of another thread or time."""

@@ -42,46 +42,27 @@ TOO_MANY: Final = Unavailable(Reason.NOT_READ, f"{READS} tasks have been looked 
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """Fields of /proc/PID/stat.
+    """Fields of /proc/PID/stat."""
 
-    Attributes:
-        name: the thread's name, at most 15 characters.
-        state: a letter: R runs, S sleeps, D waits for a device, Z is dead and not waited for, T is stopped, I idles.
-        parent: the process that created or adopted it.
-        started: the start in clock ticks since boot, which with the number identifies a process uniquely.
-        kernel: whether it is a thread of the kernel.
-        priority: the kernel's; below 0 for real-time policies.
-        nice: -20 to 19.
-        policy: of the scheduler, as chrt(1) calls it.
-    """
-
-    name: str
-    state: str
-    parent: int
-    started: int
-    kernel: bool
-    priority: int
-    nice: int
-    policy: str
+    name: str  # the thread's name, at most 15 characters
+    state: str  # a letter: R runs, S sleeps, D waits for a device, Z is dead and not waited for, T is stopped, I idles
+    parent: int  # the process that created or adopted it
+    started: int  # the start in clock ticks since boot, which with the number identifies a process uniquely
+    kernel: bool  # whether it is a thread of the kernel
+    priority: int  # the kernel's; below 0 for real-time policies
+    nice: int  # -20 to 19
+    policy: str  # of the scheduler, as chrt(1) calls it
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """Facts on one thread or process.
+    """Facts on one thread or process."""
 
-    Attributes:
-        stat: the stat of the thread or process.
-        process: name of the process.
-        arguments: the command line; kernel threads have their name in brackets.
-        user: the user's name, or number if there is no name.
-        group: the control group; None if the kernel has none.
-    """
-
-    stat: Stat
-    process: str
-    arguments: str
-    user: str
-    group: GroupName | None
+    stat: Stat  # the stat of the thread or process
+    process: str  # name of the process
+    arguments: str  # the command line; kernel threads have their name in brackets
+    user: str  # the user's name, or number if there is no name
+    group: GroupName | None  # the control group; None if the kernel has none
 
 
 def parse_stat(text: str) -> Stat | None:

@@ -35,29 +35,17 @@ _PLACES: Final = itemgetter(9, 11, 12, 17, 19, 21, 36, 39)
 
 
 class ProcessStat(NamedTuple):
-    """Counts of a process or thread (proc_pid_stat(5)).
+    """Counts of a process or thread (proc_pid_stat(5))."""
 
-    Attributes:
-        name: visible, at most 64 characters; it may contain anything.
-        state: a letter, at the instant of reading: R runs, S sleeps, D waits for a device.
-        faults: major page faults.
-        ran: clock ticks of CPU time in user and kernel mode.
-        threads: the number of threads.
-        started: the start in clock ticks since boot, which with the number identifies a process uniquely.
-        pages: resident pages of memory.
-        cpu: the CPU on which its first thread ran last; -1 if unknown.
-        delayed: clock ticks for which it waited for block devices, if delay accounting is on.
-    """
-
-    name: str
-    state: str
-    faults: int
-    ran: int
-    threads: int
-    started: int
-    pages: int
-    cpu: int
-    delayed: int
+    name: str  # visible, at most 64 characters; it may contain anything
+    state: str  # a letter, at the instant of reading: R runs, S sleeps, D waits for a device
+    faults: int  # major page faults
+    ran: int  # clock ticks of CPU time in user and kernel mode
+    threads: int  # the number of threads
+    started: int  # the start in clock ticks since boot, which with the number identifies a process uniquely
+    pages: int  # resident pages of memory
+    cpu: int  # the CPU on which its first thread ran last; -1 if unknown
+    delayed: int  # clock ticks for which it waited for block devices, if delay accounting is on
 
 
 def process_stat(content: bytes) -> ProcessStat | None:
@@ -112,11 +100,7 @@ class ProcessStats:
         weakref.finalize(self, self._files.close).atexit = False
 
     def read(self) -> Mapping[int, ProcessStat]:
-        """Return the counts of all processes by number.
-
-        Raises:
-            HostError: the processes cannot be listed.
-        """
+        """Return the counts of all processes by number. Raises HostError if the processes cannot be listed."""
         pids, before, said = numbers_among(self._host.list_dir("/proc")), self._said, {}
         for pid in pids:
             content = self._content(pid)

@@ -69,7 +69,6 @@ def cgroup_folder(host: Host, path: str) -> str:
     """Return the directory of a control group that perf can count.
 
     Args:
-        host: the machine.
         path: the path of the directory, or of the group as in /proc/PID/cgroup.
 
     Raises:

@@ -30,27 +30,16 @@ class LeaveReason(Enum):
 
 @dataclass(slots=True)
 class WaitSums:
-    """Waits of one or several threads in a span of time, in ns.
+    """Waits of one or several threads in a span of time, in ns."""
 
-    Attributes:
-        queued: waiting for a CPU.
-        times: the number of ended waits for a CPU.
-        longest: the longest of them, including one that continues.
-        pushed: how often a runnable thread lost its CPU.
-        held: the part of `queued` after losing a CPU that then was idle, mostly because of a quota.
-        storage: uninterruptible sleep, mostly for storage.
-        asleep: sleep for other reasons.
-        pushers: how often each thread took its CPU.
-    """
-
-    queued: int = 0
-    times: int = 0
-    longest: int = 0
-    pushed: int = 0
-    held: int = 0
-    storage: int = 0
-    asleep: int = 0
-    pushers: dict[int, int] = field(default_factory=dict)
+    queued: int = 0  # waiting for a CPU
+    times: int = 0  # the number of ended waits for a CPU
+    longest: int = 0  # the longest of them, including one that continues
+    pushed: int = 0  # how often a runnable thread lost its CPU
+    held: int = 0  # the part of `queued` after losing a CPU that then was idle, mostly because of a quota
+    storage: int = 0  # uninterruptible sleep, mostly for storage
+    asleep: int = 0  # sleep for other reasons
+    pushers: dict[int, int] = field(default_factory=dict)  # how often each thread took its CPU
 
     def add(self, other: WaitSums) -> None:
         """Add the waits of another thread, or of another span."""

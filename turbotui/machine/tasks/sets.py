@@ -105,25 +105,17 @@ HARDWARE_COUNTERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TaskSampling:
-    """The features that this kernel and this user's rights allow, as tested.
+    """The features that this kernel and this user's rights allow, as tested."""
 
-    Attributes:
-        mode: how threads are followed.
-        when: when samples are taken.
-        read_format: the read format of every counter; has LOST if the kernel supports it (6.0).
-        counters: the counters in addition to switches and run time, in the order of their values.
-        kinds: the type of each CPU's core PMU, on machines with several; generic events are opened on that PMU.
-        last: whether the kernel reports the counts of a thread when it ends (`last_counts.reports_last_counts`).
-        user_only: whether counts exclude the kernel because of missing rights.
-    """
-
-    mode: Mode
-    when: SamplingMoment
-    read_format: int
-    counters: tuple[TaskCounter, ...]
+    mode: Mode  # how threads are followed
+    when: SamplingMoment  # when samples are taken
+    read_format: int  # the read format of every counter; has LOST if the kernel supports it (6.0)
+    counters: tuple[TaskCounter, ...]  # the counters in addition to switches and run time, in the order of their values
+    # the type of each CPU's core PMU, on machines with several; generic events are opened on that PMU
     kinds: Mapping[int, int] = field(default_factory=dict)
+    # whether the kernel reports the counts of a thread when it ends (`last_counts.reports_last_counts`)
     last: bool = False
-    user_only: bool = False
+    user_only: bool = False  # whether counts exclude the kernel because of missing rights
 
     @property
     def switch_records(self) -> bool:
@@ -165,21 +157,13 @@ class TaskSampling:
 
 @dataclass(frozen=True, slots=True)
 class CounterSet:
-    """A set of open counters.
+    """A set of open counters."""
 
-    Attributes:
-        root: the thread for which the set was opened, -1 for a whole CPU.
-        cpu: the CPU on which it counts, -1 for any.
-        descriptors: those of the events, the leader's first.
-        samplers: the descriptors that write records into the ring of their CPU or thread.
-        reporter: the descriptor that writes the counts of ended threads into a ring of its own; -1 for none.
-    """
-
-    root: int
-    cpu: int
-    descriptors: tuple[int, ...]
-    samplers: tuple[int, ...]
-    reporter: int = -1
+    root: int  # the thread for which the set was opened, -1 for a whole CPU
+    cpu: int  # the CPU on which it counts, -1 for any
+    descriptors: tuple[int, ...]  # those of the events, the leader's first
+    samplers: tuple[int, ...]  # the descriptors that write records into the ring of their CPU or thread
+    reporter: int = -1  # the descriptor that writes the counts of ended threads into a ring of its own; -1 for none
 
     @property
     def leader(self) -> int:

@@ -42,19 +42,13 @@ FOREIGN: Final = Unavailable(
 
 @dataclass(frozen=True, slots=True)
 class TaskSight:
-    """What a process can see of its machine's tasks.
+    """What a process can see of its machine's tasks."""
 
-    Attributes:
-        unseen: why /proc lists only some of the tasks; None if it lists all.
-        nested: whether the process is in a pid namespace of its own, so that perf has no numbers for tasks outside.
-        foreign: whether /proc has the numbers of another pid namespace.
-        times: whether /proc/stat counts the machine's times, and not those of a container.
-    """
-
-    unseen: Unavailable | None = None
+    unseen: Unavailable | None = None  # why /proc lists only some of the tasks; None if it lists all
+    # whether the process is in a pid namespace of its own, so that perf has no numbers for tasks outside
     nested: bool = False
-    foreign: bool = False
-    times: bool = True
+    foreign: bool = False  # whether /proc has the numbers of another pid namespace
+    times: bool = True  # whether /proc/stat counts the machine's times, and not those of a container
 
     @property
     def why(self) -> Unavailable | None:
@@ -79,22 +73,16 @@ def task_sight(host: Host) -> TaskSight:
 
 @dataclass(frozen=True, slots=True)
 class MachineTimes:
-    """What /proc/stat says of CPUs since they came online, in ns, in steps of a clock tick.
+    """What /proc/stat says of CPUs since they came online, in ns, in steps of a clock tick."""
 
-    Attributes:
-        busy: in which CPUs ran tasks.
-        idle: in which they did not.
-    """
-
-    busy: int
-    idle: int
+    busy: int  # in which CPUs ran tasks
+    idle: int  # in which they did not
 
 
 def machine_times(host: Host, cpus: Iterable[int] | None = None) -> MachineTimes | None:
     """Read how long CPUs ran tasks and idled; None if /proc/stat does not say it.
 
     Args:
-        host: the machine.
         cpus: the CPUs by number; None for all together.
     """
     names = {"cpu"} if cpus is None else {f"cpu{cpu}" for cpu in cpus}

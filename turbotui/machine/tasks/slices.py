@@ -42,13 +42,9 @@ Span = tuple[int, int]
 
 @dataclass(slots=True)
 class KnownTimes:
-    """Times up to which the CPU time of threads is known from another source, so that slices leave it out.
+    """Times up to which the CPU time of threads is known from another source, so that slices leave it out."""
 
-    Attributes:
-        at: the time in ns, by thread.
-    """
-
-    at: dict[int, int] = field(default_factory=dict)
+    at: dict[int, int] = field(default_factory=dict)  # the time in ns, by thread
 
     def known(self, tid: int, now: int) -> None:
         """Note that the thread's CPU time is known up to now."""
@@ -61,15 +57,10 @@ class KnownTimes:
 
 @dataclass(slots=True)
 class IdleExitTimes:
-    """Times from the record of the idle task to that of the thread that follows, on any CPU.
+    """Times from the record of the idle task to that of the thread that follows, on any CPU."""
 
-    Attributes:
-        total: the sum of the recorded times, in ns.
-        times: the number of recorded times.
-    """
-
-    total: int = 0
-    times: int = 0
+    total: int = 0  # the sum of the recorded times, in ns
+    times: int = 0  # the number of recorded times
 
     def add(self, length: int) -> None:
         """Add one recorded time, unless it is so long that the hypervisor must have taken the CPU away meanwhile."""
@@ -207,21 +198,13 @@ class CpuSlices:
 
 @dataclass(frozen=True, slots=True)
 class RunTimes:
-    """CPU time of threads by the switches of all CPUs since the last call.
+    """CPU time of threads by the switches of all CPUs since the last call."""
 
-    Attributes:
-        threads: the CPU time in ns, by thread.
-        unknown: the spans in which the running thread is unknown, by CPU.
-        cpus: the CPUs that are watched.
-        until: the time of this call, in ns.
-        guessed: those of `threads` whose time is an estimate.
-    """
-
-    threads: Mapping[int, int]
-    unknown: Mapping[int, tuple[Span, ...]]
-    cpus: frozenset[int]
-    until: int
-    guessed: frozenset[int] = frozenset()
+    threads: Mapping[int, int]  # the CPU time in ns, by thread
+    unknown: Mapping[int, tuple[Span, ...]]  # the spans in which the running thread is unknown, by CPU
+    cpus: frozenset[int]  # the CPUs that are watched
+    until: int  # the time of this call, in ns
+    guessed: frozenset[int] = frozenset()  # those of `threads` whose time is an estimate
 
     def uncovered(self, cpu: int, begin: int, end: int) -> int:
         """Return how many ns of a slice on a CPU are not in `threads`, and never will be."""

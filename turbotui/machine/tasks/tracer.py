@@ -241,11 +241,7 @@ class TaskTracer:
             control(one.leader, DISABLE, WHOLE_GROUP, "stopping counters")
 
     def final_readings(self) -> list[Closing]:
-        """Return the last reading of every set.
-
-        Raises:
-            HostError: a counter cannot be read.
-        """
+        """Return the last reading of every set. Raises HostError if a counter cannot be read."""
         return [*self._closed, *map(self._last_read, self._sets)]
 
     def close(self) -> None:

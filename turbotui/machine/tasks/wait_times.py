@@ -53,15 +53,10 @@ RUNS: Final = -2
 
 @dataclass(frozen=True, slots=True)
 class PointLayout:
-    """The positions of a tracepoint's fields in a sample.
+    """The positions of a tracepoint's fields in a sample."""
 
-    Attributes:
-        number: the tracepoint's number.
-        fields: unpacks time and fields from the beginning of a record.
-    """
-
-    number: int
-    fields: struct.Struct
+    number: int  # the tracepoint's number
+    fields: struct.Struct  # unpacks time and fields from the beginning of a record
 
 
 def layout(number: int, text: str, names: tuple[str, ...]) -> PointLayout:
@@ -151,9 +146,6 @@ class WaitRecords:
 
     A ring that is emptied later has newer records than one that is emptied earlier, so events after the beginning of a
     call wait for the next call.
-
-    Args:
-        reader: the reader of the records.
 
     Attributes:
         queue: the run queue, which computes the waits.

@@ -21,21 +21,13 @@ _DOCUMENT = "Intel SDM vol. 4, MSR 0x1B1, 0x19C, 0x690, 0x64F, 0x6B0, 0x6B1"
 
 @dataclass(frozen=True, slots=True)
 class LimitBits:
-    """The words for the bits of one register, a table of `LIMIT_REASONS`.
+    """The words for the bits of one register, a table of `LIMIT_REASONS`."""
 
-    Attributes:
-        register: its address and name.
-        document: where its bits are defined.
-        words: a state bit and its word, in the order shown.
-        log: distance in bits from a state bit up to its log bit.
-        prefix: word before each reason if the register does not describe the cores' limit.
-    """
-
-    register: str
-    document: str
-    words: tuple[tuple[int, str], ...]
-    log: int
-    prefix: str = ""
+    register: str  # its address and name
+    document: str  # where its bits are defined
+    words: tuple[tuple[int, str], ...]  # a state bit and its word, in the order shown
+    log: int  # distance in bits from a state bit up to its log bit
+    prefix: str = ""  # word before each reason if the register does not describe the cores' limit
 
     def words_of(self, *, logged: bool) -> Mapping[int, str]:
         """The word for each state bit, or for each log bit."""

@@ -33,21 +33,13 @@ class EdgeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EdgeRow:
-    """One edge of the traffic map; values are named by what they measure, and all are in GB/s.
+    """One edge of the traffic map; values are named by what they measure, and all are in GB/s."""
 
-    Attributes:
-        kind: what it connects.
-        label: distinguishes several edges of one PMU; "" for a single one.
-        inward: the value of traffic into the package; "" if nothing counts it.
-        outward: the value of traffic out of the package.
-        peak: the value of the maximum; "" if neither a counter nor a document gives it.
-    """
-
-    kind: EdgeKind
-    label: str
-    inward: str
-    outward: str
-    peak: str
+    kind: EdgeKind  # what it connects
+    label: str  # distinguishes several edges of one PMU; "" for a single one
+    inward: str  # the value of traffic into the package; "" if nothing counts it
+    outward: str  # the value of traffic out of the package
+    peak: str  # the value of the maximum; "" if neither a counter nor a document gives it
 
 
 def edge_row(value: object) -> EdgeRow:
@@ -67,18 +59,12 @@ TIERS: Final = frozenset({"pmem", "side-cache"})
 
 @dataclass(frozen=True, slots=True)
 class UncoreKind:
-    """One kind of PMU.
+    """One kind of PMU."""
 
-    Attributes:
-        id: name of its PMUs without instance numbers.
-        title: its short name.
-        what: what it watches, in a few words.
-        no_peak: why its values are compared with no peak, if none is.
-    """
-
-    id: str
-    title: str
-    what: str
+    id: str  # name of its PMUs without instance numbers
+    title: str  # its short name
+    what: str  # what it watches, in a few words
+    # why its values are compared with no peak, if none is
     no_peak: str = "no counter and no document says the most that it can take"
 
     @property

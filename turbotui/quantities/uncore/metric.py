@@ -34,25 +34,16 @@ Increases: TypeAlias = Mapping[str, float | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(Column[Increases]):
-    """A derived value: a column of a kind of PMU, made by `metric_of`.
-
-    Attributes:
-        pmu: kind of PMU: its name without instance numbers.
-        what: what it measures; metrics with the same word have different units.
-        expression: the formula. The events of a latency belong in one group.
-        clocks: events of the formula that count time, beside `CLOCKS`.
-        chosen: whether it is shown, and counted, only on request.
-        tier: the memory that a machine must have to show it by default, in words of `pmus.toml`; "" for none.
-        vendor: the vendor's name of each event that is counted by its terms.
-    """
+    """A derived value: a column of a kind of PMU, made by `metric_of`."""
 
     compute: Callable[[Increases], Value] = field(compare=False)  # the expression says it
-    pmu: str
-    what: str
-    expression: Expression
-    clocks: frozenset[str] = frozenset()
-    chosen: bool = False
-    tier: str = ""
+    pmu: str  # kind of PMU: its name without instance numbers
+    what: str  # what it measures; metrics with the same word have different units
+    expression: Expression  # the formula. The events of a latency belong in one group.
+    clocks: frozenset[str] = frozenset()  # events of the formula that count time, beside `CLOCKS`
+    chosen: bool = False  # whether it is shown, and counted, only on request
+    tier: str = ""  # the memory that a machine must have to show it by default, in words of `pmus.toml`; "" for none
+    # the vendor's name of each event that is counted by its terms
     vendor: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property

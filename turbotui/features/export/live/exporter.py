@@ -21,7 +21,6 @@ class Exporter:
 
     Args:
         session: not started yet; it reads what is exported and nothing else.
-        request: what is exported.
     """
 
     def __init__(self, session: Session, request: ExportRequest) -> None:
@@ -51,11 +50,7 @@ class Exporter:
         self._session.start(self._take, first=min(_FIRST_INTERVAL, self._session.interval), on_end=end)
 
     def stop(self) -> None:
-        """Close every counter.
-
-        Raises:
-            TurbotuiError: the sampling failed before.
-        """
+        """Close every counter. Raises TurbotuiError if the sampling failed before."""
         self._session.stop()
         raise_failure(self._session)
 

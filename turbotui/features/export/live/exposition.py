@@ -17,23 +17,14 @@ _LEFT_OUT: Final = "turbotui_export_left_out"
 
 @dataclass(frozen=True, slots=True)
 class ExposedMetric:
-    """A metric with its samples.
+    """A metric with its samples."""
 
-    Attributes:
-        name: without `_total` and `_info`.
-        kind: "counter", "gauge" or "info".
-        text: HELP.
-        samples: labels and value of each.
-        level: the metric's level; None for facts of the machine and the collector.
-        spread: whether the samples are minimum, 95th percentile and maximum.
-    """
-
-    name: str
-    kind: str
-    text: str
-    samples: Sequence[tuple[Mapping[str, str], float]]
-    level: MetricLevel | None = None
-    spread: bool = False
+    name: str  # without `_total` and `_info`
+    kind: str  # "counter", "gauge" or "info"
+    text: str  # HELP
+    samples: Sequence[tuple[Mapping[str, str], float]]  # labels and value of each
+    level: MetricLevel | None = None  # the metric's level; None for facts of the machine and the collector
+    spread: bool = False  # whether the samples are minimum, 95th percentile and maximum
 
     @property
     def size(self) -> int:
@@ -71,7 +62,6 @@ def within(metrics: Sequence[ExposedMetric], asked: Iterable[MetricLevel], commo
     """Leave out the parts that exceed the limits, and add a metric that tells what was left out.
 
     Args:
-        metrics: all of them.
         asked: levels that the user requested, which always stay and do not count.
         common: bytes of the labels that all samples share.
         series: the most samples.

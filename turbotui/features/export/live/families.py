@@ -24,41 +24,27 @@ _APERF: Final = ("tsc", "mperf", "aperf")
 
 @dataclass(frozen=True, slots=True)
 class CounterFamily:
-    """A counter; of rows with one name, the first whose signals the machine has is used.
+    """A counter; of rows with one name, the first whose signals the machine has is used."""
 
-    Attributes:
-        stem: the name behind the level, without `_total`.
-        signals: the signals whose increases are added, as far as available; the first one is required.
-        levels: the metric's levels.
-        text: HELP; the document of the first signal follows.
-        factor: a constant of the machine by which increases are multiplied; "" for none.
-        together: signals by which users divide this one: an increase counts only if all existing ones are known, so
-            that the quotient of two totals covers the same CPUs and times.
-    """
-
-    stem: str
+    stem: str  # the name behind the level, without `_total`
+    # the signals whose increases are added, as far as available; the first one is required
     signals: tuple[SignalId, ...]
-    levels: tuple[MetricLevel, ...]
-    text: str
-    factor: SignalId = ""
+    levels: tuple[MetricLevel, ...]  # the metric's levels
+    text: str  # HELP; the document of the first signal follows
+    factor: SignalId = ""  # a constant of the machine by which increases are multiplied; "" for none
+    # signals by which users divide this one: an increase counts only if all existing ones are known, so that the
+    # quotient of two totals covers the same CPUs and times
     together: tuple[SignalId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GaugeFamily:
-    """A gauge or constant, on the level of its signal.
+    """A gauge or constant, on the level of its signal."""
 
-    Attributes:
-        stem: the name behind the level.
-        signal: the signal with the value.
-        level: the level of the signal.
-        text: HELP; the signal's document follows.
-    """
-
-    stem: str
-    signal: SignalId
-    level: MetricLevel
-    text: str
+    stem: str  # the name behind the level
+    signal: SignalId  # the signal with the value
+    level: MetricLevel  # the level of the signal
+    text: str  # HELP; the signal's document follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +52,15 @@ class SpreadFamily:
     """The minimum, 95th percentile and maximum of a column over the CPUs or cores of an instance.
 
     Rows of one name are alternatives, as those of counters.
-
-    Attributes:
-        stem: the name behind the level.
-        column: id in the catalog; "" for the busy share by /proc/stat.
-        scope: the rows over which the values are taken.
-        factor: from the column's unit to the base unit.
-        levels: the metric's levels.
-        text: HELP.
-        busy: whether only CPUs that were busy for 1 % of the interval count, because an idle CPU's clock means nothing.
     """
 
-    stem: str
-    column: str
-    scope: Scope
-    factor: float
-    levels: tuple[MetricLevel, ...]
-    text: str
+    stem: str  # the name behind the level
+    column: str  # id in the catalog; "" for the busy share by /proc/stat
+    scope: Scope  # the rows over which the values are taken
+    factor: float  # from the column's unit to the base unit
+    levels: tuple[MetricLevel, ...]  # the metric's levels
+    text: str  # HELP
+    # whether only CPUs that were busy for 1 % of the interval count, because an idle CPU's clock means nothing
     busy: bool = False
 
 

@@ -19,27 +19,16 @@ _SCHEMA: Final = 39  # Grafana 11; later ones migrate it
 
 @dataclass(frozen=True, slots=True)
 class DashboardPanel:
-    """A panel.
-
-    Attributes:
-        title: its title.
-        unit: Grafana's name of the unit.
-        queries: PromQL and the legend of each curve.
-        text: the description.
-        width: width in 24ths of the row.
-        kind: "timeseries", "stat" or "table".
-        limits: amber and red, for a "stat".
-        most: the axis's upper end; None for automatic.
-    """
+    """A panel."""
 
     title: str
-    unit: str
-    queries: Sequence[tuple[str, str]]
-    text: str = ""
-    width: int = 12
-    kind: str = "timeseries"
-    limits: tuple[float, float] | None = None
-    most: float | None = None
+    unit: str  # Grafana's name of the unit
+    queries: Sequence[tuple[str, str]]  # PromQL and the legend of each curve
+    text: str = ""  # the description
+    width: int = 12  # width in 24ths of the row
+    kind: str = "timeseries"  # "timeseries", "stat" or "table"
+    limits: tuple[float, float] | None = None  # amber and red, for a "stat"
+    most: float | None = None  # the axis's upper end; None for automatic
 
 
 def _rate(metric: str) -> str:
@@ -252,15 +241,10 @@ http://localhost:9177/metrics
 
 @dataclass(frozen=True, slots=True)
 class PrintedFile:
-    """A file of --print.
+    """A file of --print."""
 
-    Attributes:
-        path: below share/.
-        text: makes the content.
-    """
-
-    path: str
-    text: Callable[[], str]
+    path: str  # below share/
+    text: Callable[[], str]  # makes the content
 
 
 FILES: Final[Mapping[str, PrintedFile]] = {

@@ -18,12 +18,8 @@ class GroupMetrics:
     """The metrics of groups.
 
     Args:
-        host: the machine.
         within: the control group that contains them; "/" for all.
         most: the most groups of each kind.
-
-    Attributes:
-        levels: the levels of the metrics.
     """
 
     levels: Final = (GROUP, RESCTRL_GROUP)

@@ -12,15 +12,10 @@ from turbotui.quantities.scope import RowId, Scope
 
 @dataclass(frozen=True, slots=True)
 class MetricLevel:
-    """A level of metrics, whose word is part of their names.
+    """A level of metrics, whose word is part of their names."""
 
-    Attributes:
-        word: "machine", "package", "l3"; also the name of the label that tells instances apart.
-        scope: the scope of the topology; None for core types, which cut across the topology.
-    """
-
-    word: str
-    scope: Scope | None
+    word: str  # "machine", "package", "l3"; also the name of the label that tells instances apart
+    scope: Scope | None  # the scope of the topology; None for core types, which cut across the topology
 
     def named(self, label: str) -> dict[str, str]:
         """Return the label of an instance; none for the machine."""

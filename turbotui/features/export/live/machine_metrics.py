@@ -75,7 +75,6 @@ def spread(frame: Frame, family: SpreadFamily, places: LevelPlaces, level: Metri
 
     Args:
         frame: the newest frame.
-        family: the spread.
         places: the instances of the frame's topology.
         level: one of the family's levels.
         catalog: the catalog with the family's column.
@@ -232,22 +231,15 @@ class RequestedPart(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The user's request for an export.
+    """The user's request for an export."""
 
-    Attributes:
-        per: "core" or "cpu" to add these levels; "" for neither.
-        series, size: the limits of parts that were not requested.
-        baselines: the baselines that fit the machine.
-        columns: columns of the catalog to export as gauges.
-        parts: parts beside the machine's levels: groups, tasks.
-    """
-
-    per: str = ""
+    per: str = ""  # "core" or "cpu" to add these levels; "" for neither
+    # series, size: the limits of parts that were not requested
     series: int = MOST_SERIES
     size: int = MOST_BYTES
-    baselines: Sequence[Baseline] = ()
-    columns: Sequence[CounterColumn] = ()
-    parts: Sequence[RequestedPart] = ()
+    baselines: Sequence[Baseline] = ()  # the baselines that fit the machine
+    columns: Sequence[CounterColumn] = ()  # columns of the catalog to export as gauges
+    parts: Sequence[RequestedPart] = ()  # parts beside the machine's levels: groups, tasks
 
 
 _EXPORTED = frozenset({name for one in COUNTERS for name in one.signals} | {one.signal for one in GAUGES})
@@ -261,7 +253,6 @@ class MachineMetrics:
         machine: the machine as it was at the start.
         capabilities: the signals that the machine offers.
         catalog: the machine's columns.
-        request: what is exported.
     """
 
     def __init__(self, machine: Machine, capabilities: Capabilities, catalog: Catalog, request: ExportRequest) -> None:

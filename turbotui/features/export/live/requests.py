@@ -38,17 +38,11 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A parsed request.
+    """A parsed request."""
 
-    Attributes:
-        method: GET or HEAD.
-        path: the path without the query.
-        fields: header fields, in lower case.
-    """
-
-    method: str
-    path: str
-    fields: Mapping[str, str]
+    method: str  # GET or HEAD
+    path: str  # the path without the query
+    fields: Mapping[str, str]  # header fields, in lower case
 
     @property
     def host(self) -> str:

@@ -21,38 +21,23 @@ _TIME: Final = "turbotui_sampled_seconds_total"
 
 @dataclass(frozen=True, slots=True)
 class RecordingRule:
-    """A rule that records a value.
+    """A rule that records a value."""
 
-    Attributes:
-        name: level:metric:operation (https://prometheus.io/docs/practices/rules/).
-        expression: PromQL.
-        text: a description.
-    """
-
-    name: str
-    expression: str
-    text: str
+    name: str  # level:metric:operation (https://prometheus.io/docs/practices/rules/)
+    expression: str  # PromQL
+    text: str  # a description
 
 
 @dataclass(frozen=True, slots=True)
 class PromAlertRule:
-    """A rule that alerts.
-
-    Attributes:
-        name: of the alert.
-        expression: PromQL.
-        lasting: the time for which the expression must hold.
-        severity: its label: "critical", "warning" or "info".
-        summary: one line for people.
-        description: the meaning, and what to do.
-    """
+    """A rule that alerts."""
 
     name: str
-    expression: str
-    lasting: str
-    severity: str
-    summary: str
-    description: str
+    expression: str  # PromQL
+    lasting: str  # the time for which the expression must hold
+    severity: str  # its label: "critical", "warning" or "info"
+    summary: str  # one line for people
+    description: str  # the meaning, and what to do
 
 
 def counter_rate(metric: str, window: str = WINDOW) -> str:

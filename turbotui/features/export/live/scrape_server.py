@@ -24,17 +24,11 @@ _FULL_SECONDS: Final = 0.1  # seconds to wait if the system has no descriptor le
 
 @dataclass(frozen=True, slots=True)
 class ClientTimes:
-    """The times that a client may take, in seconds.
+    """The times that a client may take, in seconds."""
 
-    Attributes:
-        ask: for the request, including the TLS handshake.
-        take: for receiving the answer.
-        check: for being admitted, behind the passwords of the other connections.
-    """
-
-    ask: float = ASK_SECONDS
-    take: float = 10.0
-    check: float = 30.0
+    ask: float = ASK_SECONDS  # for the request, including the TLS handshake
+    take: float = 10.0  # for receiving the answer
+    check: float = 30.0  # for being admitted, behind the passwords of the other connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +44,13 @@ class Access:
     """The access rules: anybody may read, unless a web config restricts it (`web_config`).
 
     The rules can be replaced while the server runs.
-
-    Attributes:
-        tls: the TLS context of new connections; None for none.
-        headers: headers of every answer.
     """
 
-    tls: ssl.SSLContext | None = None
-    headers: Mapping[str, str] = {}
+    tls: ssl.SSLContext | None = None  # the TLS context of new connections; None for none
+    headers: Mapping[str, str] = {}  # headers of every answer
 
     async def check(self, request: HttpRequest) -> None:
-        """Check whether a request is allowed.
-
-        Raises:
-            RefusedError: the request is not allowed.
-        """
+        """Check whether a request is allowed. Raises RefusedError if the request is not allowed."""
 
     def succeed(self, before: Access) -> None:
         """Take over from other rules.
@@ -196,11 +182,7 @@ def _request(asked: bytes) -> HttpRequest:
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Open a listening socket.
-
-    Raises:
-        OSError: the address cannot be used.
-    """
+    """Open a listening socket. Raises OSError if the address cannot be used."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
     listener.setblocking(False)

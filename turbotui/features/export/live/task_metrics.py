@@ -35,12 +35,8 @@ class TaskMetrics:
     """The metrics of processes.
 
     Args:
-        host: the machine.
         within: the control group of the processes, including its subgroups.
         most: the most processes.
-
-    Attributes:
-        levels: the levels of the metrics.
     """
 
     levels: Final = (TASK,)

@@ -15,11 +15,7 @@ _FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 
 class TextFile:
-    """A file that is written anew after each interval, once its disk lets it.
-
-    Args:
-        path: of the file.
-    """
+    """A file that is written anew after each interval, once its disk lets it."""
 
     def __init__(self, path: str) -> None:
         self._path = path
