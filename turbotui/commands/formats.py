@@ -37,7 +37,6 @@ def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] 
     """Declare --format, --json and, for a verb with several tables, --table.
 
     Args:
-        parser: of the verb.
         tables: the names of its tables; the first is the one that CSV writes.
     """
     parser.add_argument("--format", choices=NAMES, default=TEXT, action=OneFormat,
@@ -63,7 +62,6 @@ def print_tables(arguments: argparse.Namespace, envelope: Envelope, tables: Sequ
     """Print the tables of a verb that prints once.
 
     Args:
-        arguments: with the values that `add_format_arguments` declared.
         tables: the first is the one that CSV writes.
         text: returns the lines for people; without it the tables are printed, below the mark of a machine that is not
             real.

@@ -46,11 +46,7 @@ def intervals_of(arguments: argparse.Namespace) -> tuple[float, int | None]:
 
 
 class IntervalOutput:
-    """The output of a verb: text of its own, or another format.
-
-    Args:
-        writer: of the format; None for text.
-    """
+    """The output of a verb: text of its own (no writer), or another format."""
 
     def __init__(self, writer: Writer | None) -> None:
         self._writer = writer

@@ -52,11 +52,7 @@ class Parser(argparse.ArgumentParser):
         return super()._get_values(action, arg_strings)
 
     def error(self, message: str) -> NoReturn:
-        """Raise an error instead of printing usage.
-
-        Raises:
-            UsageError: always.
-        """
+        """Raise a UsageError instead of printing usage."""
         raise UsageError(f"{message} (see {self.prog} --help)")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
@@ -66,13 +62,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def run_parsed(command: Command, commands: Sequence[Command], module: Verb, words: list[str]) -> int:
-    """Run a command by its words.
-
-    Args:
-        words: the words after its name.
-
-    Returns:
-        The exit status.
+    """Run a command by the words after its name, and return its exit status.
 
     Raises:
         UsageError: the command does not know a word.

@@ -48,8 +48,6 @@ def replayed_frames(arguments: argparse.Namespace, journal: Journal, *, named: b
     """The intervals of a recording that a command line selects.
 
     Args:
-        arguments: of the command line.
-        journal: the recording.
         named: whether stderr names intervals that are shorter than wanted.
 
     Raises:
@@ -63,13 +61,7 @@ def replayed_frames(arguments: argparse.Namespace, journal: Journal, *, named: b
 
 
 def chosen_frames(journal: Journal, start: str, end: str, every: float) -> Iterator[Frame]:
-    """The intervals of a recording between two times.
-
-    Args:
-        journal: the recording.
-        start: as `parse_span` takes it; "" for the beginning.
-        end: likewise; "" for the end.
-        every: seconds of an interval; 0 for the recorded intervals.
+    """The intervals between two times, as `parse_span` takes them, joined to `every` seconds (0: as recorded).
 
     Raises:
         UsageError: a time cannot be parsed, or the times lie outside the recording.
@@ -107,13 +99,7 @@ def named_intervals(name: str, frames: Iterable[Frame], every: float) -> Iterato
 
 
 def recorded_ones(arguments: argparse.Namespace, found: Iterator[T], rows: str, table: str) -> Iterator[T]:
-    """What was found in a recording, limited by -n.
-
-    Args:
-        arguments: of the command line.
-        found: interval by interval.
-        rows: what is wanted, for a message.
-        table: its name for `turbotui record --tables`.
+    """The rows that a recording has in `table`, limited by -n.
 
     Raises:
         TurbotuiError: nothing was found.

@@ -47,9 +47,6 @@ def row_choice(arguments: argparse.Namespace, known: Sequence[Column[R]], rows: 
     """Parse the choice of a command line.
 
     Args:
-        arguments: with show, filter, sort, top and format.
-        known: every column.
-        rows: what the rows are, for a message.
         always: columns that precede those chosen by name.
         busiest: the column by which --top selects without --sort.
 

@@ -20,7 +20,6 @@ def screen_abilities(*, ascii_alone: bool, instead: str = "") -> Abilities:
     """The characters and colours that the terminal can show.
 
     Args:
-        ascii_alone: whether the user asked for ASCII.
         instead: what to do without a terminal, as the end of the sentence.
 
     Raises:

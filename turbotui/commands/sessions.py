@@ -61,11 +61,6 @@ def open_host(arguments: argparse.Namespace) -> Host:
 def named_host(machine: str | None, sysroot: str, event_tables: str = "") -> Host:
     """Open the simulated machine of that name, the gathered machine in a file, or the machine below a sysroot.
 
-    Args:
-        machine: value of --machine.
-        sysroot: value of --sysroot.
-        event_tables: value of --event-tables.
-
     Raises:
         UsageError: there is no such simulated machine, both a machine and a sysroot are given, or event tables are
             unusable.
@@ -115,9 +110,6 @@ def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterC
     """Open a session without starting it, and choose the columns to show on a screen.
 
     Unlike the text of `stat`, a screen always names its rows: --show keeps columns of the topology.
-
-    Args:
-        arguments: as `add_watching_arguments` defines them.
     """
     interval = parse_interval(arguments.interval)
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)

@@ -17,7 +17,6 @@ def scaled(count: int, enabled: int, running: int) -> float | None:
     """Estimate what a counter would have counted without pauses; None if it never ran.
 
     Args:
-        count: an increase.
         enabled: ns for which it should have counted.
         running: ns for which it did.
     """

@@ -65,12 +65,7 @@ def _weight(moment: JudgedFrame, facts: Facts) -> float:
 
 
 def _is_open(verdict: LimitVerdict, evidence: Collection[ColumnId]) -> bool:
-    """Whether a package may be held back without being seen to be.
-
-    Args:
-        verdict: on the package.
-        evidence: columns any of which would show it.
-    """
+    """Whether a package may be held back without being seen to be."""
     facts = verdict.facts
     return verdict.state is LimitState.UNKNOWN or (
         verdict.state is LimitState.FREE and facts.slow and all(facts.cells.get(name) is None for name in evidence))

@@ -9,11 +9,7 @@ from turbotui.diagnosis.rules import JudgedFrame, NoFinding, Observed, SlownessR
 
 
 def limited(rules: Sequence[SlownessRule], least: Mapping[str, float]) -> tuple[SlownessRule, ...]:
-    """Rules, some of which find nothing until the lost share of the wanted work reaches a limit.
-
-    Args:
-        least: percent of the wanted work, by the rule's id; more than 100 keeps a rule silent.
-    """
+    """Rules, some of which find nothing until the lost percent of the wanted work reaches a limit, by the rule's id."""
     return tuple(replace(rule, judge=_from(rule.judge, least[rule.id]), least=least[rule.id]) if rule.id in least
                  else rule for rule in rules)
 

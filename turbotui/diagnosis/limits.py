@@ -126,12 +126,7 @@ class Facts:
     loaded: bool = False  # whether any CPU hardly ever idles
 
     def said(self, *names: ColumnId, unit: bool = True) -> str:
-        """The first known of these columns, in the user's unit; "" if none is known.
-
-        Args:
-            names: of the columns, best first.
-            unit: whether to append the unit.
-        """
+        """The first known of these columns, in the user's unit; "" if none is known."""
         for name in names:
             value = self.cells.get(name)
             if isinstance(value, int | float):

@@ -98,11 +98,7 @@ class PacedLooks:
 
 
 class RecordedLooks:
-    """The looks of a recording.
-
-    Args:
-        rows: `Journal.rows`, or a function like it.
-    """
+    """The looks of a recording."""
 
     def __init__(self, rows: FindRows) -> None:
         self._find = rows

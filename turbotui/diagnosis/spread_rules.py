@@ -61,9 +61,6 @@ def _spread(moment: JudgedFrame, text: str, sure: Certainty, row: RowId, slower:
     """What is seen of an uneven spread: a loss where tasks wait for the full CPUs or are slowed, else news.
 
     Args:
-        moment: the interval.
-        text: the sentence.
-        row: the fullest row.
         slower: share of the work that is lost by slower cores, if a thread is seen to lose it.
     """
     queued, working = moment.queued or 0.0, max(1.0, math.fsum(moment.busy.values()) / 100.0)

@@ -177,7 +177,6 @@ class TaskLook:
         return self._units[key]
 
     def _read(self, folder: str) -> Iterable[tuple[int, ProcessStat]]:
-        """The counts of the threads below a folder."""
         try:
             tids = numbers_among(self._host.list_dir(folder))
         except HostError:
@@ -264,7 +263,6 @@ def _uses(before: Mapping[int, ProcessStat], now: Mapping[int, ProcessStat], sec
 
 
 def _most_first(parts: Mapping[int, float]) -> tuple[int, ...]:
-    """The processes with a part, the largest first."""
     return tuple(sorted((pid for pid, part in parts.items() if part > 0), key=lambda pid: -parts[pid]))
 
 

@@ -86,9 +86,7 @@ class LibpfmEngine:
     """libpfm's tables, checked against the PMUs that the kernel really has.
 
     Args:
-        library: the initialised library.
         rings: letters of "ukh" for where a string says nothing.
-        extended: whether perf's own modifiers (period, precise, pinned ...) are understood.
     """
 
     def __init__(self, host: Host, library: Libpfm, rings: str = "uk", *, extended: bool = True) -> None:

@@ -38,7 +38,6 @@ class Modifiers:
         """The bits of perf_event_attr's flag word.
 
         Args:
-            max_precise: how precise the PMU can be.
             leader: whether the event leads its group or is alone; only such a one is pinned or exclusive.
             default_rings: what is counted where no ring was written; None for all.
         """

@@ -106,7 +106,6 @@ def table_encoder(host: Host, rings: str | None = None, sysfs: Devices | None = 
 
     Args:
         rings: as `EventEncoder` takes them.
-        sysfs: the machine's PMUs, if some were read already.
 
     Raises:
         NoTablesError: there are no tables for this machine.

@@ -85,7 +85,6 @@ def parse_sets(text: str, origin: str) -> dict[str, EventSet]:
     """Parse the sets of one TOML file, by name.
 
     Args:
-        text: the content of the file.
         origin: the file's name, for messages.
 
     Raises:
@@ -150,8 +149,6 @@ def known_sets(environment: Mapping[str, str], file: str = "") -> dict[str, Even
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column as written in TOML: a formula, alternatives, or a name alone."""
-
     name: str
     unit: str = ""
     help: str = ""
@@ -163,8 +160,6 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """A set as written in TOML."""
-
     column: tuple[SetColumn, ...]
     title: str = ""
 

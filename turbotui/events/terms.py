@@ -64,8 +64,6 @@ def settings_of(pmu: Pmu, terms: Sequence[EventTerm], *, core: bool, extended: b
     """Collect the settings that the terms of one PMU's event make.
 
     Args:
-        pmu: the PMU, with its formats and events.
-        terms: as written.
         core: whether the PMU is a core PMU, whose terms may be generic names.
         extended: whether generic events carry the PMU's type in bits 32 and up, because there are several core PMUs.
 
@@ -153,7 +151,6 @@ def _pour(pmu: Pmu, merged: Mapping[str, int], settings: Settings, explicit: Seq
 
 
 def _alias(pmu: Pmu, term: EventTerm) -> PmuEvent | None:
-    """Return the event that a term names, by itself or as `event=NAME`."""
     if term.value is None:
         return find_event(pmu, term.name)
     if term.name == "event" and NUMBER.fullmatch(term.value) is None:

@@ -164,8 +164,6 @@ def cpu_use(host: Host, tree: Hierarchy, directory: str, accounting: Hierarchy |
     """CPU time, throttling and quota of a group; None for what cannot be read.
 
     Args:
-        tree: the tree of the group.
-        directory: of the group.
         accounting: version 1's tree of the controller cpuacct, which counts CPU time.
         idle_quota: whether to read a quota under which no period was counted yet.
     """

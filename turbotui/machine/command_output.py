@@ -117,7 +117,6 @@ def text_lines(data: bytes, *, colours: bool = False) -> list[str]:
     """Convert output to lines that a screen may show, without overwritten text and escape sequences.
 
     Args:
-        data: the output as written.
         colours: whether to keep colours; all other control sequences are dropped or marked.
     """
     sequences = re.compile(_SEQUENCES)

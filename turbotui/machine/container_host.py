@@ -110,11 +110,7 @@ class ContainerHost(DelegatingHost):
         return self._host.perf_event_open(attr, pid, cpu, group)
 
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
-        """Refused, because the numbers are other CPUs'.
-
-        Raises:
-            HostError: always EPERM.
-        """
+        """Always fail with EPERM, because the numbers are other CPUs'."""
         raise _refusal(f"sched_setaffinity to CPU {format_cpulist(cpus)}")
 
     def usable_cpus(self) -> frozenset[int] | None:

@@ -9,11 +9,7 @@ from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privilege
 
 
 class DelegatingHost:
-    """A host that delegates to another host.
-
-    Args:
-        host: the other host.
-    """
+    """A host that delegates to another host."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

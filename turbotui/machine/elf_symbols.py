@@ -51,7 +51,6 @@ def read_functions(path: str, inode: int = 0, since: float = 0.0) -> FunctionTab
     """Read the functions of a file from its symbol table, else from its dynamic one.
 
     Args:
-        path: the mapped path, made visible.
         inode: the file's inode when it was mapped; 0 for any. Overlays show other inodes than the kernel's records, so
             a difference counts only if the file was changed since.
         since: the start of the program, in seconds since 1970.

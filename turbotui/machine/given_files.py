@@ -35,7 +35,6 @@ class GivenFileError(Exception):
 
     Attributes:
         why: the reason without the file's name.
-        missing: whether there is no file of that name.
     """
 
     def __init__(self, why: str, *, missing: bool = False) -> None:
@@ -60,11 +59,9 @@ class GivenFile:
 
 
 def read_given(path: str, largest: int = LARGEST, seconds: float = PATIENCE) -> GivenFile:
-    """Read a whole regular file.
+    """Read a whole regular file, following links.
 
     Args:
-        path: the path as the user named it; links are followed.
-        largest: the most bytes.
         seconds: the longest wait.
 
     Raises:
@@ -99,8 +96,6 @@ def within(seconds: float, call: Callable[[], T]) -> T:
 
 
 class _Outcome(Generic[T]):
-    """The result of a call in a thread."""
-
     def __init__(self) -> None:
         self.found: list[T] = []
         self.failed: list[Exception] = []

@@ -18,10 +18,6 @@ def hold_module_folders(uid: int, gid: int) -> None:
     now on: a process may always follow the descriptors of its own (fs/proc/fd.c, proc_fd_permission), and the folder
     above is not passed then.
 
-    Args:
-        uid: the user of later imports.
-        gid: the user's only group.
-
     Raises:
         TurbotuiError: the user may not read the folder of turbotui's modules or Python's itself.
     """
@@ -68,7 +64,6 @@ def _renamed(path: str, moved: dict[str, str]) -> str:
 
 
 def _may_enter(folder: str, uid: int, gid: int) -> bool:
-    """Tell whether a user may enter a folder and all above it."""
     parts = os.path.realpath(folder).split(os.sep)
     return all(_may(os.sep.join(parts[:count]) or os.sep, stat.S_IXOTH, uid, gid) for count in range(1, len(parts) + 1))
 

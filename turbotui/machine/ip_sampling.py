@@ -80,12 +80,9 @@ class IpSampler:
     """Samples instruction pointers; its own thread reads the rings, or the caller does by `drain`.
 
     Args:
-        host: this machine.
-        code: the tasks or CPUs to sample.
         events: events to sample in addition to time.
 
     Attributes:
-        spaces: the result, complete after `stop`.
         keys: position of the event in `events` (-1 for time), by the identifier in `spaces.weights`.
         refused: events that cannot be sampled, by position, and why.
         user_only: whether the kernel's part is excluded, for lack of permission.

@@ -22,9 +22,7 @@ def no_driver(host: Host, module: str, option: str, detail: str, *, remedy: str 
     """Return why a driver is missing, by the kernel's options and modules.
 
     Args:
-        module: name of the driver's module.
         option: the option that builds it, without "CONFIG_".
-        detail: what was missing.
         remedy: the remedy if the driver could be loaded; "" for modprobe.
     """
     load = remedy or f"modprobe {module}"
@@ -61,12 +59,7 @@ def is_loaded(host: Host, module: str) -> bool:
 
 
 def build_option(host: Host, option: str, module: str = "") -> str:
-    """Return CONFIG_<option>, "y", "m" or "n", by the kernel and its modules; "" if nothing can be read.
-
-    Args:
-        option: the option without "CONFIG_".
-        module: the module that it builds; "" for none.
-    """
+    """Return CONFIG_<option> of the module, "y", "m" or "n", by the kernel and its modules; "" if unknown."""
     release = kernel_release(host)
     if not release:
         return ""

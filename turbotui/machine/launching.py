@@ -25,12 +25,7 @@ _IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class NotRunError(TurbotuiError):
-    """A command cannot be run.
-
-    Args:
-        command: the command's first word.
-        number: errno of exec(2).
-    """
+    """A command cannot be run."""
 
     def __init__(self, command: str, number: int) -> None:
         super().__init__(f"{command} cannot be run: {os.strerror(number)}")
@@ -43,8 +38,6 @@ class HeldCommand:
     It is a fork of this process, so it must be created before there are threads.
 
     Args:
-        words: the command and its arguments, looked up in PATH.
-        stdout: the descriptor that the command writes to; None for this process's own.
         prepare: called in the child before it waits; a `TurbotuiError` from it prevents the command from running.
         apart: whether the command leads a session of its own, without a terminal and input, with errors in its output,
             and with signals for all its descendants.

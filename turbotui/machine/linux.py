@@ -46,7 +46,6 @@ class LinuxHost:
     """A `Host` over real files, `/dev/cpu/N/msr`, perf_event_open(2) and thread affinity.
 
     Args:
-        sysroot: the directory that stands for "/".
         live: whether the tree is this machine's, so that counters and affinity mean the same CPUs. Always true of "/".
 
     Raises:
@@ -166,11 +165,7 @@ class LinuxHost:
         raise HostError(REFUSED, f"{path} ({unsuitable(mode)})")
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
-        """Read up to `size` bytes at `offset`.
-
-        Raises:
-            HostError: EIO for a register that does not exist, ENXIO or ENODEV for a CPU that went offline.
-        """
+        """Read up to `size` bytes at `offset`."""
         try:
             return os.pread(descriptor, size, offset)
         except OSError as error:

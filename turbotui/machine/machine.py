@@ -33,9 +33,6 @@ class Machine:
 def read_machine(host: Host, cpus: frozenset[int] | None = None) -> Machine:
     """Read the facts of a machine.
 
-    Args:
-        cpus: measure only these CPUs; None for every usable one.
-
     Raises:
         MachineError: not even the number of CPUs can be read.
         UsageError: a CPU of `cpus` does not exist.

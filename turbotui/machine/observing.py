@@ -148,7 +148,6 @@ def observe(*commands: Sequence[str], output: int | None = None,
     """Create commands that wait before their first instruction; call it before other threads exist.
 
     Args:
-        commands: the words of each.
         output: the descriptor to which they write; None for this process's own.
         prepare: called in each before it waits; a `TurbotuiError` from it keeps the command from running.
         apart: for callers that keep the terminal for themselves.

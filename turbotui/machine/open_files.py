@@ -56,11 +56,7 @@ class OpenFiles:
         return len(self._kept)
 
     def read(self, path: str, parse: Callable[[bytes], Values]) -> FileReading | Unavailable:
-        """Read a file's current contents; returns the reason if that is impossible.
-
-        Args:
-            path: of the file.
-            parse: parses its content; called only when the content has changed.
+        """Read a file's current contents; returns the reason if that is impossible. Unchanged content is not parsed.
 
         Raises:
             GoneError: the file was open, and no longer exists.
@@ -122,7 +118,6 @@ class OpenFiles:
         return FileReading(kept.values, at_ns)
 
     def _rest(self, descriptor: int) -> bytes:
-        """Read the rest of a file after its first piece."""
         parts = []
         offset = _PIECE
         while offset < _LARGEST and (part := self._host.read_at(descriptor, _PIECE, offset)):

@@ -74,10 +74,7 @@ def replace_file(path: str, text: str) -> None:
 
 @contextlib.contextmanager
 def passing_files(files: Mapping[str, str]) -> Iterator[str]:
-    """A folder with these files for a program that needs them, removed at the end of the block.
-
-    Args:
-        files: texts by their paths in the folder.
+    """A folder with these texts by their paths in it, for a program that needs them; removed at the end.
 
     Raises:
         OSError: they cannot be written.
@@ -188,8 +185,6 @@ def append_bounded(path: str, lines: bytes, most: int) -> None:
 
     Args:
         path: of the file; its predecessor is named with `.1` at the end, and there is no third.
-        lines: complete lines.
-        most: maximum bytes of a file.
 
     Raises:
         OSError: the lines cannot be written.
@@ -202,10 +197,9 @@ def append_bounded(path: str, lines: bytes, most: int) -> None:
 
 @contextlib.contextmanager
 def sole_writer(path: str) -> Iterator[None]:
-    """Wait until nobody else writes, and make others wait, as far as the file system supports that.
+    """Wait until nobody else writes, and make others wait, as far as the file system supports it.
 
-    Args:
-        path: of a lock file, which is created with its folder if it does not exist.
+    The lock file is created with its folder if it does not exist.
 
     Raises:
         OSError: it cannot be opened for writing.

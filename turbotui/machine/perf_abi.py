@@ -104,9 +104,7 @@ def perf_event_open(attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
     """Open one counter on this machine, closed on exec.
 
     Args:
-        attr: what to count.
         pid: a thread id, 0 for the calling thread, -1 for everything on `cpu`.
-        cpu: Linux CPU number, -1 for any.
         group: the leader's descriptor, or -1 to lead a group.
 
     Raises:

@@ -53,10 +53,6 @@ def own_copy(rights: Privileges, *wanted: int) -> str:
     """The commands that give capabilities to a group, on a copy of the interpreter that only runs turbotui.
 
     Capabilities that the process already has are kept in the command, because setcap(8) replaces the set.
-
-    Args:
-        rights: of this process.
-        wanted: capability numbers.
     """
     kept = [number for number, _name in _CAPABILITIES if number in wanted or rights.has(number)]
     names = ",".join(name for number, name in _CAPABILITIES if number in kept)
@@ -127,10 +123,7 @@ def explain_perf(error: HostError, what: str, facts: Circumstances, perf_type: i
     """Why perf_event_open failed.
 
     Args:
-        error: the error of the call.
         what: the event in perf's syntax, "perf msr/aperf/".
-        facts: of the machine.
-        perf_type: perf_event_attr.type of the attempt.
     """
     if error.errno == NOT_GATHERED:
         return Unavailable(Reason.RECORDED, f"{what}: nothing can be counted on a copy of a machine's files")
@@ -174,13 +167,7 @@ def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unav
 
 
 def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unavailable:
-    """Why a register could not be read.
-
-    Args:
-        error: the error of pread(2).
-        what: the register, "MSR 0x611".
-        facts: of the machine.
-    """
+    """Why a register could not be read."""
     if error.errno == NOT_GATHERED:
         return _not_gathered(what)
     if error.errno == errno.EIO:

@@ -191,9 +191,7 @@ def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[GroupR
     """Parse a group's block, as read(2) and samples contain it.
 
     Args:
-        data: holds the block.
         read_format: has GROUP, ENABLED and RUNNING.
-        start: start of the block.
 
     Returns:
         The reading, and the end of the block.

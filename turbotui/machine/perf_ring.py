@@ -29,8 +29,6 @@ def unrolled(ring: bytes | mmap.mmap, start: int, size: int, tail: int, head: in
     """The bytes between two positions of a ring, joined where they wrap.
 
     Args:
-        ring: memory that holds the ring.
-        start: where in it the ring begins.
         size: of the ring in bytes, a power of two.
         tail: position of the first byte, counted since the ring was created.
         head: position after the last byte.
@@ -45,7 +43,6 @@ class Ring:
     """The mapped ring of one perf event.
 
     Args:
-        descriptor: the event's.
         pages: of data, a power of two.
 
     Raises:

@@ -39,7 +39,6 @@ class MarkPipe:
     """The reading end of a FIFO of marks; a context manager that closes it.
 
     Args:
-        path: the FIFO's path.
         descriptor: the FIFO, open for reading and writing.
 
     Attributes:
@@ -152,9 +151,6 @@ class GivenPipe(MarkPipe):
 
     Earlier marks are dropped, because it is unknown which of their regions are still open.
 
-    Args:
-        path: the FIFO's path.
-
     Attributes:
         writers: processes whose marks have arrived.
 
@@ -211,12 +207,7 @@ class OpenRegions(Protocol):
 
 
 class RegionProcesses:
-    """Tracks the processes that mark regions in a FIFO: which are new, and which have ended.
-
-    Args:
-        host: this machine.
-        pipe: the FIFO of the marks.
-    """
+    """Tracks the processes that mark regions in a FIFO: which are new, and which have ended."""
 
     def __init__(self, host: Host, pipe: MarkPipe) -> None:
         self._host = host

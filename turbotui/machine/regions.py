@@ -98,12 +98,7 @@ class RegionNames:
         return OTHERS
 
     def rows(self, known: Collection[str], seconds: Mapping[str, float]) -> Mapping[str, str]:
-        """Return the row of each region.
-
-        Args:
-            known: every region.
-            seconds: the seconds of each so far; 0 for missing ones.
-        """
+        """Return the row of each region, by the seconds of each so far."""
         own = sorted(set(known) - self._folded - {OTHERS}, key=lambda name: (-seconds.get(name, 0.0), name))
         return dict.fromkeys(known, OTHERS) | {name: name for name in own[:MOST_NAMES]}
 
@@ -120,13 +115,7 @@ class RegionNames:
 
 
 def by_rows(mine: Mapping[str, _T], rows: Mapping[str, str], add: Callable[[_T, _T], _T]) -> dict[str, _T]:
-    """Combine values of regions by their rows.
-
-    Args:
-        mine: the values by region.
-        rows: the row of each region; missing regions keep their own.
-        add: combines two values, without changing them.
-    """
+    """Combine values of regions by their rows; a region without a row keeps its own."""
     found: dict[str, _T] = {}
     for name, one in mine.items():
         row = rows.get(name, name)
@@ -143,7 +132,6 @@ class RegionTimes:
         start_ns: CLOCK_MONOTONIC of the first reading.
 
     Attributes:
-        entries: the entries of each region, by name.
         seconds: time for which each was open in at least one thread.
         apportioned: the part of these seconds whose counts were apportioned by time; all of them from the first lost
             mark on, which may have been an end.
@@ -272,12 +260,7 @@ def region_notes(
     """Return notes on the meaning of regions' counts, and on errors of marks.
 
     Args:
-        marked: names of the regions; empty for none.
         estimate: the meaning of ~; "" if nothing was estimated.
-        lost: marks for which the FIFO had no room.
-        unmatched: ends of regions that were not open.
-        still_open: regions that had not ended.
-        unread: lines that were no marks.
         strangers: processes whose marks are left out.
     """
     meant = ("a region's counts are those of the whole program while the region was open in at least one thread, with "

@@ -188,11 +188,7 @@ def invents_zeros(host: Host, cpu: int) -> bool:
 
 
 def invented(title: str) -> Unavailable:
-    """Return why a register that reads 0 is unknown on such a machine.
-
-    Args:
-        title: the register, "MSR 0x3FD".
-    """
+    """Return why a register that reads 0 is unknown on such a machine."""
     return Unavailable(
         Reason.VIRTUALISED,
         f"{title}: reads 0, and so does MSR {RESERVED[0]:#x}, which no processor has: the hypervisor answers 0 for"

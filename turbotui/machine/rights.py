@@ -20,11 +20,7 @@ _UID_MAP: Final = "/proc/self/uid_map"
 
 
 def own_rights(perf_paranoid: int | None) -> Privileges:
-    """Read the rights of this process; what a sandbox keeps from it is unknown.
-
-    Args:
-        perf_paranoid: kernel.perf_event_paranoid; None if it cannot be read.
-    """
+    """Read the rights of this process; what a sandbox keeps from it is unknown."""
     status = dict(line.split(":", 1) for line in read_or_empty(_STATUS).splitlines() if ":" in line)
     capabilities = status.get("CapEff", "").strip()
     return Privileges(

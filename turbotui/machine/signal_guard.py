@@ -23,9 +23,6 @@ def guarded_signals(calls: Mapping[signal.Signals, Callable[[int], None]]) -> It
 
     Signals are caught and not ignored, because a command would inherit ignored ones across its exec. A SIGHUP that is
     already ignored stays so, as nohup(1) requires.
-
-    Args:
-        calls: functions by signal, each called with the signal's number.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

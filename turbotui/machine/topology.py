@@ -235,7 +235,6 @@ def topology_of(
     """Order the measured CPUs and build their topology.
 
     Args:
-        places: one for each measured CPU.
         keys: row keys if the ids alone do not identify instances; None for `CpuPlace.key`.
         offline: present CPUs that are not online.
         present: the present CPUs; None for the measured and the offline ones.

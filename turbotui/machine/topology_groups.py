@@ -23,8 +23,6 @@ Key = tuple[int, ...]
 
 
 class _Union:
-    """Disjoint sets of CPUs, merged by facts."""
-
     def __init__(self, cpus: Iterable[int]) -> None:
         self._parent = {cpu: cpu for cpu in cpus}
 
@@ -64,7 +62,6 @@ def share(
     first CPU of its id that has a mask, else with all of its id; without an id, it is alone.
 
     Args:
-        masks: the mask of each CPU; CPUs without a key (offline) are left out.
         ids: the id of the thing on the whole machine; None if unknown.
         within: whether the second CPU may be joined to the first.
     """
@@ -152,8 +149,6 @@ def unique_keys(groups: Groups, base: Mapping[int, Key], *, alone: bool) -> dict
     """Return one key for each group: its first CPU's ids, with its lowest CPU if ids are not unique.
 
     Args:
-        groups: sets of CPUs.
-        base: the key by the ids of each CPU.
         alone: whether a CPU without an id is a group of its own (cores), whose key then has the CPU from the start, and
             stays when another one comes online.
     """

@@ -354,12 +354,7 @@ def type_rank(core_type: str) -> tuple[int, int]:
 
 
 def core_kinds(host: Host, facts: Mapping[int, CpuFacts], model: CpuModel) -> CoreKinds:
-    """Determine the core types of a machine by the strongest evidence.
-
-    Args:
-        facts: its online CPUs.
-        model: its processor's model.
-    """
+    """Determine the core types of a machine by the strongest evidence."""
     inputs = CoreTypeInputs(host, SysfsReader(host), facts, model)
     for classifier in CLASSIFIERS:
         found = classifier(inputs)

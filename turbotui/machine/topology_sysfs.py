@@ -187,7 +187,6 @@ def _online(
     """Find online CPUs by the kernel's list, else each CPU's files, else /proc/stat, else /proc/cpuinfo.
 
     Args:
-        read: the machine's files.
         listed: CPUs with a directory of their own.
         blocks: /proc/cpuinfo by CPU.
         notes: gets notes about parts of the kernel's list that were rejected.
@@ -241,7 +240,6 @@ def _without_files(cpu: int, node: int, block: Mapping[str, str]) -> CpuFacts:
 
 
 def _numbered(names: Iterable[str], prefix: str) -> frozenset[int]:
-    """Return N of every name that is exactly prefix and N."""
     return frozenset(number for name in names if name.startswith(prefix)
                      and (number := whole_number(name[len(prefix) :])) is not None)
 

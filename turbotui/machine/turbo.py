@@ -20,9 +20,6 @@ def turbo_hz(machine: Machine, facts: Circumstances) -> tuple[Constant, Constant
     On hybrids they are those of the P cores (the others' are in MSR 0x650). A ratio of 0 is no limit
     (docs/specs/turbostat.md 3.5).
 
-    Args:
-        facts: the circumstances, for reasons of unreadable registers.
-
     Returns:
         Hz for one core and for all, each with its registers, or why it is unknown.
     """

@@ -40,7 +40,6 @@ class UsableCpus:
 
     Args:
         read: returns a file's text; "" if it cannot be read.
-        clock: returns monotonic seconds.
     """
 
     def __init__(self, read: Callable[[str], str] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -77,7 +76,6 @@ def effective_cpuset(memberships: str, read: Callable[[str], str]) -> frozenset[
 
     Args:
         memberships: the text of /proc/self/cgroup, "hierarchy:controllers:path" lines (cgroups(7)).
-        read: returns a file's text; "" if it cannot be read.
     """
     for line in memberships.splitlines():
         _, _, rest = line.partition(":")

@@ -223,7 +223,6 @@ def _mounts(text: str) -> Iterator[Mount]:
 
 
 def _unescaped(path: str) -> str:
-    """The path of a line of mountinfo."""
     if "\\" not in path:
         return path
     return re.sub("|".join(map(re.escape, _ESCAPES)), lambda match: _ESCAPES[match[0]], path)

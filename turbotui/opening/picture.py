@@ -46,12 +46,7 @@ def opening_lines(moment: OpeningView, width: int, height: int) -> list[Line]:
 
 
 def help_lines(keys: Sequence[Line], scrolled: int, width: int, height: int) -> list[Line]:
-    """A page of the help.
-
-    Args:
-        scrolled: number of lines above the page.
-        width: of the terminal, in characters.
-    """
+    """A page of the help."""
     page = keys[scrolled:scrolled + max(1, height - 2)]
     blank = [_EMPTY] * (height - 2 - len(page))
     foot: Line = ((" ?", STRONG), (" close  ", DIM), ("arrows", STRONG), (" scroll  ", DIM), ("ctrl+c", STRONG),

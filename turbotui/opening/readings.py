@@ -28,11 +28,7 @@ class OpeningReading:
 
 
 def read_opening(proc: str = "/proc") -> OpeningReading:
-    """Read cheap values; a file that is missing or malformed leaves its part empty.
-
-    Args:
-        proc: mount point of proc(5).
-    """
+    """Read cheap values; a file that is missing or malformed leaves its part empty."""
     words = _text(f"{proc}/loadavg").split()
     memory = dict(line.split(":", 1) for line in _text(f"{proc}/meminfo").splitlines()[:8] if ":" in line)
     try:

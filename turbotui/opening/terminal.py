@@ -35,14 +35,8 @@ class OpeningTerminal:
     """A terminal that `enter` takes over, and that `leave` or the driver restores.
 
     Args:
-        keys: descriptor to read.
-        screen: descriptor to write.
-        theme: name of the theme that will be shown; None for the first.
         environment: of the process; it gives the terminal's colours.
         abilities: the terminal's other abilities.
-
-    Attributes:
-        handover: for the driver.
     """
 
     def __init__(self, keys: int, screen: int, theme: str | None, environment: Mapping[str, str],

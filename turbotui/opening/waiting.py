@@ -28,11 +28,7 @@ _DONE, _LEAVE, _DRAW, _STOP, _AGAIN = (bytes((number,)) for number in range(5))
 
 
 class UserLeftError(Exception):
-    """The user left, or the terminal is gone, before the screen was there.
-
-    Args:
-        exit_status: of the command.
-    """
+    """The user left, or the terminal is gone, before the screen was there."""
 
     def __init__(self, exit_status: int = 0) -> None:
         super().__init__("left before the screen was there")
@@ -50,10 +46,7 @@ class _Outcome:
 class Opening:
     """The screen before the screens, for the duration of a block, after which the terminal is restored.
 
-    Args:
-        terminal: not entered yet.
-        look: takes the cheap readings; None for another machine than this one.
-        help_text: returns all lines of the help on demand.
+    `look` takes the cheap readings, None for another machine than this one; `help_text` is asked on demand.
     """
 
     def __init__(self, terminal: OpeningTerminal, look: Callable[[], OpeningReading] | None,
@@ -87,14 +80,7 @@ class Opening:
         self._open.close()
 
     def wait_for(self, work: Callable[[], T], doing: str) -> T:
-        """Run something on another thread while keys act, bars move and signals are handled.
-
-        Args:
-            work: the work, which may never end.
-            doing: its description for people.
-
-        Returns:
-            The result of the work.
+        """Run something, which may never end, on another thread while keys act, bars move and signals are handled.
 
         Raises:
             UserLeftError: the user left, or the terminal is gone; the thread is abandoned.

@@ -170,7 +170,6 @@ def parse_added(text: str) -> AddedCounter:
 
 
 def _location(token: str, text: str) -> Place | None:
-    """The place that a token names; None if the token names none."""
     register = re.match(_MSR, token)
     if register is not None:
         address = int(register[1], 16) if register[1] else whole_number(register[2]) or 0

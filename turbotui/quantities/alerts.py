@@ -71,10 +71,6 @@ def _one_of(*words: str) -> Callable[[object], str]:
 def parse_alert(request: AlertRequest, find: Callable[[str], Column[Any] | None]) -> AlertRule:
     """Resolve the condition of a request to columns.
 
-    Args:
-        request: as it was written.
-        find: a column by its name in any case.
-
     Raises:
         UsageError: the condition cannot be parsed, or contains no comparison.
     """

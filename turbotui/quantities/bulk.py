@@ -23,9 +23,6 @@ class BulkNumbers:
     """One number for each of many rows; operators work row by row, comparisons and truth must agree for all rows.
 
     Any other operation raises, and the formula then runs row by row.
-
-    Args:
-        items: one for each row; all are known.
     """
 
     __slots__ = ("items",)

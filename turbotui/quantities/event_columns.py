@@ -172,8 +172,6 @@ class EventRequest:
 
 @dataclass(slots=True)
 class _Item:
-    """An event, a group or a formula with the options that follow it."""
-
     text: str
     options: dict[str, str] = field(default_factory=dict)
 
@@ -256,9 +254,6 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
     """Make the request for a derived column.
 
     Args:
-        text: as written, which names the request.
-        name: title of the column.
-        formula: the arithmetic.
         options: "unit", "decimals", "help", "document".
 
     Raises:

@@ -26,11 +26,7 @@ _WORDS: Final = {"true": True, "false": False}
 
 
 class FactFile:
-    """A file of tables: `[NAME]` for tables found by name, `[[NAME]]` for tables walked in order.
-
-    Args:
-        path: below the package, with slashes.
-    """
+    """A file of tables, below the package: `[NAME]` for tables found by name, `[[NAME]]` for tables walked in order."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -154,12 +150,7 @@ class FactFile:
 
 
 class FactRows(Mapping[str, _MadeT]):
-    """The rows of a file by name, each made when it is first asked for.
-
-    Args:
-        file: the tables.
-        make: makes the row of a table's name.
-    """
+    """The rows of a file by name, each made when it is first asked for."""
 
     def __init__(self, file: FactFile, make: Callable[[str], _MadeT]) -> None:
         self._file, self._make = file, make

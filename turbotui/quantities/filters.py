@@ -85,7 +85,6 @@ class Comparison(Generic[C]):
     """A comparison `left sign right` of columns or arithmetic over columns and numbers; the right side may be a text.
 
     Attributes:
-        left, right: what is compared.
         sign: of `_SIGNS`.
         columns: of the names in them.
     """
@@ -164,10 +163,6 @@ class Filter(Generic[C]):
 
 def parse_filter(text: str, find: Callable[[str], C | None]) -> Filter[C]:
     """Parse a filter.
-
-    Args:
-        text: as a person types it.
-        find: the column of a name as a user types it; None if there is none.
 
     Raises:
         FilterError: a column is unknown, or a comparison has no value.
@@ -258,8 +253,6 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
 
 
 class _Reader(Generic[C]):
-    """Builds conditions from a syntax tree."""
-
     def __init__(self, text: str, tokens: Sequence[Token], find: Callable[[str], C | None]) -> None:
         self._text = text
         self._tokens = tokens

@@ -35,7 +35,6 @@ class ExpressionError(UsageError):
 
     Attributes:
         position: index of the first wrong character.
-        what: the mistake.
     """
 
     def __init__(self, text: str, position: int, what: str) -> None:
@@ -128,9 +127,6 @@ def arithmetic_steps(text: str, tokens: Sequence[Token], tree: ast.expr, *, choi
     """Compile a tree that contains only arithmetic over numbers and names.
 
     Args:
-        text: the parsed text.
-        tokens: the tokens of the text.
-        tree: the tree of the tokens.
         choices: whether comparisons, `and`, `or`, `not`, `if` with `else`, `%` and d_ratio() are allowed.
 
     Raises:

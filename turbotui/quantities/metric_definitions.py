@@ -150,7 +150,6 @@ def plan_sets(definition: MetricDefinition, counters: int | None = None,
     """Pack the definition's events in order into as few sets as possible.
 
     Args:
-        definition: what to count.
         counters: general counters of this machine; None for those of the definition.
         absent: keys of events that this machine lacks.
 

@@ -41,8 +41,6 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """One line of `levels`."""
-
     key: str
     config: int
     name: str
@@ -51,8 +49,6 @@ class _Level:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A metric definition as the file has it."""
-
     name: str
     pmu: tuple[str, ...]
     counters: int

@@ -90,7 +90,6 @@ def parse_span(begin: str, end: str, first_ns: int, last_ns: int) -> tuple[int, 
         begin: "" for the first available moment.
         end: "" for the last available moment.
         first_ns: the first available moment, in ns since 1970.
-        last_ns: the last available moment.
 
     Returns:
         Beginning and end in ns since 1970; one of them may lie outside the available span.

@@ -105,11 +105,7 @@ def _by_level(definition: MetricDefinition, counts: Mapping[str, float]) -> tupl
 
 
 def levels_together(parts: Iterable[tuple[tuple[str, float], ...]]) -> tuple[tuple[str, float], ...]:
-    """Bytes by level of several amounts of work, for the levels that all of them know.
-
-    Args:
-        parts: bytes by level of each.
-    """
+    """Bytes by level of several amounts of work, each given by level, for the levels that all of them know."""
     known = [dict(one) for one in parts]
     first = known[0] if known else {}
     return tuple((level, added(one[level] for one in known))
@@ -130,11 +126,7 @@ def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset
 
 
 def single_together(parts: Iterable[tuple[float | None, float]]) -> float | None:
-    """The share in single precision of several amounts of work; None if one share is unknown.
-
-    Args:
-        parts: share in single precision, and operations.
-    """
+    """The share in single precision of several (share, operations); None if one share is unknown."""
     known = list(parts)
     total = added(flops for _share, flops in known)
     single = 0.0
@@ -146,11 +138,7 @@ def single_together(parts: Iterable[tuple[float | None, float]]) -> float | None
 
 
 def half_together(parts: Iterable[tuple[float, float]]) -> float:
-    """The share in half precision of several amounts of work.
-
-    Args:
-        parts: share in half precision, and operations.
-    """
+    """The share in half precision of several (share, operations)."""
     known = list(parts)
     total = added(flops for _share, flops in known)
     return added(share * flops for share, flops in known) / total if total > 0 else 0.0

@@ -145,7 +145,6 @@ def make_row(kind: type[_RowT], values: Mapping[str, object], /, **readers: Read
     """Make a dataclass from a TOML table.
 
     Args:
-        kind: the dataclass, of a module with `from __future__ import annotations`.
         values: by key; a missing key takes the field's default.
         readers: by name, for fields that are not plain values.
 

@@ -182,16 +182,12 @@ def parse_plan(text: str) -> SpyPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A configuration file as written."""
-
     reference: str = REFERENCE
     spy: tuple[Mapping[str, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry as written."""
-
     on: str = "all"
     events: tuple[str, ...] | None = None
     sets: tuple[tuple[str, ...], ...] | None = None

@@ -59,11 +59,7 @@ _ATOM = 3
 
 
 def written(term: Term, reading: Callable[[TracedReading], str]) -> str:
-    """A term as text, with as few parentheses as possible.
-
-    Args:
-        reading: gives the text of a reading: its label, or its number.
-    """
+    """A term as text, with as few parentheses as possible; `reading` gives the label or number of a reading."""
     if isinstance(term, TracedReading):
         return reading(term)
     if isinstance(term, Number):

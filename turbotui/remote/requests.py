@@ -69,12 +69,7 @@ LINGER: Final = 300.0
 
 
 class WantedSignals:
-    """Joins the requests of all readers, and has their signals read.
-
-    Args:
-        session: that reads.
-        columns: that are read whoever asks.
-    """
+    """Joins the requests of all readers, and has their signals read."""
 
     def __init__(self, session: Session, columns: Iterable[ColumnId]) -> None:
         self._session = session

@@ -74,8 +74,6 @@ class SocketClient(asyncio.Protocol):
     """One connection.
 
     Args:
-        peer: the other end.
-        machine: the machine whose readings are sent.
         asked, left: called after a request, and after the client is gone.
     """
 
@@ -151,13 +149,7 @@ class SocketClient(asyncio.Protocol):
 
 
 class SocketCollector:
-    """Serves the readings of a session.
-
-    Args:
-        session: not started yet.
-        columns: columns that are read in any case.
-        admission: decides who may connect.
-    """
+    """Serves the readings of a session."""
 
     def __init__(self, session: Session, columns: Sequence[ColumnId], admission: Admission) -> None:
         self._session = session
@@ -169,11 +161,7 @@ class SocketCollector:
         self._stopped = False
 
     def run(self, listener: socket.socket) -> None:
-        """Serve until `stop`, or until the sampling ends.
-
-        Args:
-            listener: a listening, nonblocking socket.
-        """
+        """Serve until `stop`, or until the sampling ends."""
         asyncio.run(self._serve(listener))
 
     def stop(self) -> None:

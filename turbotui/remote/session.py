@@ -82,11 +82,8 @@ class RemoteSession(FixedColumns):
     """The session of a screen or verb that reads a collector. What a collector cannot do is refused in a sentence.
 
     Args:
-        way: how to reach the collector.
         screen: whether this reader is a screen, for which the collector does not wait for late CPUs.
         own_host: the machine that this process runs on.
-        clock: seconds that never decrease.
-        pause: waits for a number of seconds, or until the event is set.
 
     Attributes:
         failure: what ended the listening thread, if anything.
@@ -183,11 +180,7 @@ class RemoteSession(FixedColumns):
         """Do nothing, because the collector has other readers."""
 
     def set_tcc(self, degrees: int | None) -> None:
-        """Refused.
-
-        Raises:
-            UsageError: always.
-        """
+        """Always fail with a UsageError."""
         del degrees
         raise UsageError("the collector computes temperatures: tell it (turbotui collect --TCC)")
 

@@ -72,7 +72,6 @@ def open_trusted_folder(folder: str, path: str) -> int:
 
     Args:
         folder: without links; a part that has become one since the links were resolved is refused.
-        path: of the socket, for messages.
 
     Raises:
         OSError: a part is a link or cannot be opened.

@@ -41,10 +41,6 @@ _TOO_OLD: Final = re.compile(r'unknown command "collect"|invalid choice')
 class SshLink:
     """One run of ssh.
 
-    Args:
-        words: the command line.
-        host: for people.
-
     Raises:
         LinkError: ssh cannot be started.
     """
@@ -143,8 +139,6 @@ def connector_to(socket: str | None, host: str | None, remote: str | None,
 
     Args:
         socket: of a collector that runs; None for one that ssh starts.
-        host: where ssh starts it.
-        remote: the program there; None for its own name.
         handed_on: options for the collector there, with None for those that were not given.
     """
     if socket:
@@ -157,9 +151,7 @@ def failure_of(host: str, status: int | None, said: str) -> str:
     """A sentence about why ssh ended.
 
     Args:
-        host: the host to reach.
         status: its exit status, which is the remote command's unless ssh itself failed; None if it is running.
-        said: its stderr, made visible.
     """
     lines = [one_line(line) for line in said.splitlines() if line.strip()]
     last = lines[-1] if lines else ""

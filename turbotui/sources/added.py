@@ -95,18 +95,11 @@ class AddedTelemetry(AddedSource):
         return None
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal
-        """Open the region of this CPU's instance; an instance without one reads None.
-
-        Raises:
-            HostError: the region can no longer be opened.
-        """
         place = self._by_instance.get(machine.topology.places[cpu].label(self._counter.scope))
         return _TelemetryReader(machine.host, place, self._counter)
 
 
 class _TelemetryReader:
-    """One word of one region."""
-
     def __init__(self, host: Host, place: TelemetryAt | None, counter: AddedCounter) -> None:
         self._host = host
         self._place = place
@@ -127,7 +120,6 @@ class _TelemetryReader:
         return (f"{value:0{digits}x}",) if self._raw else (value,)
 
     def close(self) -> None:
-        """Close the region."""
         if self._descriptor >= 0:
             self._host.close(self._descriptor)
 
@@ -183,8 +175,6 @@ def hexadecimal(value: int | None, width: int) -> str | None:
 
 
 class _RegisterReader:
-    """One register of one CPU."""
-
     def __init__(self, host: Host, cpu: int, address: int, counter: AddedCounter) -> None:
         self._host = host
         self._address = address
@@ -198,12 +188,6 @@ class _RegisterReader:
             raise
 
     def read(self) -> Sequence[Raw]:
-        """The register's 64 bits, or their digits.
-
-        Raises:
-            CpuGone: the CPU went offline.
-            HostError: the register could not be read this time.
-        """
         try:
             word = decode(self._host.read_at(self._descriptor, 8, self._address))
         except HostError as error:
@@ -212,7 +196,6 @@ class _RegisterReader:
         return (hexadecimal(word, self._width),) if self._raw else (word,)
 
     def close(self) -> None:
-        """Close the device."""
         self._host.close(self._descriptor)
 
 
@@ -231,12 +214,6 @@ class AddedRegister(AddedSource):
         return Probe({self._counter.signal: found if isinstance(found, Unavailable) else _signal(self._counter)})
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal
-        """Open the device of one CPU.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: the device can no longer be opened.
-        """
         return _RegisterReader(machine.host, cpu, self._place.address, self._counter)
 
 
@@ -263,12 +240,6 @@ class AddedFile(AddedSource):
         return Probe({signal: _signal(self._counter)})
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal
-        """Open the file for one row.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: EMFILE or ENFILE.
-        """
         decode_text: Callable[[bytes], Raw] = signed_number
         if self._counter.shape is Shape.RAW:
             width = self._counter.width

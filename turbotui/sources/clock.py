@@ -27,7 +27,6 @@ class _ClockReader(NothingToClose):
         self.signals = tuple(clocks)
 
     def read(self) -> Sequence[Raw]:
-        """The clocks in nanoseconds."""
         return [clock() for clock in self._clocks]
 
 
@@ -43,11 +42,9 @@ class _Clock(PerCpuSource):
     _signals: Mapping[SignalId, Signal]
 
     def probe(self, machine: Machine) -> Probe:  # noqa: ARG002 - every host has clocks
-        """Find the clocks, which every machine has."""
         return Probe(dict(self._signals))
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's
-        """A reader of the wanted clocks; nothing is opened."""
         clocks = _clocks(machine.host)
         return _ClockReader({name: clocks[name] for name in self._signals if name in wanted})
 

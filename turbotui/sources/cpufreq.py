@@ -43,7 +43,6 @@ class _Fact:
 
     @property
     def is_text(self) -> bool:
-        """Whether the value is a word."""
         return self.files[0][1] is text
 
 
@@ -95,10 +94,6 @@ class Cpufreq(PerCpuSource):
         """Open the wanted files of one CPU; a file that this CPU lacks reads None.
 
         The hardware limits and the base frequency are read here and never again.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: EMFILE or ENFILE.
         """
         directory = CPU_DIR.format(cpu=cpu)
         files = []

@@ -134,12 +134,7 @@ class Cpuidle(PerCpuSource):
         return readers * sum(_SIGNAL.fullmatch(signal) is not None for signal in wanted)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the wanted counters of one CPU; a counter that this CPU's list of states lacks reads None.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: EMFILE or ENFILE.
-        """
+        """Open the wanted counters of one CPU; a counter that this CPU's list of states lacks reads None."""
         files = []
         for signal in sorted(wanted):
             match = _SIGNAL.fullmatch(signal)

@@ -72,7 +72,6 @@ def families(topology: Topology, bundles: Iterable[Bundle], whole: Topology | No
 
     Args:
         topology: the watched CPUs, which have the rows.
-        bundles: the bundles to count.
         whole: all CPUs, if not all are watched, because a PMU is opened on its own CPU in any case.
     """
     alike: dict[tuple[str, ...], list[Bundle]] = {}

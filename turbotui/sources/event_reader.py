@@ -63,11 +63,6 @@ class _Sum:
 class RowReader:
     """Open counters of one row.
 
-    Args:
-        host: where to open.
-        parts: the groups to open.
-        counts: what `read` returns.
-
     Raises:
         CpuGone: a CPU is offline.
         HostError: a counter can no longer be opened.
@@ -110,11 +105,9 @@ class RowReader:
         return wanted <= frozenset(self.signals)
 
     def read(self) -> Sequence[Raw]:
-        """A running count and its two times in ns for each count that can be multiplexed, and a value for each level.
+        """A running count and its two times in ns of what can be multiplexed, and a value for each level.
 
-        Raises:
-            CpuGone: the CPU went offline.
-            HostError: a pinned counter has lost its place.
+        Raises HostError if a pinned counter has lost its place.
         """
         words = [group.read(self._host) for group in self._groups]
         found: list[Raw] = []

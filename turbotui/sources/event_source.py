@@ -55,7 +55,6 @@ class _Found:
 
     @cached_property
     def descriptors(self) -> int:
-        """Number of counters of the row with most of them."""
         sizes = {bundle: sum(map(len, groups)) for bundle, groups in self.groups.items()}
         rows: Counter[int] = Counter()
         for family in self.families:
@@ -97,7 +96,6 @@ class EventSource(PerCpuSource):
         """Encode the events once, to find mistakes in the text.
 
         Args:
-            machine: the machine with the PMUs.
             beside: the filters of events that are counted at the same time.
 
         Raises:
@@ -152,12 +150,6 @@ class EventSource(PerCpuSource):
         return readers * self._found.descriptors if wanted and self._found is not None else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - all are opened
-        """Open the counters of the row that this CPU reads.
-
-        Raises:
-            CpuGone: a CPU is offline.
-            HostError: a counter can no longer be opened.
-        """
         parts = self.parts(machine, cpu)
         counts: list[Count] = []
         for family in () if self._found is None else self._found.families:

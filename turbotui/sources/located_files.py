@@ -100,12 +100,7 @@ class LocatedFiles(PerCpuSource, ABC):
         return readers * sum(found.descriptors for name, found in located.items() if name in wanted)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the wanted files that belong to one CPU; a missing file, and a signal without any, read None.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: EMFILE or ENFILE.
-        """
+        """Open the wanted files that belong to one CPU; a missing file, and a signal without any, read None."""
         seen = self._sightings.on(machine).found
         files = [found.file(cpu) if isinstance(found, LocatedSignal) else ValueFile(name, ())
                  for name, found in seen.items() if name in wanted]

@@ -217,7 +217,6 @@ class MeterReader:
 
     Args:
         host: the machine; on a model nothing is slow, and everything is read at once.
-        devices: each with whether it may be slow.
     """
 
     def __init__(self, host: Host, devices: Sequence[tuple[OneDevice, bool]], wanted: frozenset[SignalId]) -> None:

@@ -44,8 +44,6 @@ class MsrReader:
     """An open MSR device with the registers to read.
 
     Args:
-        cpu: whose device.
-        registers: the registers to read; several may be fields of one, which is then read once.
         less: address of a register -> address of the register that is subtracted from it.
 
     Raises:
@@ -69,11 +67,7 @@ class MsrReader:
         self._addresses = tuple(dict.fromkeys((*addresses, *self._less.values())))
 
     def read(self) -> Sequence[Raw]:
-        """The 64 bits of each register; None for one that cannot be read or is marked invalid.
-
-        Raises:
-            CpuGone: the CPU went offline.
-        """
+        """The 64 bits of each register; None for one that cannot be read or is marked invalid."""
         read_at, descriptor = self._host.read_at, self._descriptor
         words: dict[int, int | None] = {}
         for address in self._addresses:
@@ -154,12 +148,6 @@ class Msr(PerCpuSource):
         return readers if self._chosen(wanted) else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> MsrReader:
-        """Open the device of one CPU.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: the device can no longer be opened.
-        """
         self._found.on(machine)
         less = self._less() if c6_counts_c7(machine, cpu) else {}
         return MsrReader(machine.host, cpu, self._chosen(wanted), less)

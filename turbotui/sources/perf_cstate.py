@@ -24,12 +24,7 @@ C7: SignalId = "cstate.core.c7"
 
 
 class C6WithoutC7Reader:
-    """A perf reader that returns C6 less C7 for C6; both are in one group and therefore of the same instant.
-
-    Args:
-        reader: with C7 among its signals if C6 is.
-        wanted: the signals to return.
-    """
+    """A perf reader that returns C6 less C7 for C6; both are in one group and therefore of the same instant."""
 
     def __init__(self, reader: PerfReader, wanted: frozenset[SignalId]) -> None:
         self._reader = reader
@@ -89,12 +84,7 @@ class PerfCstate(NamedEvents):
     }
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> PerfReader:
-        """Open the groups with wanted signals; on E cores C6 is returned without the C7 that it includes.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: none of the wanted counters can be opened any more.
-        """
+        """Open the groups with wanted signals; on E cores C6 is returned without the C7 that it includes."""
         self._findings.on(machine)
         if not (self._touched(frozenset({C7})) and c6_counts_c7(machine, cpu)):
             return super().open(machine, cpu, wanted)

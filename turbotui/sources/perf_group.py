@@ -127,9 +127,6 @@ class PerfGroupReader:
     all reads as None.
 
     Args:
-        host: where to open.
-        cpu: the CPU to count on.
-        groups: events that belong into one group each.
         wanted: the signals that `read` returns, in the order of the groups.
         times: for a group's position in `groups`, the signals of its times.
 
@@ -201,9 +198,7 @@ class PerfGroupReader:
     def read(self) -> Sequence[Raw]:
         """One running count for each of `signals`, and ns for times; None for a counter that lost its place.
 
-        Raises:
-            CpuGone: the CPU went offline.
-            HostError: every counter is refused for now.
+        Raises HostError if every counter is refused for now.
         """
         if self._refusal is not None and not self._open_groups:
             raise self._refusal

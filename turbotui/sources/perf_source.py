@@ -84,7 +84,6 @@ class Trials:
         """Try counters of one group, of which those that open stay; tells whether there are any.
 
         Args:
-            offers: the counters.
             signal: the signal of one that opens.
             times: of the group, if it can be multiplexed.
             what: the group's name in the origin of its times.
@@ -136,12 +135,6 @@ class PerfSource(PerCpuSource, ABC):
         return readers * sum(len(group.offers) for group in self._touched(wanted))
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> PerfReader:
-        """Open the groups with wanted signals, as far as this CPU reads them.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: none of the wanted counters can be opened any more.
-        """
         self._findings.on(machine)
         groups: list[Sequence[GroupEvent]] = []
         times: dict[int, Times] = {}

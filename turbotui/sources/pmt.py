@@ -117,11 +117,7 @@ class PmtReader:
             raise
 
     def read(self) -> Sequence[Raw]:
-        """One 64-bit word each; None for one that cannot be read.
-
-        Raises:
-            CpuGone: nothing could be read and the CPU is offline.
-        """
+        """One 64-bit word each; None for one that cannot be read."""
         values = [None if word is None else self._word(*word) for word in self._words]
         failed = any(word is not None for word in self._words) and all(value is None for value in values)
         if failed and is_offline(self._host, self._cpu):

@@ -92,11 +92,7 @@ def _counts(host: Host, top: str) -> Mapping[str, Mapping[str, int | None]]:
 
 
 class _Reader(NothingToClose):
-    """Adds up the increases of all groups' counters since the previous reading.
-
-    Args:
-        domains: of each L3 cache, in topology order.
-    """
+    """Adds up the increases of all groups' counters since the previous reading."""
 
     def __init__(self, host: Host, domains: Sequence[str]) -> None:
         self._host = host
@@ -107,7 +103,6 @@ class _Reader(NothingToClose):
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """The one signal."""
         return (TOTAL,)
 
     def read(self) -> Sequence[Sequence[Raw]]:

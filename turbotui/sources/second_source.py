@@ -17,12 +17,7 @@ def second_id(name: SignalId, source: Source) -> SignalId:
 
 
 class SecondSource(PerCpuSource):
-    """A source under another name, for some of its signals.
-
-    Args:
-        source: the source to read.
-        signals: its signals, by their own names.
-    """
+    """A source under another name, for some of its signals, by their own names."""
 
     def __init__(self, source: Source, signals: Mapping[SignalId, Signal]) -> None:
         self.source = source
@@ -44,11 +39,6 @@ class SecondSource(PerCpuSource):
         return self.source.descriptors(self._names(wanted), readers)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the source's counters on one CPU.
-
-        Raises:
-            CpuGone, HostError: as the source itself.
-        """
         return _Renamed(self.source.open(machine, cpu, self._names(wanted)), self.source)
 
     def _names(self, wanted: frozenset[SignalId]) -> frozenset[SignalId]:

@@ -97,12 +97,6 @@ class Spies(PerCpuSource):
         return readers * max((sum(size) if len(size) > 1 else 2 * sum(size) for size in sizes), default=0)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> SpyReader:
-        """Begin to count on one CPU.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: the set does not open any more.
-        """
         effort = SpyEffort()
         reader = SpyReader(lambda: self.arrangement, machine.host, cpu, wanted, effort)
         with self._lock:

@@ -126,8 +126,6 @@ class SpyReader:
     """The spy of one CPU.
 
     Args:
-        arrangement: what is to be counted, as it is now.
-        wanted: signals that `read` returns.
         effort: where it notes what it costs.
 
     Attributes:
@@ -157,11 +155,7 @@ class SpyReader:
         self._follow()
 
     def read(self) -> Sequence[Raw]:
-        """Return the totals of every event counted here; None for other events.
-
-        Raises:
-            CpuGone: the CPU went offline.
-        """
+        """Return the totals of every event counted here; None for other events."""
         started = self._host.now_ns()
         captured = self.capture()
         return self.decode(captured, started, self._host.now_ns())
@@ -176,11 +170,7 @@ class SpyReader:
         return () if self._open is None else self._open.capture()
 
     def decode(self, captured: Capture, started: int, ended: int) -> Sequence[Raw]:
-        """Return totals as of the time of a capture; captures must be decoded in their order.
-
-        Raises:
-            CpuGone: the CPU went offline.
-        """
+        """Return totals as of the time of a capture; captures must be decoded in their order."""
         self._collect(captured, started, ended)
         return [None if pick is None else getattr(*pick) for pick in self._picks]
 
@@ -199,10 +189,6 @@ class SpyReader:
 
         Args:
             more: captures of the same set are still to be decoded: it stays.
-
-        Raises:
-            CpuGone: the CPU went offline.
-            HostError: the next set does not open.
         """
         self.samples += 1
         if not more:
@@ -228,7 +214,6 @@ class SpyReader:
             self._switch()
 
     def _follow(self) -> None:
-        """Adopt the present arrangement."""
         found = self._newest()
         if found is self._arrangement:
             return
@@ -314,7 +299,6 @@ class SpyReader:
             tally.begun = (tally.count, tally.enabled, tally.running)
 
     def _pick(self) -> None:
-        """Find the place of each signal's value."""
         found: dict[SignalId, tuple[object, str]] = {}
         if self._sets:
             found = {SAMPLES: (self, "samples"), SETS: (self, "set_count")}

@@ -76,7 +76,6 @@ class _Arranger:
         self._notes: list[str] = []
 
     def result(self) -> Arrangement:
-        """Return the arrangement of the plan."""
         sets: dict[int, tuple[SpySet, ...]] = {}
         for spy in self._plan.spies:
             cpus = cpus_of(spy.on, self._machine.topology)

@@ -103,7 +103,6 @@ class FileReader:
     if it is not. When none can be read, and the CPU is gone, so is the reader.
 
     Args:
-        files: one for each signal.
         inside_cpu: the files belong to this CPU's own sysfs directory, so that they vanish with it.
 
     Raises:
@@ -146,11 +145,7 @@ class FileReader:
                 self._read_once(entry)
 
     def read(self) -> Sequence[Raw]:
-        """Read each file by one pread.
-
-        Raises:
-            CpuGone: every open file is gone, and with them the CPU.
-        """
+        """Read each file by one pread."""
         read_at = self._host.read_at
         values: list[Raw] = []
         failed = gone = 0

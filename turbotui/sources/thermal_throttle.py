@@ -67,12 +67,6 @@ class ThermalThrottle(PerCpuSource):
         return readers * sum(fact.signal in wanted for fact in _FACTS)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the wanted counters of one CPU.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: EMFILE or ENFILE.
-        """
         directory = f"{CPU_DIR.format(cpu=cpu)}/thermal_throttle"
         files = []
         for fact in _FACTS:

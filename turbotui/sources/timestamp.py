@@ -35,7 +35,6 @@ class _TimestampReader(NothingToClose):
         self._read = host.read_tsc
 
     def read(self) -> Sequence[Raw]:
-        """Read the time stamp counter."""
         try:
             return (self._read(),)
         except HostError:
@@ -54,11 +53,7 @@ class Timestamp(PerCpuSource):
         return Probe({_TSC: _probed(machine)})
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's
-        """Make a reader for the worker's thread, which is pinned to the CPU.
-
-        Raises:
-            HostError: ENOSYS where nothing can be executed.
-        """
+        """Make a reader for the worker's thread, which is pinned to the CPU."""
         if not isinstance(machine.host, TimestampHost):
             raise HostError(errno.ENOSYS, "rdtsc")
         return _TimestampReader(machine.host)

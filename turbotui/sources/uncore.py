@@ -184,12 +184,7 @@ class UncoreSource(PerCpuSource):
         return readers * sum(each for unit in self.order.units if not wanted.isdisjoint(self._of(unit)))
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> UncoreReader:
-        """Open the units that this CPU reads, each bundle in one group.
-
-        Raises:
-            CpuGone: the CPU is offline.
-            HostError: nothing of it opens.
-        """
+        """Open the units that this CPU reads, each bundle in one group."""
         units = self._open_on.get(cpu, ())
         limit = _UNCHECKED.get(self.order.units[0].kind)
         return UncoreReader(machine.host, cpu, [self._bundles(unit, wanted) for unit in units], limit)

@@ -63,8 +63,6 @@ class UncoreReader:
     """Open counters of units on one CPU.
 
     Args:
-        host: where to open.
-        cpu: the CPU to open on.
         units: what to count of each unit, those that need most first.
         limit: the most events of a group, where the kernel does not check it.
 
@@ -126,8 +124,7 @@ class UncoreReader:
     def read(self) -> Sequence[Raw]:
         """Return one running count for each of `signals`, ns for times; None for counters that are not open.
 
-        Raises:
-            CpuGone: a group is not what it was: its CPU or its PMU is away.
+        Raises CpuGone if a group's CPU or its PMU is away.
         """
         try:
             words = [group.counters.totals() for group in self._groups]

@@ -61,7 +61,6 @@ def make_format(name: str, intervals: int | None = 1, *, marks: bool = False) ->
         name: of `FORMATS`.
         intervals: number of intervals; `SEVERAL` if only their end is sure, None if not even that. An exposition of
             several intervals contains times.
-        marks: whether CSV has columns of marks.
 
     Raises:
         UsageError: there is no such format.
@@ -82,7 +81,6 @@ class Writer:
 
     Args:
         name: of the format, other than `TEXT`, which the verb writes itself.
-        put: writes lines.
         table: name of the only table to write; "" for all. CSV has one table: the first if none is named.
     """
 

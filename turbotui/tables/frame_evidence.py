@@ -45,13 +45,7 @@ _DIGITS: Final = 13
 
 
 def frame_evidence(frame: Frame, column: CounterColumn, row: RowId) -> CellEvidence:
-    """The evidence of one cell.
-
-    Args:
-        frame: the interval.
-        column: of the cell.
-        row: of the cell.
-    """
+    """The evidence of one cell."""
     home = frame.home(column, row) or row
     used = cell_arithmetic(frame, column, row)
     found = [

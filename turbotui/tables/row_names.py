@@ -18,7 +18,6 @@ def row_name(topology: Topology, row: RowId, *, inside: bool = False) -> str:
     """The name of a row, with enclosing ids only where they are needed: "core 17", "cpu 3".
 
     Args:
-        row: of any level.
         inside: whether the row is shown within its package, so that the package need not be named.
     """
     if row.scope is Scope.SYSTEM:

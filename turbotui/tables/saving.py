@@ -43,14 +43,7 @@ def write_numbered(folder: str, stem: str, suffix: str, text: str) -> str:
 
 
 def write_alike(folder: str, stem: str, texts: Mapping[str, str]) -> str:
-    """Write files that differ only in their suffixes: STEM, or STEM-2 and so on if one of them exists.
-
-    Args:
-        stem: the common part of the names.
-        texts: contents by suffix.
-
-    Returns:
-        The path without a suffix.
+    """Write texts by suffix under STEM, or STEM-2 and so on if one exists; returns the path without suffix.
 
     Raises:
         TurbotuiError: a file cannot be written; the earlier ones remain.

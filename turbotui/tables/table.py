@@ -21,7 +21,6 @@ class TableText:
     """A line with the table's name, time and length of the interval, followed by the table; columns never get narrower.
 
     Args:
-        headed: whether to write the first line.
         room: characters of a line; columns of the least priority that do not fit are left out and named in a last line.
             None: lines are as long as the table is wide.
     """

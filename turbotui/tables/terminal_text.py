@@ -22,8 +22,7 @@ _NAMES = ("stdin", "stdout", "stderr")
 class TerminalText(io.TextIOBase):
     """A text stream that escapes unsafe text and replaces characters that the underlying stream cannot show.
 
-    Args:
-        stream: the stream to write to; closing this stream does not close it.
+    Closing it does not close the underlying stream.
     """
 
     def __init__(self, stream: TextIO) -> None:

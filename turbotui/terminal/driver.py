@@ -62,11 +62,7 @@ _Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 class TerminalLost(Message, bubble=False):
-    """The terminal is gone, or refuses every byte.
-
-    Args:
-        why: the error of the terminal.
-    """
+    """The terminal is gone, or refuses every byte."""
 
     def __init__(self, why: str) -> None:
         super().__init__()
@@ -146,11 +142,9 @@ class TerminalDriver(LinuxDriver):
         self._query_in_band_window_resize()
 
     def _remember(self) -> None:
-        """Store the modes that the shell set, to be restored."""
         self.attrs_before = modes_of(self.fileno)
 
     def _enter(self, kitty: str, *, alternate: bool = True) -> None:
-        """Set every mode of the dashboard."""
         wait_for_front(self.fileno)
         with suppress(termios.error):
             set_raw(self.fileno)
@@ -163,7 +157,6 @@ class TerminalDriver(LinuxDriver):
         self._entered = True
 
     def _leave(self) -> None:
-        """Restore the terminal."""
         if not self._entered or self._writer is None:
             return
         self._entered = False

@@ -34,9 +34,6 @@ class InputMessages:
 
     Escape and a letter are two keys, as in htop and vim. Many terminals send Alt and a letter so, and no key of the
     dashboard uses Alt; Esc to close a window and a digit to show the next screen would be lost.
-
-    Args:
-        sequences: the state of the input so far.
     """
 
     def __init__(self, sequences: InputSequences) -> None:

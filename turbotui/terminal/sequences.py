@@ -47,7 +47,6 @@ class InputSequences:
 
     Args:
         lone_escape: seconds until an Escape that nothing follows is a key.
-        clock: in seconds.
     """
 
     def __init__(self, lone_escape: float = _LONE_ESCAPE, clock: Callable[[], float] = time.monotonic) -> None:

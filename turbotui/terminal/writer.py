@@ -70,7 +70,6 @@ class TerminalWriter:
         """Write pending bytes and then these, and wait until they are written.
 
         Args:
-            data: bytes that restore the terminal; if it accepts nothing, its pending output is discarded to make room.
             patience: seconds to wait while the terminal accepts nothing.
 
         Returns:

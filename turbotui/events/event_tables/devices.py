@@ -18,12 +18,7 @@ from turbotui.machine.small_files import line_of
 
 
 class VendorDevices(Devices):
-    """PMUs with the events of sysfs, then those of the tables, whose names are in lower case.
-
-    Args:
-        tables: the tables of the machine's CPU.
-        sysfs: the machine's PMUs, if some were read already.
-    """
+    """PMUs with the events of sysfs, then those of the tables, whose names are in lower case."""
 
     __slots__ = ("_augmented", "_having", "_identifiers", "_matched", "_sysfs", "tables")
 
@@ -97,8 +92,6 @@ class VendorDevices(Devices):
 
 
 class _Events(Mapping[str, PmuEvent]):
-    """The events of one PMU by name: those of sysfs first, then those of the tables."""
-
     def __init__(self, devices: VendorDevices, pmu: Pmu) -> None:
         self._devices = devices
         self._pmu = pmu

@@ -58,9 +58,7 @@ def event_row(row: JsonRow, standard: JsonRow | None, topic: str) -> VendorEvent
     """Make an event of a row.
 
     Args:
-        row: the object as written.
         standard: the architecture's event that the row refers to, whose code and other keys fill the row's gaps.
-        topic: the topic of the row's file.
 
     Raises:
         ValueError: the row has an invalid number.
@@ -139,7 +137,6 @@ def _terms(row: JsonRow) -> str:
 
 
 def _integer(row: JsonRow, key: str) -> int:
-    """Return the first number of a key's value; 0 without one."""
     text = (row.get(key) or "0").partition(",")[0].strip()
     try:
         return int(text, 16 if text.lower().startswith("0x") else 10)

@@ -21,7 +21,6 @@ class KindsOfCoreTables:
     """The tables of every core type of a machine, from one directory.
 
     Args:
-        folder: the directory, with a mapfile.csv for all core types.
         kinds: perf's identifier of the cores of each PMU.
 
     Raises:
@@ -69,7 +68,6 @@ class KindsOfCoreTables:
 
 
 def _take(found: dict[str, list[Row]], rows: Iterable[Row], pmu: str) -> None:
-    """Add rows; rows of a core get the PMU of its core type."""
     for row in rows:
         own = replace(row, pmu=pmu) if row.pmu == DEFAULT_CORE else row
         same = found.setdefault(own.name.lower(), [])

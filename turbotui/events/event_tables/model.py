@@ -75,9 +75,7 @@ Row = TypeVar("Row")
 class VendorRows(Generic[Row]):
     """Rows of a table by their names in lower case, each made when it is first needed.
 
-    Args:
-        raw: the unparsed rows; several have the same name if several PMUs have the event.
-        make: makes a row of an unparsed one.
+    Several rows have the same name if several PMUs have the event.
     """
 
     def __init__(self, raw: Mapping[str, Sequence[object]], make: Callable[..., Row]) -> None:
@@ -113,8 +111,6 @@ class VendorTables:
     Args:
         source: where they are from, for people: "perf 7.2.13 list -j", "DIR/x86/sapphirerapids (mapfile.csv
             GenuineIntel-6-8F)".
-        events: by name.
-        metrics: by name.
         groups: the vendor's descriptions of groups of metrics, by the groups' names.
         lacks_events: a sentence about events that the CPU has and this source leaves out; "" if it leaves out none.
         lacks_metrics: the corresponding sentence about metrics.

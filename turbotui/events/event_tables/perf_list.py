@@ -47,11 +47,7 @@ _Object = dict[str, str]
 
 
 class PerfTables:
-    """perf's own tables for a machine.
-
-    Args:
-        host: the machine, which may be another one than perf runs on.
-    """
+    """perf's own tables for a machine, which may be another one than perf runs on."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -105,7 +101,6 @@ def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTab
     """Parse the output of `perf list -j`.
 
     Args:
-        answer: the whole output.
         source: the origin of the output, for people to read.
 
     Raises:

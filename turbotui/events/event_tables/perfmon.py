@@ -60,10 +60,6 @@ def is_perfmon(folder: str) -> bool:
 class PerfmonTables:
     """The tables of one CPU in Intel's collection.
 
-    Args:
-        host: the machine with the CPU.
-        folder: the collection's directory.
-
     Raises:
         VendorTablesError: the collection has no tables of this CPU.
     """

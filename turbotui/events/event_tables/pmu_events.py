@@ -36,7 +36,6 @@ class DirectoryTables:
     """The tables of a directory that the user named.
 
     Args:
-        host: the machine with the CPU and its architecture.
         folder: the directory of one model, of an architecture (with its mapfile.csv), or of a kernel source tree.
         cpuid: perf's identifier of the CPU; "" for the CPU of `host`.
 

@@ -11,11 +11,7 @@ from turbotui.machine.host import Host
 
 
 class EventSearch:
-    """The events of the tables that the machine's PMUs have, indexed for a search at each key press.
-
-    Args:
-        tables: the tables of the machine's CPU.
-    """
+    """The events of the tables that the machine's PMUs have, indexed for a search at each key press."""
 
     def __init__(self, host: Host, tables: VendorTables) -> None:
         self.tables = tables
@@ -28,7 +24,6 @@ class EventSearch:
 
         Args:
             text: the text in any case; "" finds all events of `pmu` if one is named, else nothing.
-            limit: the most events to return.
             pmu: only events of this PMU, by its name in sysfs.
         """
         words = text.lower().split()

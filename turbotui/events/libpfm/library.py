@@ -117,7 +117,6 @@ class Libpfm:
     """The initialised library.
 
     Args:
-        path: file or soname.
         force: a model's name for LIBPFM_FORCE_PMU; None leaves the environment as it is. It must come before the first
             initialisation of this process, or after `terminate`.
         only: a model that is not here and cannot be forced, as those of uncore PMUs: its events are encoded by their

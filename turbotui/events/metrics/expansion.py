@@ -59,9 +59,6 @@ def expand(metric: VendorMetric, tables: VendorTables, machine: MetricConstants,
     """Find every metric and event that a metric needs on a machine.
 
     Args:
-        metric: the metric, from the tables.
-        tables: the tables in which other metrics are looked up.
-        machine: the machine whose constants replace literals.
         runtime: the number that replaces `?`.
 
     Raises:
@@ -86,8 +83,6 @@ def expand(metric: VendorMetric, tables: VendorTables, machine: MetricConstants,
 
 @dataclass(slots=True)
 class _Walk:
-    """Follows references, depth first."""
-
     tables: VendorTables
     machine: MetricConstants
     runtime: int

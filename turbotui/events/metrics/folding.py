@@ -63,8 +63,6 @@ class Folded:
 
 @dataclass(slots=True)
 class _Operand:
-    """An operand: its steps, its value if it is constant, and the names that it needs."""
-
     steps: list[Step]
     value: float | None = None
     names: dict[str, None] = field(default_factory=dict)

@@ -44,10 +44,7 @@ COUNTED_PARTS: Final = frozenset({"#num_packages", "#num_dies", "#num_cores", "#
 class MachineConstants:
     """Constants and literals of metrics on the watched machine.
 
-    Args:
-        machine: the watched machine.
-        engine: encodes events for the machine.
-        whole: whether CPUs are counted, and not single tasks (perf stat -a).
+    `whole` says that CPUs are counted, and not single tasks (perf stat -a).
     """
 
     def __init__(self, machine: Machine, engine: Engine, *, whole: bool = True) -> None:
@@ -223,12 +220,7 @@ class MachineConstants:
 
 
 class KindConstants:
-    """The constants of one kind of core, whose metrics are of its own events alone (perf: setup_metric_events).
-
-    Args:
-        machine: the constants of a machine with several core types.
-        pmu: the PMU of this core type.
-    """
+    """The constants of one kind of core, whose metrics are of its own events alone (perf: setup_metric_events)."""
 
     def __init__(self, machine: MachineConstants, pmu: str) -> None:
         self._machine = machine
@@ -259,11 +251,6 @@ class KindConstants:
 
 
 def _is_cpu(pattern: str, cpuid: str) -> bool:
-    """Tell whether an identifier's pattern matches a CPU.
-
-    Raises:
-        MetricError: the CPU does not tell its identifier.
-    """
     if not cpuid:
         raise MetricError("it asks which CPU this is, and the CPU does not say")
     return matches(pattern, cpuid)

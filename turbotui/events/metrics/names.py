@@ -18,7 +18,6 @@ def event_text(name: str, modifiers: str = "") -> str:
     """Return the event string of a name without escapes; the first and the last @ become slashes.
 
     Args:
-        name: a name of an expression.
         modifiers: letters that the user added, such as "u".
     """
     if name.count("@") < _PMU_EVENT:

@@ -60,8 +60,6 @@ def requests(wanted: Sequence[TitledMetric], machine: MachineConstants, text: st
     """Return the requests that count some metrics, in falling order of their number of events.
 
     Args:
-        wanted: the metrics, expanded on the machine.
-        machine: the machine that counts.
         text: the user's text, which names the requests.
 
     Raises:
@@ -173,8 +171,6 @@ def column_of(one: TitledMetric, machine: MachineConstants) -> EventColumn:
 
 
 class _Writer:
-    """Writes expressions as formulas: names become event strings, counts of PMUs become numbers."""
-
     def __init__(self, expanded: ExpandedMetric, modifiers: str, machine: MachineConstants) -> None:
         self._parts = {name for name, _part in (*expanded.parts, *expanded.rule_parts)}
         self._modifiers = modifiers

@@ -63,7 +63,6 @@ def parse_metric(text: str, runtime: int = 0) -> MetricExpression:
     """Parse an expression.
 
     Args:
-        text: the expression as a table has it.
         runtime: the number that each `?` in a name stands for.
 
     Raises:
@@ -101,8 +100,6 @@ def _after_blanks(text: str, start: int) -> int:
 
 
 class _Parser:
-    """Puts steps behind their operands, by the strength of the operators."""
-
     def __init__(self, text: str, tokens: list[_Token]) -> None:
         self._text = text
         self._tokens = tokens
@@ -110,7 +107,6 @@ class _Parser:
         self.steps: list[Step] = []
 
     def choice(self, depth: int) -> None:
-        """Parse an expression, or several with `if` and `else` between them."""
         if depth > _DEEPEST:
             raise self._wrong("it is nested too deep")
         choices = 0
@@ -124,12 +120,10 @@ class _Parser:
         self.steps += [Step("if", count=3)] * choices  # A if B else C if D else E is A if B else (C if D else E)
 
     def finish(self) -> None:
-        """Refuse text behind the expression."""
         if self._tokens[self._at].kind != "end":
             raise self._wrong(f"{self._tokens[self._at].word!r} is not expected")
 
     def _operators(self, depth: int) -> None:
-        """Parse operands with operators between them."""
         waiting: list[str] = []
         while True:
             while self._take("-"):

@@ -21,7 +21,6 @@ def metrics_with(tables: VendorTables, event: str) -> tuple[MetricUse, ...]:
     """Return every metric that uses an event, those that name the event themselves first.
 
     Args:
-        tables: the vendor's tables.
         event: its name in any case, without PMU and modifiers.
     """
     wanted = event.lower()
@@ -60,7 +59,6 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _events(text: str) -> frozenset[str]:
-    """Return the events' names in an expression, in lower case, without PMU, other terms and modifiers."""
     found = set()
     for name in _names(text):
         _pmu, at, terms = name.partition("@")
@@ -70,7 +68,6 @@ def _events(text: str) -> frozenset[str]:
 
 
 def _users(tables: VendorTables) -> dict[str, list[VendorMetric]]:
-    """Map each metric's name to the metrics whose expressions name it."""
     found: dict[str, list[VendorMetric]] = {}
     for metric in tables.metrics():
         for name in dict.fromkeys(_names(metric.expression)):

@@ -46,7 +46,6 @@ def check(pmu: Pmu, terms: Mapping[str, int]) -> None:
     """Check the filters of one event of any PMU; filters without rules pass.
 
     Args:
-        pmu: the PMU of the event.
         terms: the values of all fields, including those that select the event.
 
     Raises:

@@ -84,8 +84,6 @@ _RESTORE: Final = (0x6D433FEE, 0x6D4237EC, 0x6D412FEA, 0x6CC427E8)  # ldp d14, d
 
 
 class _Code:
-    """The words of a kernel, with the starts of its loops."""
-
     def __init__(self) -> None:
         self.words: list[int] = []
 
@@ -93,11 +91,9 @@ class _Code:
         self.words.extend(words)
 
     def align(self, before: int = 0) -> None:
-        """Start the loop on a line of its own, this many words further on."""
         self.words.extend([_NOP] * (-(len(self.words) + before) % _LOOP_WORDS))
 
     def branch_ne(self, target: int) -> None:
-        """Append a b.ne to a word's index."""
         self.words.append(_BNE | ((target - len(self.words)) & 0x7FFFF) << 5)
 
     def bytes(self) -> bytes:

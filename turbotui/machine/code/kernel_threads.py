@@ -99,8 +99,6 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A task that every thread runs on its buffer."""
-
     page: CodePage
     size: int
     step: int
@@ -113,8 +111,6 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Timing:
-    """A thread's part of a round: start and duration by the wall clock, and CPU time, in ns."""
-
     start: int
     ns: int
     cpu_ns: int
@@ -127,15 +123,12 @@ class _Timing:
 
 
 class _Job:
-    """A job of a worker, with its result or exception."""
-
     def __init__(self, work: Callable[[], object]) -> None:
         self._work = work
         self._done = threading.Event()
         self._found: object = None
 
     def run(self, failure: OSError | None) -> None:
-        """Run the task in the worker thread; does nothing if the worker could not be pinned."""
         try:
             self._found = self._work() if failure is None else failure
         except Exception as error:  # noqa: BLE001 - raised again in the thread that asked
@@ -144,15 +137,12 @@ class _Job:
             self._done.set()
 
     def answer(self) -> object:
-        """Wait for the job, and return its result or raise its exception."""
         while not self._done.wait(_PATIENCE):
             pass
         return self._found
 
 
 class _Worker(threading.Thread):
-    """A thread pinned to one CPU that runs jobs in order."""
-
     def __init__(self, host: Host, cpu: int) -> None:
         super().__init__(name=f"roof-{cpu}", daemon=True)
         self.cpu = cpu
@@ -169,7 +159,6 @@ class _Worker(threading.Thread):
             job.run(failure)
 
     def give(self, job: _Job | None) -> None:
-        """Give the thread its next task; None ends the thread."""
         self._jobs.put(job)
 
 
@@ -236,10 +225,8 @@ class KernelThreads:
         """Run a kernel on all CPUs at once, in several rounds.
 
         Args:
-            kernel: what to run.
             size: bytes for each thread that a memory kernel walks; rounded down to its step.
             seconds: length of one round.
-            rounds: number of rounds; each starts when all threads are ready.
             data: put at the start of each buffer before.
             shared: whether the threads share what is measured.
 
@@ -279,7 +266,6 @@ class KernelThreads:
         return answers
 
     def _rest(self) -> None:
-        """Wait until all threads are idle, whoever gave them work."""
         lasts = [_Job(lambda: None) for _ in self._workers]
         for worker, last in zip(self._workers, lasts, strict=True):
             worker.give(last)
@@ -327,15 +313,9 @@ class KernelThreads:
 class _Walk:
     """Iterations of a kernel over its whole working set or, if that is large, over its next part.
 
-    Args:
-        task: the kernel and the size of its set.
-        buffer: holds the set.
-        place: start of the next part of a large set.
-
     Attributes:
         large: whether an iteration covers only a part of the set.
         work: work of one iteration.
-        place: start of the next part.
     """
 
     def __init__(self, task: _Task, buffer: Buffer, place: int) -> None:

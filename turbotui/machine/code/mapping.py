@@ -46,12 +46,7 @@ def _reserve(size: int, what: str) -> int:
 class Mapping:
     """Pages that stay mapped while a thread works on them, even if another thread closes them.
 
-    Args:
-        size: bytes.
-        what: the name of the memory, for the message if it is refused.
-
-    Raises:
-        MachineError: there is not enough memory.
+    Raises a MachineError with `what` if there is not enough memory.
     """
 
     def __init__(self, size: int, what: str) -> None:
@@ -140,7 +135,6 @@ class Buffer(Mapping):
     NUMA node.
 
     Args:
-        size: bytes.
         node: the NUMA node of the memory; None for that of the thread's CPU.
 
     Attributes:

@@ -43,14 +43,7 @@ class GatheredError(Exception):
 
 
 def pack(files: Mapping[str, bytes]) -> tuple[bytes, tuple[str, ...]]:
-    """Pack files into an archive that is byte for byte reproducible.
-
-    Args:
-        files: by path, below `TOP`.
-
-    Returns:
-        The archive, and the paths that it cannot hold because they are too long.
-    """
+    """Pack files below `TOP` into a reproducible archive; also returns the paths that are too long for it."""
     buffer = io.BytesIO()
     long = []
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT, encoding="utf-8") as tar:
@@ -187,8 +180,6 @@ def _shown(name: str) -> str:
 
 
 class _Unpacking:
-    """Unpacks gzip piece by piece, up to a bound."""
-
     def __init__(self, packed: bytes) -> None:
         self._inflate = zlib.decompressobj(_GZIP)
         self._packed = packed

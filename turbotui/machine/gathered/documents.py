@@ -100,9 +100,6 @@ def _name(number: int) -> str:
 def read_gathered(path: str) -> tuple[Gathered, Mapping[str, bytes]]:
     """Read a gathered machine, and the other documents in its file by name.
 
-    Args:
-        path: the file's visible path, as the user named it.
-
     Raises:
         MachineError: the file cannot be read, or is no gathered machine; the sentence names the file.
     """

@@ -19,8 +19,6 @@ _MOST_DESCRIPTORS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A descriptor on a file or device."""
-
     path: str
 
 
@@ -32,11 +30,7 @@ class _Counting:
 
 
 class GatheredHost:
-    """A gathered machine, with the files and registers of that time, and counters that do not count.
-
-    Args:
-        name: the machine's name.
-    """
+    """A gathered machine, with the files and registers of that time, and counters that do not count."""
 
     def __init__(self, machine: Gathered, name: str) -> None:
         self._machine = machine

@@ -49,11 +49,7 @@ class NotingHost(DelegatingHost):
         self._counters: dict[OpenAttempt, int] = {}
 
     def gathered(self, time: str) -> Gathered:
-        """Return all readings so far.
-
-        Args:
-            time: the present time, in UTC, ISO 8601.
-        """
+        """Return all readings so far, stamped with the time (UTC, ISO 8601)."""
         with self._lock:
             files = {path: os.fsencode(original(text)) for path, text in self._texts.items()}
             words: dict[str, dict[int, Answer]] = {}

@@ -19,11 +19,7 @@ _AWAKE_NS: Final = 1_000_000_000  # ns awake after waking, because a switch of t
 
 
 class ClockThrottle:
-    """Decides from the rate of samples in one ring whether the clock event may rest.
-
-    Args:
-        now_ns: when its counters were opened.
-    """
+    """Decides from the rate of samples in one ring whether the clock event may rest."""
 
     __slots__ = ("_count", "_known", "_seen", "_since", "_until", "resting")
 

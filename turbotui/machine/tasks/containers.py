@@ -79,9 +79,6 @@ def running_containers(host: Host) -> list[RunningContainer]:
 def find_container(host: Host, word: str) -> RunningContainer:
     """Find the container or pod by name, or by the beginning of its id.
 
-    Args:
-        word: the user's word.
-
     Raises:
         MachineError: there is none, or several; candidates are named.
     """
@@ -140,7 +137,6 @@ def _kubelet(host: Host) -> Iterator[tuple[str, str]]:
 
 
 def _pod_names(host: Host) -> Mapping[str, tuple[str, ...]]:
-    """Return names by pod uid."""
     found = (_POD_LOG.fullmatch(name) for name in names_in(host, POD_LOGS))
     return {one["uid"]: (one["pod"], f"{one['space']}/{one['pod']}") for one in found if one is not None}
 

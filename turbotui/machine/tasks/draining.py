@@ -31,13 +31,7 @@ class RingRecords:
 
 
 class Draining:
-    """Records that a ring holds now; later ones are left for the next call.
-
-    Args:
-        ring: to empty.
-        decoder: of its records.
-        cpu: the ring's, -1 for a thread's own.
-    """
+    """Records that a ring holds now; later ones are left for the next call."""
 
     __slots__ = ("_cpu", "_decoder", "_left", "_records", "_ring", "size")
 

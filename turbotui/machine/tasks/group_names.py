@@ -89,11 +89,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = (
 
 
 def group_paths(text: str) -> tuple[str, ...]:
-    """Return the paths in /proc/PID/cgroup, first that of the hierarchy that manages processes.
-
-    Args:
-        text: the file's text: lines `number:controllers:path`.
-    """
+    """Return the paths of /proc/PID/cgroup (`number:controllers:path`), the managing hierarchy's first."""
     found: list[tuple[int, str]] = []
     for line in text.splitlines():
         number, _, rest = line.partition(":")

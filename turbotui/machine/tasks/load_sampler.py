@@ -42,11 +42,7 @@ class LoadSampler:
     """Samples the loads of all threads on CPUs.
 
     Args:
-        host: this machine.
         groups: by CPU, the group that samples there, with the sampling event last.
-
-    Attributes:
-        records: the records read.
 
     Raises:
         HostError: EACCES if whole CPUs may not be watched, EMFILE, or EINVAL or ENODATA if the PMU refuses.

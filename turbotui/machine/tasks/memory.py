@@ -43,9 +43,6 @@ def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
     ring has a page more than its data. Rings that are refused all the same are made smaller (`TaskTracer`).
 
     Args:
-        host: this machine.
-        pages: wanted for each CPU.
-        cpus: the number of CPUs.
         ends: whether each has a ring of last counts as well.
     """
     if locks_freely(host):

@@ -190,7 +190,6 @@ class TaskLooks:
 
     Args:
         reader: the reader; None for an interval that is not read any more.
-        most: the most tasks to read for the interval.
         seen: facts read already.
         unseen: why a task's facts are unknown if nothing is read any more.
     """

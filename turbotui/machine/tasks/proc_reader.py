@@ -31,10 +31,6 @@ class ProcReader:
 
     A process whose counts stand still is not looked into: of several threads they change by clock ticks, so that what a
     thread ran comes up to a tick later, and is never lost.
-
-    Args:
-        host: this machine.
-        choice: what perf would sample, with the mode of this reader.
     """
 
     def __init__(self, host: Host, choice: TaskSampling) -> None:

@@ -62,14 +62,11 @@ def process_stat(content: bytes) -> ProcessStat | None:
 
 
 class _Files:
-    """Descriptors of stat files by process."""
-
     def __init__(self, host: Host) -> None:
         self.host = host
         self.open: dict[int, int] = {}
 
     def close(self) -> None:
-        """Close every open file."""
         while self.open:
             self.host.close(self.open.popitem()[1])
 
@@ -84,9 +81,6 @@ class ProcessStats:
 
     An open file stays that of its process even if another process gets the number. Files are closed with the last
     reference to this object.
-
-    Args:
-        host: the machine of the processes.
     """
 
     def __init__(self, host: Host) -> None:

@@ -236,10 +236,7 @@ def open_set(host: Host, choice: TaskSampling, target: int, cpu: int, *, on_exec
     """Open a set of counters, disabled.
 
     Args:
-        host: this machine.
-        choice: the result of the feature test.
         target: a thread id, -1 for everything on the CPU, or a cgroup's descriptor.
-        cpu: a CPU, -1 for any.
         on_exec: start counting when the thread calls exec(2).
         cgroup: whether `target` is a cgroup's directory.
 
@@ -261,8 +258,6 @@ def choose(host: Host, cpu: int, wanted: Sequence[TaskCounter], *, whole_cpus: b
     run time is computed from records of their switches.
 
     Args:
-        host: this machine.
-        cpu: an online CPU, for the test.
         wanted: counters in addition to switches and run time; unavailable ones are left out.
         whole_cpus: whether the user asks for mode C.
         target: the thread for the test, 0 for the calling one.

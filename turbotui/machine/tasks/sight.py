@@ -80,11 +80,7 @@ class MachineTimes:
 
 
 def machine_times(host: Host, cpus: Iterable[int] | None = None) -> MachineTimes | None:
-    """Read how long CPUs ran tasks and idled; None if /proc/stat does not say it.
-
-    Args:
-        cpus: the CPUs by number; None for all together.
-    """
+    """Read how long these CPUs, or all together, ran tasks and idled; None if /proc/stat does not say it."""
     names = {"cpu"} if cpus is None else {f"cpu{cpu}" for cpu in cpus}
     lines = (line.split() for line in text_of(host, _STAT).splitlines() if line.startswith("cpu"))
     ticks = [numbers_among(words[1:]) for words in lines if words[0] in names]

@@ -78,7 +78,6 @@ class CpuSlices:
     """The slices of one CPU, computed from its records in order.
 
     Args:
-        since: the time at which the records begin, in ns.
         idle_exits: the times from the idle task to the next thread; shared by CPUs.
 
     Attributes:
@@ -106,12 +105,7 @@ class CpuSlices:
         self._known_until = KnownTimes()
 
     def read(self, data: bytes, known: KnownTimes) -> dict[int, int]:
-        """Return the ns that each thread ran in the slices that end in a block of whole records.
-
-        Args:
-            data: the block.
-            known: CPU time that slices leave out.
-        """
+        """Return the ns that each thread ran in a block's slices; slices leave out the `known` CPU time."""
         self._ran, self._unseen, self._known_until = {}, {}, known
         self.unknown, self._before = self._before, []
         view = memoryview(data)

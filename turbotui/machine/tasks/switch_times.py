@@ -34,8 +34,6 @@ _CLOCK: Final = PerfAttr(_SOFTWARE, _CPU_CLOCK, flags=_DISABLED | _SAMPLE_ID_ALL
 
 
 class _Cpu:
-    """The events of one CPU, and their ring."""
-
     def __init__(self, host: Host, cpu: int, pages: int, waiting: WaitSet, idle_exits: IdleExitTimes) -> None:
         self._host = host
         self._waiting = waiting
@@ -67,7 +65,6 @@ class SwitchTimes:
 
     Args:
         host: this machine.
-        cpus: the online CPUs.
         waiting: ends its wait when a ring is half full.
 
     Raises:

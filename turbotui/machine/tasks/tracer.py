@@ -43,8 +43,6 @@ class TaskTracer:
 
     Args:
         host: this machine.
-        choice: the result of `sets.choose`.
-        cpus: online CPUs.
         pages: the number of pages of each ring; a power of two, None for the default.
         waiting: shared with other tracers, and closed by its creator; None for one of the tracer's own.
     """

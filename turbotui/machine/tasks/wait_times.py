@@ -97,12 +97,7 @@ class WaitReader(Protocol):
 
 
 class TracepointReader:
-    """Reads samples of tracepoints.
-
-    Args:
-        switch: layout of sched_switch: prev_pid, prev_state, next_pid.
-        wakes: layouts of wake-ups: pid.
-    """
+    """Reads samples of sched_switch (prev_pid, prev_state, next_pid) and of wake-ups (pid)."""
 
     def __init__(self, switch: PointLayout, wakes: tuple[PointLayout, ...]) -> None:
         self._number = switch.number
@@ -148,7 +143,6 @@ class WaitRecords:
     call wait for the next call.
 
     Attributes:
-        queue: the run queue, which computes the waits.
         lost: the number of records without room in a ring.
         damaged: the number of malformed blocks and records.
     """
@@ -224,7 +218,6 @@ class WaitTimes:
 
     Args:
         host: this machine.
-        cpus: the online CPUs.
         waiting: ends its wait when a ring is half full.
 
     Attributes:

@@ -45,7 +45,6 @@ def added_column(counter: AddedCounter) -> CounterColumn:
 
 
 def _in_digits(counter: AddedCounter) -> bool:
-    """Whether the counter is shown as hexadecimal digits."""
     return counter.shape is Shape.RAW or (counter.shape is Shape.DELTA and isinstance(counter.place, TelemetryAt))
 
 

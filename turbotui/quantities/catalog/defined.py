@@ -20,7 +20,6 @@ def defined_catalog(signals: Mapping[SignalId, Signal], definitions: Iterable[De
     """Build the catalog of signals and definitions, leaving out definitions whose name a catalog column has by now.
 
     Args:
-        signals: that a machine offers, or that were recorded.
         definitions: in the order in which they were asked for.
     """
     known = catalog_for(signals)

@@ -26,8 +26,6 @@ def event_column(
     """The column of one event or formula.
 
     Args:
-        column: which one of the request's.
-        request: the request that the column belongs to.
         traits: what the events are on this machine; an event without traits is treated as a plain count.
         others: the catalog signals that the formula uses, as far as the machine has them.
 

@@ -64,7 +64,6 @@ def reference_ticks(row: Inputs, ticks: float | None) -> float | None:
     one; `tsc_tweak` is the ratio (docs/specs/turbostat.md 2.1).
 
     Args:
-        row: the row of the machine.
         ticks: TSC ticks, in the interval or per second.
     """
     if ticks is None:

@@ -164,7 +164,6 @@ def _efficiency(speed: Speed, row: Inputs) -> Value:
 
 
 def _flop_signals(definition: MetricDefinition) -> tuple[SignalId, ...]:
-    """The signals without which operations cannot be counted."""
     return tuple(dict.fromkeys(signal_of(definition, term.event) for term in definition.flops
                                if term.event not in definition.optional))
 

@@ -21,12 +21,7 @@ _MULTIPLEXED = (
 
 
 def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[CounterColumn, ...]:
-    """Build a column for each event, per second, followed by the spy's own columns.
-
-    Args:
-        plan: which events are counted where.
-        known: the signals of this machine; an event that is never multiplexed lacks some.
-    """
+    """Build a column for each event, per second, followed by the spy's own columns."""
     if not plan.spies:
         return ()
     return (

@@ -75,8 +75,6 @@ class UncoreKind:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table of the file."""
-
     title: str = ""
     what: str = ""
     document: str = ""

@@ -75,12 +75,7 @@ def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str, cl
     """Make a metric from the text of its formula.
 
     Args:
-        pmu: the kind of PMU.
-        what: what it measures.
-        unit: of the value.
-        formula: over names of events.
         document: where the events are defined.
-        clocks: events that count time.
         chosen: whether it is shown only on request.
         tier: the memory that a machine must have to show it by default.
         events: terms of the events that the formula calls by vendors' names.
