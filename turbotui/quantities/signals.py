@@ -93,6 +93,11 @@ class Signal:
     # another kind of core. They are not read, and a sum is complete without them.
     absent: Mapping[int, Unavailable] = field(default_factory=dict, hash=False)
 
+    @property
+    def read_as(self) -> SignalId:
+        """The counter whose readings it shares: itself, unless it is made of others."""
+        return self.made_of[0] if self.made_of else self.id
+
     def bits(self, raw: int) -> int:
         """The field of the raw word, unscaled."""
         return (raw >> self.low_bit) & ((1 << self.width_bits) - 1)

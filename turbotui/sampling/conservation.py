@@ -13,17 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from operator import add, sub
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import Numbers
-from turbotui.sampling.differences import factor_of
+from turbotui.sampling.differences import Differences, factor_of
 from turbotui.sampling.possible import fastest
-
-if TYPE_CHECKING:  # called for every interval
-    from turbotui.sampling.interval import Interval
 
 CPU_TIMES: Final[tuple[SignalId, ...]] = tuple(
     f"stat.{name}" for name in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"))
@@ -43,12 +40,12 @@ _IDLE_SHARE, _IDLE_SECONDS = 1.1, 0.02
 and ends it, but not in a container whose files and CPUs do not agree."""
 
 
-def booked(interval: Interval) -> Numbers:
+def booked(interval: Differences) -> Numbers:
     """Seconds that the kernel booked on each CPU; None if one of the states that it has is unknown."""
     return _summed(interval, interval.capabilities.signals[BOOKED].made_of)
 
 
-def whole(interval: Interval) -> Numbers:
+def whole(interval: Differences) -> Numbers:
     """`WHOLE` of each CPU in s; None if the times of its states are not believed."""
     times, spans = interval.measured(BOOKED), interval.spans(BOOKED)
     window = _window(interval)
@@ -66,16 +63,8 @@ def whole(interval: Interval) -> Numbers:
     ]
 
 
-DERIVED: Final[Mapping[SignalId, tuple[SignalId, Callable[[Interval], Numbers]]]] = {
-    BOOKED: (CPU_TIMES[0], booked), WHOLE: (CPU_TIMES[0], whole),
-}
-"""Counters that are computed from others: the counter whose readings they share, and their increases."""
-
-
-def read_as(name: SignalId) -> SignalId:
-    """The counter whose readings a counter shares: itself, unless it is made of others."""
-    made = DERIVED.get(name)
-    return name if made is None else made[0]
+DERIVED: Final[Mapping[SignalId, Callable[[Differences], Numbers]]] = {BOOKED: booked, WHOLE: whole}
+"""The increases of counters that are computed from others."""
 
 
 def slack(span: float, window: float) -> float:
@@ -83,13 +72,13 @@ def slack(span: float, window: float) -> float:
     return _TICKS + window + _SAMPLED * math.sqrt(span)
 
 
-def _window(interval: Interval) -> float:
+def _window(interval: Differences) -> float:
     """Seconds that the two readings took together, as far as they excuse anything."""
     ends = (interval.older, interval.newer)
     return min(_READING, sum(end.span_ns for end in ends if end is not None) * 1e-9)
 
 
-def _summed(interval: Interval, names: Sequence[SignalId]) -> Numbers:
+def _summed(interval: Differences, names: Sequence[SignalId]) -> Numbers:
     """The increases of several counters of one scope and scale, added for each instance; None if one is unknown."""
     rises = [rose for name in names if (rose := interval.rose(name)) is not None]
     if rises and len(rises) == len(names):
@@ -100,7 +89,7 @@ def _summed(interval: Interval, names: Sequence[SignalId]) -> Numbers:
             for items in zip(*columns, strict=True)]
 
 
-def _were_read(interval: Interval) -> bool:
+def _were_read(interval: Differences) -> bool:
     """Whether all states that the machine has were read; an old recording may have some of them."""
     signals, older = interval.capabilities.signals, interval.older
     known = signals.get(BOOKED)
@@ -108,7 +97,7 @@ def _were_read(interval: Interval) -> bool:
         all(map(there.__contains__, known.made_of)) for there in (signals, older.values, interval.newer.values))
 
 
-def is_conserved(interval: Interval, name: SignalId) -> bool:
+def is_conserved(interval: Differences, name: SignalId) -> bool:
     """Whether a time is held against the interval with the others of its CPU, and needs no bound of its own."""
     return (name in CPU_TIMES and _were_read(interval)) or (name.startswith("cpuidle.") and name.endswith(".time"))
 
@@ -120,7 +109,7 @@ def _added(rises: Sequence[Sequence[int]]) -> list[int]:
     return list(total)
 
 
-def times_of_kernel(interval: Interval) -> Mapping[SignalId, Mapping[int, Unavailable]]:
+def times_of_kernel(interval: Differences) -> Mapping[SignalId, Mapping[int, Unavailable]]:
     """The states of CPUs whose times in /proc/stat cannot be told apart or cannot be true, all of them."""
     if not _were_read(interval):
         return {}
@@ -133,7 +122,7 @@ def times_of_kernel(interval: Interval) -> Mapping[SignalId, Mapping[int, Unavai
     return dict.fromkeys((*interval.capabilities.signals[BOOKED].made_of, *GUEST_TIMES, BOOKED, WHOLE), found)
 
 
-def _why_not(interval: Interval, at: int, time: float | None, span: float | None) -> Unavailable | None:
+def _why_not(interval: Differences, at: int, time: float | None, span: float | None) -> Unavailable | None:
     cpu = interval.topology.cpus[at]
     if span is None:
         return None  # not read twice, which is a reason of its own
@@ -158,7 +147,7 @@ def _why_not(interval: Interval, at: int, time: float | None, span: float | None
     )
 
 
-def unbooked(interval: Interval) -> dict[SignalId, dict[int, str]]:
+def unbooked(interval: Differences) -> dict[SignalId, dict[int, str]]:
     """CPUs of which the kernel booked less than the interval, with a sentence for each."""
     if not _were_read(interval):
         return {}
@@ -174,7 +163,7 @@ def unbooked(interval: Interval) -> dict[SignalId, dict[int, str]]:
     return dict.fromkeys((*interval.capabilities.signals[BOOKED].made_of, WHOLE), found) if found else {}
 
 
-def times_of_idle_states(interval: Interval) -> Mapping[SignalId, Mapping[int, Unavailable]]:
+def times_of_idle_states(interval: Differences) -> Mapping[SignalId, Mapping[int, Unavailable]]:
     """The times of idle states of CPUs on which they add up to more than the interval."""
     names = [name for name in interval.newer.values  # fewer than there are signals
              if name.startswith("cpuidle.") and name.endswith(".time") and interval.was_read(name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 from turbotui.machine.topology import Topology
-from turbotui.quantities.signals import Raw, Signal, SignalId
-from turbotui.sampling.arithmetic import Numbers, increases, rises
+from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
+from turbotui.sampling.arithmetic import Numbers, increases, rises, seconds
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.snapshot import Snapshot
 
@@ -29,8 +30,8 @@ class Differences(ABC):
     """
 
     __slots__ = (
-        "_measured", "_older_stamps", "_older_values", "_rises", "_throughout", "capabilities", "newer", "older",
-        "topology",
+        "_levels_read", "_measured", "_older_stamps", "_older_values", "_rises", "_shared_spans", "_shortest", "_spans",
+        "_throughout", "capabilities", "newer", "older", "topology",
     )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
@@ -40,6 +41,10 @@ class Differences(ABC):
         self.topology: Topology = newer.topology
         self._rises: dict[SignalId, Rises | None] = {}
         self._measured: dict[SignalId, Numbers] = {}
+        self._spans: dict[SignalId, Numbers] = {}
+        self._shared_spans: dict[tuple[int, int], Numbers] = {}
+        self._shortest: dict[int, float] = {}  # by identity of spans, which live as long
+        self._levels_read: dict[SignalId, Numbers] = {}
         self._throughout: dict[tuple[SignalId, SignalId], bool] = {}
         self._older_values: dict[SignalId, Sequence[Raw] | None] = {}
         self._older_stamps: dict[SignalId, Sequence[int | None] | None] = {}
@@ -59,6 +64,74 @@ class Differences(ABC):
             else:
                 found = rose if factor is None else [item * factor for item in rose]
             self._measured[name] = found
+        return found
+
+    def measured_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
+        """`measured` of these instances."""
+        known = self._measured.get(name)
+        if known is None:
+            rose = self.rose(name)
+            if rose is not None:
+                factor = factor_of(self.capabilities.signals[name])
+                if factor is None:
+                    return [rose[position] for position in positions]
+                return [rose[position] * factor for position in positions]
+            known = self.measured(name)
+        return [known[position] for position in positions]
+
+    def spans(self, name: SignalId) -> Numbers:
+        """Seconds between the two readings per instance of the signal's scope."""
+        found = self._spans.get(name)
+        if found is None:
+            name = self.capabilities.signals[name].read_as
+            found = self._spans.get(name)
+        if found is None:
+            older, newer = self.stamps(name)
+            if newer is None or older is None:
+                found = [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
+            else:
+                # signals that are read together share their stamps and therefore these spans; stamps that were
+                # assembled here live too short to be recognised by identity
+                key = (id(older), id(newer))
+                lasting = self.older is not None and older is self.older.stamps.get(name)
+                shared = self._shared_spans.get(key) if lasting else None
+                found = seconds(older, newer) if shared is None else shared
+                if lasting:
+                    self._shared_spans[key] = found
+            self._spans[name] = found
+        return found
+
+    def shortest(self, name: SignalId) -> float:
+        """The shortest known of the `spans`; 0 if none is known."""
+        spans = self.spans(name)
+        found = self._shortest.get(id(spans))
+        if found is None:
+            found = self._shortest[id(spans)] = min(filter(None, spans), default=0.0)
+        return found
+
+    def spans_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
+        """`spans` of these instances."""
+        name = self.capabilities.signals[name].read_as
+        known = self._spans.get(name)
+        if known is None:
+            older, newer = self.stamps(name)
+            if older is None or newer is None:
+                return [None] * len(positions)
+            return seconds([older[position] for position in positions], [newer[position] for position in positions])
+        return [known[position] for position in positions]
+
+    def levels_read(self, name: SignalId) -> Numbers:
+        """`levels` before plausibility rules."""
+        found = self._levels_read.get(name)
+        if found is None:
+            signal = self.capabilities.signals[name]
+            size = len(self.topology.instances(signal.scope))
+            if signal.behavior is Behavior.CONSTANT:
+                found = [signal.value(signal.constant)] * size
+            else:
+                raw = self.newer.values.get(name)
+                found = [None] * size if raw is None else _values(signal, raw)
+            self._levels_read[name] = found
         return found
 
     def was_read(self, name: SignalId) -> bool:
@@ -159,6 +232,14 @@ class Differences(ABC):
         if newer is None or older is None:
             return [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
         return [None if a is None else b - a for a, b in zip(older, newer, strict=True)]
+
+
+def _values(signal: Signal, raw: Sequence[Raw]) -> Numbers:
+    """The value of every reading; None for texts and missing readings."""
+    if signal.width_bits >= 64 and signal.low_bit == 0 and (isinstance(raw, array) or set(map(type, raw)) <= {int}):
+        plain, scale, offset = cast("Sequence[int]", raw), signal.scale, signal.offset
+        return [offset + scale * item for item in plain]
+    return [signal.value(item) for item in raw]
 
 
 def factor_of(signal: Signal) -> float | None:

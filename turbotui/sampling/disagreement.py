@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from turbotui.machine.topology import Instance
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.arithmetic import Numbers
 from turbotui.sampling.conservation import unbooked
+from turbotui.sampling.interval import Interval
 from turbotui.sampling.limits import COMPARED_SECONDS
 from turbotui.sampling.plausibility import reference_ticks
-
-if TYPE_CHECKING:  # called for every interval
-    from turbotui.sampling.interval import Interval
 
 Marks: TypeAlias = dict[SignalId, dict[int, str]]
 """Signal -> position among its instances -> what contradicts it."""

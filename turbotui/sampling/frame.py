@@ -17,6 +17,7 @@ from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.traced import number_text
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.disagreement import Marks, disagreements
 from turbotui.sampling.interval import Interval
 from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.reasons import problem
@@ -37,13 +38,14 @@ class Frame(Interval):
     """
 
     __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_increases", "_lacks", "_latest", "_levels_of",
-                 "_selections", "_without")
+                 "_marks", "_selections", "_without")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities,
                  held: tuple[Snapshot, Snapshot] | None = None) -> None:
         super().__init__(older, newer, capabilities)
         self._held_ends = held
         self._held: Frame | None = None
+        self._marks: Marks | None = None
         self._cells: dict[ColumnId, dict[RowId, Value]] = {}
         self._lacks: dict[ColumnId, Sequence[SignalId]] = {}
         self._increases: dict[RowId, dict[SignalId, float | None]] = {}
@@ -61,11 +63,6 @@ class Frame(Interval):
     def clocks(self) -> tuple[int, int]:
         """Wall clock and monotonic clock of the tick that ended the interval, in ns."""
         return self.newer.wall_ns, self.newer.started_ns
-
-    @property
-    def seconds(self) -> float | None:
-        """Length of the interval from tick to tick; None on the first tick."""
-        return None if self.older is None else (self.newer.started_ns - self.older.started_ns) / 1e9
 
     @property
     def held(self) -> Frame | None:
@@ -277,6 +274,12 @@ class Frame(Interval):
         said = found.detail if found.detail.startswith(place) else f"{place}: {found.detail}"
         return Unavailable(found.reason, f"a part is unknown, {said}", found.remedy)
 
+    def marks(self) -> Marks:
+        """Readings that contradict each other without a known culprit, by signal and position."""
+        if self._marks is None:
+            self._marks = {} if self.older is None else disagreements(self)
+        return self._marks
+
     def disputed(self, column: CounterColumn, row: RowId) -> tuple[str, ...]:
         """Sentences about readings that contradict the numbers behind a cell; empty if there are none."""
         marks = self.marks()
@@ -361,12 +364,3 @@ class Frame(Interval):
     def rows(self, scope: Scope) -> tuple[RowId, ...]:
         """Rows of one level, in topology order."""
         return self.topology.rows(scope)
-
-    def can(self, column: CounterColumn) -> bool:
-        """Whether the machine has every signal that a column needs."""
-        signals = self.capabilities.signals
-        for name in column.needs:  # noqa: SIM110 - asked for each cell: a generator costs more than all of this
-            if name not in signals:
-                return False
-        return True
-

@@ -6,26 +6,27 @@ one that needs the whole machine asks for the reduced number: each pays only for
 
 from __future__ import annotations
 
-from array import array
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Protocol
 
-from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.columns import CounterColumn, Inputs, Value
+from turbotui.quantities.scope import RowId
+from turbotui.quantities.signals import Behavior, Raw, Reduce, SignalId
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.sampling.arithmetic import (
-    Numbers,
-    common,
-    quotients,
-    reduced,
-    risen_rate,
-    seconds,
-)
+from turbotui.sampling.arithmetic import Numbers, common, quotients, reduced, risen_rate
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sampling.conservation import DERIVED, read_as
+from turbotui.sampling.conservation import DERIVED
 from turbotui.sampling.differences import Differences, Rises, factor_of
-from turbotui.sampling.disagreement import Marks, disagreements
 from turbotui.sampling.plausibility import Rule, Unbelieved, unbelieved
 from turbotui.sampling.snapshot import Snapshot
+
+
+class TimedInputs(Inputs, Protocol):
+    """Inputs that know when they were read."""
+
+    def window(self, signal: SignalId) -> float | None:
+        """Seconds between a counter's two readings; None if unknown, or if they differ within the row."""
 
 
 class Interval(Differences):
@@ -36,23 +37,17 @@ class Interval(Differences):
     """
 
     __slots__ = (
-        "_deltas", "_findings", "_gaps", "_levels", "_levels_read", "_marks", "_one_clock", "_rates", "_shared_spans",
-        "_shortest", "_spans", "_texts", "_unbelieved", "_whole_deltas", "_whole_levels", "_whole_rates",
-        "_whole_windows",
+        "_deltas", "_findings", "_gaps", "_levels", "_one_clock", "_rates", "_texts", "_unbelieved", "_whole_deltas",
+        "_whole_levels", "_whole_rates", "_whole_windows",
     )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
         super().__init__(older, newer, capabilities)
         self._unbelieved: dict[SignalId, Mapping[int, Unavailable]] = {}
         self._findings: dict[Rule, Unbelieved] = {}
-        self._marks: Marks | None = None
         self._deltas: dict[SignalId, Numbers] = {}
-        self._spans: dict[SignalId, Numbers] = {}
-        self._shared_spans: dict[tuple[int, int], Numbers] = {}
-        self._shortest: dict[int, float] = {}  # by identity of spans, which live as long
         self._rates: dict[SignalId, Numbers] = {}
         self._levels: dict[SignalId, Numbers] = {}
-        self._levels_read: dict[SignalId, Numbers] = {}
         self._texts: dict[SignalId, Sequence[str | None]] = {}
         self._gaps: dict[SignalId, bool] = {}
         self._whole_deltas: dict[SignalId, float | None] = {}
@@ -69,8 +64,35 @@ class Interval(Differences):
             return super().measured(name)
         found = self._measured.get(name)
         if found is None:
-            found = self._measured[name] = made[1](self)
+            found = self._measured[name] = made(self)
         return found
+
+    # Columns of rows
+
+    @property
+    def seconds(self) -> float | None:
+        """Length of the interval from tick to tick; None on the first tick."""
+        return None if self.older is None else (self.newer.started_ns - self.older.started_ns) / 1e9
+
+    @abstractmethod
+    def inputs(self, row: RowId) -> TimedInputs:
+        """The inputs of formulas for one row."""
+
+    @abstractmethod
+    def cell(self, column: CounterColumn, row: RowId) -> Value:
+        """The value of a column in a row; None if unknown."""
+
+    @abstractmethod
+    def known_level(self, column: CounterColumn) -> Sequence[Value] | None:
+        """The values of a column in all rows of its own level, if they have been computed before."""
+
+    def can(self, column: CounterColumn) -> bool:
+        """Whether the machine has every signal that a column needs."""
+        signals = self.capabilities.signals
+        for name in column.needs:  # noqa: SIM110 - asked for each cell: a generator costs more than all of this
+            if name not in signals:
+                return False
+        return True
 
     # Every instance of a signal's scope
 
@@ -88,7 +110,7 @@ class Interval(Differences):
         """The positions at which a counter's increase or a gauge's value is not believed, with reasons."""
         found = self._unbelieved.get(name)
         if found is None:
-            found = self._unbelieved[name] = unbelieved(self, name)
+            found = self._unbelieved[name] = unbelieved(self, name, self.findings)
         return found
 
     def findings(self, rule: Rule) -> Unbelieved:
@@ -96,40 +118,6 @@ class Interval(Differences):
         found = self._findings.get(rule)
         if found is None:
             found = self._findings[rule] = rule.find(self)
-        return found
-
-    def marks(self) -> Marks:
-        """Readings that contradict each other without a known culprit, by signal and position."""
-        if self._marks is None:
-            self._marks = {} if self.older is None else disagreements(self)
-        return self._marks
-
-    def spans(self, name: SignalId) -> Numbers:
-        """Seconds between the two readings per instance of the signal's scope."""
-        found = self._spans.get(name) or self._spans.get(read_as(name))
-        if found is None:
-            name = read_as(name)
-            older, newer = self.stamps(name)
-            if newer is None or older is None:
-                found = [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
-            else:
-                # signals that are read together share their stamps and therefore these spans; stamps that were
-                # assembled here live too short to be recognised by identity
-                key = (id(older), id(newer))
-                lasting = self.older is not None and older is self.older.stamps.get(name)
-                shared = self._shared_spans.get(key) if lasting else None
-                found = seconds(older, newer) if shared is None else shared
-                if lasting:
-                    self._shared_spans[key] = found
-            self._spans[name] = found
-        return found
-
-    def shortest(self, name: SignalId) -> float:
-        """The shortest known of the `spans`; 0 if none is known."""
-        spans = self.spans(name)
-        found = self._shortest.get(id(spans))
-        if found is None:
-            found = self._shortest[id(spans)] = min(filter(None, spans), default=0.0)
         return found
 
     def rates(self, name: SignalId) -> Numbers:
@@ -147,20 +135,6 @@ class Interval(Differences):
             if doubted:
                 found = [None if position in doubted else item for position, item in enumerate(found)]
             self._levels[name] = found
-        return found
-
-    def levels_read(self, name: SignalId) -> Numbers:
-        """`levels` before plausibility rules."""
-        found = self._levels_read.get(name)
-        if found is None:
-            signal = self.capabilities.signals[name]
-            size = len(self.topology.instances(signal.scope))
-            if signal.behavior is Behavior.CONSTANT:
-                found = [signal.value(signal.constant)] * size
-            else:
-                raw = self.newer.values.get(name)
-                found = [None] * size if raw is None else _values(signal, raw)
-            self._levels_read[name] = found
         return found
 
     def texts(self, name: SignalId) -> Sequence[str | None]:
@@ -183,30 +157,6 @@ class Interval(Differences):
             if not self.unbelieved(name):
                 return self.measured_at(name, positions)
             known = self.deltas(name)
-        return [known[position] for position in positions]
-
-    def measured_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
-        """`measured` of these instances."""
-        known = self._measured.get(name)
-        if known is None:
-            rose = self.rose(name)
-            if rose is not None:
-                factor = factor_of(self.capabilities.signals[name])
-                if factor is None:
-                    return [rose[position] for position in positions]
-                return [rose[position] * factor for position in positions]
-            known = self.measured(name)
-        return [known[position] for position in positions]
-
-    def spans_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
-        """`spans` of these instances."""
-        name = read_as(name)
-        known = self._spans.get(name)
-        if known is None:
-            older, newer = self.stamps(name)
-            if older is None or newer is None:
-                return [None] * len(positions)
-            return seconds([older[position] for position in positions], [newer[position] for position in positions])
         return [known[position] for position in positions]
 
     def rates_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
@@ -289,10 +239,3 @@ class Interval(Differences):
         None means that instances have to be checked one by one.
         """
         return None if self.unbelieved(name) else self.rose(name)
-
-def _values(signal: Signal, raw: Sequence[Raw]) -> Numbers:
-    """The value of every reading; None for texts and missing readings."""
-    if signal.width_bits >= 64 and signal.low_bit == 0 and (isinstance(raw, array) or set(map(type, raw)) <= {int}):
-        plain, scale, offset = cast("Sequence[int]", raw), signal.scale, signal.offset
-        return [offset + scale * item for item in plain]
-    return [signal.value(item) for item in raw]

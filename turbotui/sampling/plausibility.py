@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.scope import Scope
@@ -28,12 +28,10 @@ from turbotui.sampling.conservation import (
     times_of_idle_states,
     times_of_kernel,
 )
+from turbotui.sampling.differences import Differences
 from turbotui.sampling.liveness import MUST_MOVE
 from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.possible import increases_beyond, time_stamp_counter, values_beyond
-
-if TYPE_CHECKING:  # called for every interval
-    from turbotui.sampling.interval import Interval
 
 Unbelieved: TypeAlias = Mapping[SignalId, Mapping[int, Unavailable]]
 """Signal -> position -> why its increase is not believed."""
@@ -45,7 +43,7 @@ class Rule:
 
     # the signals whose increase the rule may take back; one that ends with "." stands for all ids that begin with it
     subjects: tuple[SignalId, ...]
-    find: Callable[[Interval], Unbelieved]  # finds the contradiction in an interval
+    find: Callable[[Differences], Unbelieved]  # finds the contradiction in an interval
 
 
 _PACKAGE_C0: tuple[SignalId, ...] = ("c0.pkg.total", "c0.pkg.any", "c0.pkg.gfx", "c0.pkg.both")
@@ -69,8 +67,9 @@ _INTERRUPTED_SHARE = 0.05
 _POLL = "POLL"  # cpuidle's name of the state in which a CPU only polls (drivers/cpuidle/poll_state.c)
 
 
-def unbelieved(interval: Interval, name: SignalId) -> Mapping[int, Unavailable]:
-    """The positions at which a signal's increase or value is not believed, with reasons."""
+def unbelieved(interval: Differences, name: SignalId,
+               findings: Callable[[Rule], Unbelieved]) -> Mapping[int, Unavailable]:
+    """The positions at which a signal's increase or value is not believed, by what rules found, with reasons."""
     signal = interval.capabilities.signals[name]
     if signal.behavior is not Behavior.COUNTER:
         return values_beyond(interval, signal)
@@ -82,11 +81,11 @@ def unbelieved(interval: Interval, name: SignalId) -> Mapping[int, Unavailable]:
         if snapshot is not None and snapshot.interrupted:
             found |= _read_too_slowly(interval, name, snapshot.interrupted)
     for rule in _rules_of(name):
-        found |= interval.findings(rule).get(name, {})
+        found |= findings(rule).get(name, {})
     return found
 
 
-def _read_too_slowly(interval: Interval, name: SignalId,
+def _read_too_slowly(interval: Differences, name: SignalId,
                      interrupted: Mapping[tuple[str, int], int]) -> dict[int, Unavailable]:
     """Positions whose reader lost its CPU between two counters for so long that their ratio would be wrong."""
     capabilities, topology = interval.capabilities, interval.topology
@@ -108,7 +107,7 @@ def _read_too_slowly(interval: Interval, name: SignalId,
     return found
 
 
-def _stands(interval: Interval, name: SignalId, at: int, seconds: float) -> Unavailable:
+def _stands(interval: Differences, name: SignalId, at: int, seconds: float) -> Unavailable:
     signal = interval.capabilities.signals[name]
     origin = signal.origin.format(cpu=reading_cpus(signal, interval.topology)[at])
     if not interval.newer.still.keys() <= MUST_MOVE.keys():
@@ -121,7 +120,7 @@ def _stands(interval: Interval, name: SignalId, at: int, seconds: float) -> Unav
     )
 
 
-def _package_c0(interval: Interval) -> Unbelieved:
+def _package_c0(interval: Differences) -> Unbelieved:
     """Counters of cores in C0 that stand at 0 in a package whose CPUs ran something."""
     read = [name for name in _PACKAGE_C0 if interval.was_read(name)]
     cores = [interval.measured(name) for name in read if name in _PACKAGE_C0[:2]]
@@ -140,7 +139,7 @@ def _package_c0(interval: Interval) -> Unbelieved:
     return found
 
 
-def _work_in(interval: Interval, cpus: Sequence[int]) -> str:
+def _work_in(interval: Differences, cpus: Sequence[int]) -> str:
     """Evidence in words that one of these CPUs worked; "" if no reading shows it."""
     for name in _WORK:
         if interval.was_read(name):
@@ -152,7 +151,7 @@ def _work_in(interval: Interval, cpus: Sequence[int]) -> str:
     return ""
 
 
-def _clocks(interval: Interval) -> Unbelieved:
+def _clocks(interval: Differences) -> Unbelieved:
     """APERF or MPERF of 0 although the CPU was in C0: both count there and nowhere else (Intel SDM vol. 3, 15.2)."""
     read = [name for name in _CLOCKS if interval.was_read(name)]
     columns = {name: interval.measured(name) for name in read}
@@ -168,7 +167,7 @@ def _clocks(interval: Interval) -> Unbelieved:
     return found
 
 
-def _ran(interval: Interval, cpu: int, position: int) -> str:
+def _ran(interval: Differences, cpu: int, position: int) -> str:
     """Evidence in words that a CPU ran more than the reading of its counters; "" without any."""
     for name in _OWN_WORK:
         if interval.was_read(name):
@@ -182,7 +181,7 @@ def _ran(interval: Interval, cpu: int, position: int) -> str:
     return ""
 
 
-def _core_states(interval: Interval) -> Unbelieved:
+def _core_states(interval: Differences) -> Unbelieved:
     """Residencies of a core that all stand at 0 although its CPUs were idle for a part of the interval.
 
     A core that only entered C1 has true zeros in the deeper states, so C1 must be known to be 0 as well, by its own
@@ -223,7 +222,7 @@ def _core_states(interval: Interval) -> Unbelieved:
     return found
 
 
-def _never_in_c1(interval: Interval, *, derived: bool) -> frozenset[int]:
+def _never_in_c1(interval: Differences, *, derived: bool) -> frozenset[int]:
     """The CPUs that were not in C1, by its counter or because C0 left nothing of the interval."""
     if not derived:
         return frozenset(place for place, grown in enumerate(interval.measured(_C1)) if grown == 0)
@@ -234,7 +233,7 @@ def _never_in_c1(interval: Interval, *, derived: bool) -> frozenset[int]:
     )
 
 
-def _spread_to_packages(interval: Interval, found: dict[SignalId, dict[int, Unavailable]], cpus: set[int]) -> None:
+def _spread_to_packages(interval: Differences, found: dict[SignalId, dict[int, Unavailable]], cpus: set[int]) -> None:
     """Package states of 0 are not believed if no core's states in the package are believed."""
     if not cpus:
         return
@@ -253,7 +252,7 @@ def _spread_to_packages(interval: Interval, found: dict[SignalId, dict[int, Unav
         }
 
 
-def reference_ticks(interval: Interval) -> Numbers:
+def reference_ticks(interval: Differences) -> Numbers:
     """TSC ticks of each CPU in the unit of residencies (docs/specs/turbostat.md 2.1)."""
     if not interval.was_read("tsc"):
         return [None] * len(interval.topology.cpus)
@@ -263,7 +262,7 @@ def reference_ticks(interval: Interval) -> Numbers:
     return ticks if not factor or factor == 1.0 else [None if item is None else item * factor for item in ticks]
 
 
-def _idle_together(interval: Interval, places: Sequence[int], times: Sequence[SignalId]) -> float:
+def _idle_together(interval: Differences, places: Sequence[int], times: Sequence[SignalId]) -> float:
     """The shortest time, as a share of the interval, in which all of these CPUs were idle; 0 if unknown."""
     if not times:
         return 0.0
@@ -275,7 +274,7 @@ def _idle_together(interval: Interval, places: Sequence[int], times: Sequence[Si
     return 1.0 - awake
 
 
-def _idle_times(interval: Interval) -> tuple[list[SignalId], str]:
+def _idle_times(interval: Differences) -> tuple[list[SignalId], str]:
     """The idle times of each CPU and who reports them: cpuidle without its polling state, or /proc/stat."""
     signals = interval.capabilities.signals
     names = [name for name in signals if name.startswith("cpuidle.") and name.endswith(".time")]

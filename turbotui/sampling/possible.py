@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from operator import truediv
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from turbotui.quantities.bounds import Bounds, bounds_of, in_words
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import Numbers, quotients
-from turbotui.sampling.differences import factor_of
+from turbotui.sampling.differences import Differences, factor_of
 from turbotui.sampling.plan import reading_cpus
-
-if TYPE_CHECKING:  # called for every interval
-    from turbotui.sampling.interval import Interval
 
 READ_SECONDS: Final = 0.02
 """How far the moments of two readings may lie from their time stamps together, on a loaded machine."""
@@ -30,7 +27,7 @@ _TSC_SHARE: Final = 0.1
 """How far the time-stamp counter may be off its known clock; crystals are off by 1e-4, nominal clocks by a percent."""
 
 
-def values_beyond(interval: Interval, signal: Signal) -> dict[int, Unavailable]:
+def values_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailable]:
     """The positions at which a gauge or a constant has a value that it cannot have, with reasons."""
     bounds = bounds_of(signal)
     if math.isinf(bounds.most):
@@ -51,7 +48,7 @@ def values_beyond(interval: Interval, signal: Signal) -> dict[int, Unavailable]:
     }
 
 
-def increases_beyond(interval: Interval, signal: Signal) -> dict[int, Unavailable]:
+def increases_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailable]:
     """The positions at which a counter rose by more than it can have counted, with reasons."""
     bounds = _bounds_here(interval, signal)
     if interval.older is None or math.isinf(bounds.most):
@@ -86,7 +83,7 @@ def fastest(grown: Sequence[float], spans: Numbers) -> float:
         return math.inf
 
 
-def _bounds_here(interval: Interval, signal: Signal) -> Bounds:
+def _bounds_here(interval: Differences, signal: Signal) -> Bounds:
     """What an increase lies within on this machine, whose clocks may be known."""
     bounds, name = bounds_of(signal), signal.id
     if name in _AT_TURBO and _constant(interval, _TURBO):
@@ -101,16 +98,16 @@ def _bounds_here(interval: Interval, signal: Signal) -> Bounds:
                   f"the highest known clock that it follows is {highest / 1e6:,.0f} MHz")
 
 
-def _highest(interval: Interval, clocks: Sequence[SignalId]) -> float:
+def _highest(interval: Differences, clocks: Sequence[SignalId]) -> float:
     return max((_constant(interval, clock) or 0.0 for clock in clocks), default=0.0)
 
 
-def _constant(interval: Interval, name: SignalId) -> float | None:
+def _constant(interval: Differences, name: SignalId) -> float | None:
     signal = interval.capabilities.signals.get(name)
     return None if signal is None or signal.behavior is not Behavior.CONSTANT else signal.value(signal.constant)
 
 
-def time_stamp_counter(interval: Interval) -> Mapping[SignalId, Mapping[int, Unavailable]]:
+def time_stamp_counter(interval: Differences) -> Mapping[SignalId, Mapping[int, Unavailable]]:
     """A time-stamp counter that is off its clock, which CPUID tells: it was set, or the machine stood still."""
     clock = _constant(interval, "tsc_hz")
     if not clock or not interval.was_read("tsc"):

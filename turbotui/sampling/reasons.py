@@ -2,66 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from turbotui.machine.host import RECORDED_COUNTER
 from turbotui.quantities.signals import Behavior, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sampling.answers import SHARED
-from turbotui.sampling.conservation import read_as
+from turbotui.sampling.interval import Interval
 from turbotui.sampling.plan import reading_cpus
-
-if TYPE_CHECKING:  # a frame calls this to answer why
-    from turbotui.sampling.frame import Frame
 
 _NO_DESCRIPTOR = ("(EMFILE)", "(ENFILE)")  # the end of a HostError's text
 
 
-def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable | None:
+def problem(interval: Interval, signal: Signal, cpus: tuple[int, ...]) -> Unavailable | None:
     """Why a signal has no number on these CPUs in this interval; None if it has one."""
     if signal.behavior is Behavior.CONSTANT:
-        return next(iter(frame.unbelieved(signal.id).values()), None)
+        return next(iter(interval.unbelieved(signal.id).values()), None)
     origin = signal.origin.format(cpu=cpus[0])
-    read = read_as(signal.id)
-    raw = frame.newer.values.get(read)
+    read = signal.read_as
+    raw = interval.newer.values.get(read)
     if raw is None:
         return Unavailable(Reason.NOT_READ, f"{origin} was not read in this interval: it is read while it is shown")
-    positions = {frame.topology.index(signal.scope, cpu) for cpu in cpus}
+    positions = {interval.topology.index(signal.scope, cpu) for cpu in cpus}
     if all(raw[position] is None for position in positions):
-        return _why_unread(frame, signal, origin, positions)
+        return _why_unread(interval, signal, origin, positions)
     if signal.behavior is not Behavior.COUNTER:
-        return _why_no_level(frame, signal, positions)
-    if frame.older is None or read not in frame.older.values:
+        return _why_no_level(interval, signal, positions)
+    if interval.older is None or read not in interval.older.values:
         return Unavailable(Reason.FIRST_TICK, "needs two readings; known after the next interval")
-    before = frame.older_values(read)
+    before = interval.older_values(read)
     if before is None or all(before[position] is None for position in positions):
         return Unavailable(Reason.FIRST_TICK, "was not read in the interval before")
-    deltas = frame.deltas(signal.id)
+    deltas = interval.deltas(signal.id)
     if any(deltas[position] is not None for position in positions):
         return None
-    return _why_no_difference(frame, signal, origin, positions)
+    return _why_no_difference(interval, signal, origin, positions)
 
 
-def _why_no_level(frame: Frame, signal: Signal, positions: set[int]) -> Unavailable | None:
-    levels, doubted = frame.levels(signal.id), frame.unbelieved(signal.id)
+def _why_no_level(interval: Interval, signal: Signal, positions: set[int]) -> Unavailable | None:
+    levels, doubted = interval.levels(signal.id), interval.unbelieved(signal.id)
     if signal.unit is Unit.TEXT or any(levels[position] is not None for position in positions):
         return None
     found = next((doubted[position] for position in sorted(positions) if position in doubted), None)
     if found is None and signal.unit is Unit.CELSIUS:
         return Unavailable(
             Reason.OUT_OF_RANGE,
-            f"{signal.origin.format(cpu=frame.topology.cpus[0])} has all bits set: the sensor's readout is saturated",
+            f"{signal.origin.format(cpu=interval.topology.cpus[0])} has all bits set: the sensor's readout is"
+            " saturated",
         )
     return found
 
 
-def _why_no_difference(frame: Frame, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
-    doubted = frame.unbelieved(signal.id)
+def _why_no_difference(interval: Interval, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
+    doubted = interval.unbelieved(signal.id)
     found = next((doubted[position] for position in sorted(positions) if position in doubted), None)
     if found is not None:
         return found
-    if positions & frame.newer.unsure.get(signal.id, frozenset()):
+    if positions & interval.newer.unsure.get(signal.id, frozenset()):
         return Unavailable(
             Reason.OUT_OF_RANGE,
             f"{origin} may have wrapped more than once, or been set: it was not looked at for longer than the"
@@ -72,14 +68,14 @@ def _why_no_difference(frame: Frame, signal: Signal, origin: str, positions: set
     return Unavailable(Reason.WENT_BACK, f"{origin} went down: reset, suspend or hot-plug")
 
 
-def _why_unread(frame: Frame, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
-    provider, newer = frame.capabilities.provider[signal.id], frame.newer
+def _why_unread(interval: Interval, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
+    provider, newer = interval.capabilities.provider[signal.id], interval.newer
     if provider.shared:
         readers = {SHARED}
         if SHARED in newer.late:
             return Unavailable(Reason.LATE, f"{provider.title} was not read in time")
     else:
-        reading = reading_cpus(signal, frame.topology)
+        reading = reading_cpus(signal, interval.topology)
         readers = {reading[position] for position in positions}
         nowhere = [signal.absent[reader] for reader in sorted(readers) if reader in signal.absent]
         if len(nowhere) == len(readers):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from turbotui.quantities.columns import INTERVAL, Inputs
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
 from turbotui.sampling.arithmetic import Numbers, common, reduced
+from turbotui.sampling.interval import Interval
 from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.sweep import each_row
-
-if TYPE_CHECKING:
-    from turbotui.sampling.frame import Frame
 
 
 class RowInputs:
@@ -29,7 +26,7 @@ class RowInputs:
 
     __slots__ = ("_cpu", "_frame", "_increases", "_left_out", "_row")
 
-    def __init__(self, frame: Frame, row: RowId, left_out: frozenset[int] = frozenset(),
+    def __init__(self, frame: Interval, row: RowId, left_out: frozenset[int] = frozenset(),
                  increases: dict[SignalId, float | None] | None = None) -> None:
         self._frame = frame
         self._row = row
@@ -246,7 +243,7 @@ class WatchedTotals(RowInputs):
 
     __slots__ = ("lacking",)
 
-    def __init__(self, frame: Frame, row: RowId, left_out: frozenset[int]) -> None:
+    def __init__(self, frame: Interval, row: RowId, left_out: frozenset[int]) -> None:
         super().__init__(frame, row, left_out)
         self.lacking: list[SignalId] = []
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import NoReturn, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Instance, Topology
@@ -17,9 +17,7 @@ from turbotui.quantities.columns import ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.sampling.arithmetic import Numbers, common
-
-if TYPE_CHECKING:
-    from turbotui.sampling.frame import Frame
+from turbotui.sampling.interval import Interval
 
 _MANY = 6
 """Number of rows from which it pays to try a formula on all rows at once."""
@@ -63,14 +61,14 @@ class Selection:
         self._owners: dict[Scope, _Owners] = {}
         self._cells: dict[ColumnId, Sequence[Value]] = {}
 
-    def cells(self, frame: Frame, column: CounterColumn) -> Sequence[Value]:
+    def cells(self, frame: Interval, column: CounterColumn) -> Sequence[Value]:
         """The cells of a column, in the order of the rows."""
         found = self._cells.get(column.id)
         if found is None:
             found = self._cells[column.id] = self._compute(frame, column)
         return found
 
-    def at_owners(self, frame: Frame, column: CounterColumn) -> tuple[Sequence[RowId], Sequence[Value]]:
+    def at_owners(self, frame: Interval, column: CounterColumn) -> tuple[Sequence[RowId], Sequence[Value]]:
         """The rows whose values the cells show, each once, with these values."""
         cells = self.cells(frame, column)
         owners = self._owners.get(column.scope)
@@ -89,7 +87,7 @@ class Selection:
         """The cells of a column if they have been computed before."""
         return self._cells.get(column)
 
-    def _compute(self, frame: Frame, column: CounterColumn) -> Sequence[Value]:
+    def _compute(self, frame: Interval, column: CounterColumn) -> Sequence[Value]:
         if column.whole_only or not frame.can(column):
             return [frame.cell(column, row) for row in self.rows]
         owners = self._owners.get(column.scope)
@@ -104,7 +102,7 @@ class Selection:
         ]
 
     @staticmethod
-    def _at_owners(frame: Frame, column: CounterColumn, owners: _Owners) -> Sequence[Value]:
+    def _at_owners(frame: Interval, column: CounterColumn, owners: _Owners) -> Sequence[Value]:
         if owners.positions is not None:
             level = frame.known_level(column)
             if level is not None:
@@ -140,7 +138,7 @@ class Selection:
         return _Owners(scope, [everything[position] for position in positions], positions, places)
 
 
-def each_row(frame: Frame, scope: Scope) -> Iterator[tuple[RowId, Inputs]]:
+def each_row(frame: Interval, scope: Scope) -> Iterator[tuple[RowId, Inputs]]:
     """Yield the inputs of every row of a level; each is valid until the next is taken."""
     instances = frame.topology.instances(scope)
     sweep = Sweep(frame, _Owners(scope, instances, None, None))
@@ -157,7 +155,7 @@ class Sweep:
 
     __slots__ = ("_deltas", "_frame", "_owners", "_rates", "_together", "_values", "at")
 
-    def __init__(self, frame: Frame, owners: _Owners) -> None:
+    def __init__(self, frame: Interval, owners: _Owners) -> None:
         self.at = 0
         self._frame = frame
         self._owners = owners
