@@ -42,8 +42,7 @@ _Kind = TypeVar("_Kind", OpenFolder, OpenEvent)
 class Descriptors(dict[int, Opened]):
     """The open descriptors of a process, numbered from 3 on, without reuse of numbers.
 
-    Args:
-        limit: returns the process's limit of descriptors, its three streams included (RLIMIT_NOFILE).
+    The limit includes the three streams (RLIMIT_NOFILE).
     """
 
     def __init__(self, limit: Callable[[], int]) -> None:

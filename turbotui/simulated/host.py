@@ -36,8 +36,6 @@ _CAP_DAC_READ_SEARCH: Final = 2
 
 @dataclass(slots=True)
 class _Rights:
-    """The privileges of the process, as tests set them."""
-
     privileges: Privileges
     paranoid: dict[str, int] = field(default_factory=lambda: {"level": 2})
 
@@ -108,21 +106,11 @@ class SimulatedHost:
         return content
 
     def read_text(self, path: str) -> str:
-        """The whole of a text file.
-
-        Raises:
-            HostError: ENOENT, EACCES, EISDIR, or what `fail` asked for.
-        """
         with self.model.lock:
             content = self._content(self._file(path), path)
         return visible(content) if isinstance(content, str) else decoded(content)
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        """Names in a directory, sorted.
-
-        Raises:
-            HostError: ENOENT, ENOTDIR, or what `fail` asked for.
-        """
         with self.model.lock:
             self._refuse(path, path)
             node = find(self._root, path)
@@ -140,11 +128,7 @@ class SimulatedHost:
             return True
 
     def open_file(self, path: str) -> int:
-        """Open a file to be read with `read_at`. The path of a register device opens that device.
-
-        Raises:
-            HostError: as `read_text`, and EMFILE.
-        """
+        """Open a file to be read with `read_at`. The path of a register device opens that device."""
         with self.model.lock:
             parts = path.split("/")
             if path.startswith("/dev/cpu/") and parts[-1] == "msr" and len(parts) == 5 and parts[3].isdigit():
@@ -179,12 +163,7 @@ class SimulatedHost:
         return data[offset : offset + size]
 
     def open_msr(self, cpu: int) -> int:
-        """Open the register device of a CPU.
-
-        Raises:
-            HostError: ENOENT where there is no driver, EPERM without CAP_SYS_RAWIO, EACCES for the device node's mode,
-                ENXIO for an offline CPU.
-        """
+        """Open the register device of a CPU."""
         what = f"/dev/cpu/{cpu}/msr"
         with self.model.lock:
             self._refuse(what, what)
@@ -214,11 +193,6 @@ class SimulatedHost:
         return encoded(read(self.model, self.model.layout.places[cpu], now))
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
-        """Open one counter.
-
-        Raises:
-            HostError: as perf_event_open(2).
-        """
         with self.model.lock:
             what = f"perf_event_open(type={attr.type}, config={attr.config:#x})"
             self._refuse(("perf", attr.type, attr.config), what)
@@ -239,11 +213,6 @@ class SimulatedHost:
         return cgroup_of(opened.path)
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
-        """read(2) on a perf descriptor.
-
-        Raises:
-            HostError: EBADF, ENOSPC.
-        """
         with self.model.lock:
             event = self._open.of_kind(OpenEvent, descriptor)
             return self._perf.read(event, size, self.model.now())
@@ -260,11 +229,6 @@ class SimulatedHost:
         return SimulatedLoads(self.model, self._threads, event.attr, event.group.cpu)
 
     def close(self, descriptor: int) -> None:
-        """Close a descriptor.
-
-        Raises:
-            HostError: EBADF.
-        """
         with self.model.lock:
             opened = self._open.pop(descriptor, None)
             if opened is None:
@@ -349,7 +313,6 @@ class SimulatedHost:
 
         Args:
             what: a path, or ("msr", cpu, address), or ("perf", type, config).
-            number: the errno; None to let it work again.
         """
         with self.model.lock:
             if number is None:

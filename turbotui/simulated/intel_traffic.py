@@ -90,12 +90,7 @@ def far_end(package: int, link: int, packages: int) -> int:
 
 
 def flows_of(model: Model, package: int, links: Sequence[float] = (1.0,)) -> Flows:
-    """Return the flows at a package.
-
-    Args:
-        model: of the machine.
-        links: how what goes to other packages spreads over the links: it is for the package at the far end alone.
-    """
+    """Return the flows at a package."""
     count = model.shape.packages
     remote = REMOTE if count > 1 else 0.0
     ends = [(far_end(package, link, count), remote * share) for link, share in enumerate(links)] if remote else []
@@ -125,7 +120,6 @@ def cha_events(flows: Flows, persistent: float) -> Mapping[str, Parts]:
     """Return the counts of all CHAs of a package, by the vendor's names (Intel perfmon).
 
     Args:
-        flows: of the package.
         persistent: lines read of persistent memory for each line read of DRAM.
     """
     own, remote = times(flows.own_reads, 1 / LINE), times(flows.remote_reads, 1 / LINE)

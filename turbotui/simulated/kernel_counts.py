@@ -47,9 +47,7 @@ STAT_FIELDS: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softir
 def stat_forms(steal: float, storm: float = 0.0) -> tuple[Form, ...]:
     """Seconds by field of /proc/stat, in `STAT_FIELDS` order.
 
-    Args:
-        steal: share of the busy time that the hypervisor takes.
-        storm: share of it that goes to soft interrupts, beside those of the work itself.
+    Steal and storm are shares of the busy time: for the hypervisor, and for soft interrupts beside those of the work.
     """
     left = 1.0 - steal - storm
     return (

@@ -65,8 +65,6 @@ def served(work: Workload, packages: int) -> dict[str, float]:
 
 @dataclass(slots=True)
 class _Stream:
-    """Samples of one kind of work."""
-
     kind: int  # of work
     form: Form  # the count of the sampled event
     # levels that serve, each with the end of its part of 1; "" for operations that are no loads
@@ -76,14 +74,7 @@ class _Stream:
 
 
 class SimulatedLoads:
-    """The ring of an event that samples loads on one CPU.
-
-    Args:
-        model: the machine; every read takes its lock.
-        threads: the threads' positions.
-        attr: the event's attribute.
-        cpu: the CPU of the event.
-    """
+    """The ring of an event that samples loads on one CPU."""
 
     def __init__(self, model: Model, threads: Threads, attr: PerfAttr, cpu: int) -> None:
         self._model = model

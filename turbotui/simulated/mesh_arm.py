@@ -61,8 +61,6 @@ _CHANNELS: Final = ("req", "rsp", "snp", "dat", "pub")
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """The nodes of one type, by the ids with which an event selects a node."""
-
     prefix: str
     ids: tuple[int, ...]
 
@@ -114,7 +112,6 @@ def event_files(mesh: str) -> Mapping[str, EventFile]:
 
 
 def _named(mesh: str) -> Mapping[str, _Event]:
-    """The events by their names."""
     nodes, early = nodes_of(mesh), mesh == "cmn-600"
     tables: dict[int, Mapping[str, int]] = {
         _DVM: _codes("dvm-early" if early else "dvm-later"), _HNI: _codes("hni"),

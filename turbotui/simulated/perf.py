@@ -53,8 +53,6 @@ class OpenGroup:
     """Counters that are scheduled together; `share` is the part of the time in which they run.
 
     Args:
-        cpu: the CPU on which they count.
-        now: machine time.
         stopped: whether they are not yet enabled.
         cgroup: the control group that they count; "" for the whole CPU.
         clock: seconds, by machine time, for which the control group or the thread was on the CPU.

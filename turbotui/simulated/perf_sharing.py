@@ -21,8 +21,6 @@ def share_of(pmu: SimulatedPmu, own: Sequence[SimulatedCounter], wanting: Sequen
     """Return the part of the time in which a group runs while the kernel rotates groups.
 
     Args:
-        pmu: the PMU of the groups.
-        own: the counters of the group.
         wanting: the counters of all groups that want the PMU at the same time, this one included.
     """
     wanted = _demand(wanting)

@@ -35,8 +35,6 @@ _INWARD_ON_LINKS: Final = 0xF3F
 
 @dataclass(frozen=True, slots=True)
 class _Instances:
-    """The equal instances of one part of the fabric."""
-
     first: int  # the code of the first one
     count: int  # how many
     # read, written: the counts of the two umasks, over the package's integrals
@@ -47,15 +45,12 @@ class _Instances:
     bytes_written: float = 64.0
 
     def index(self, code: int) -> int | None:
-        """Return the number of a code's instance."""
         at, rest = divmod(code - self.first, _STEP)
         return at if not rest and 0 <= at < self.count else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Fabric:
-    """The fabric of one generation."""
-
     parts: tuple[_Instances, ...]
     links: int
     links_first: int

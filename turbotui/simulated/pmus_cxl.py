@@ -47,8 +47,6 @@ def _config(group: int, mask: int) -> int:
 
 
 class _Device:
-    """Resolves the events of one device."""
-
     def __init__(self, model: Model, package: int) -> None:
         lines = flow.CXL / flow.LINE
         read, written = (b.PKG_READ_BYTES, lines), (b.PKG_WRITTEN_BYTES, lines)
@@ -61,7 +59,6 @@ class _Device:
         self._forms = {_config(*code): counted.get(name, ()) for name, code in pmu_codes("cxl").events.items()}
 
     def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
-        """The counter of an event."""
         del cpu
         form = self._forms.get(attr.config)
         return errno.EINVAL if form is None else SimulatedCounter(lambda now: self._one.value(form, now), slots=1)

@@ -44,8 +44,6 @@ def iommu_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
 
 
 class _Unit:
-    """Resolves the events of one translation unit."""
-
     def __init__(self, model: Model, number: int) -> None:
         package, place = divmod(number, len(_SHARES))
         flows = flow.flows_of(model, package)

@@ -50,9 +50,6 @@ class LoadAverages:
     """Tasks that run, averaged over 1, 5 and 15 minutes with older ones damped exponentially (kernel/sched/loadavg.c).
 
     Before the simulation began the machine ran as it did then.
-
-    Args:
-        model: the machine, at its beginning.
     """
 
     def __init__(self, model: Model) -> None:

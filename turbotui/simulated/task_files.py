@@ -32,8 +32,6 @@ build:x:1001:1001::/home/build:/bin/sh
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """A process of the simulated machine."""
-
     # pid, parent, uid: numbers
     pid: int
     parent: int
@@ -101,12 +99,7 @@ def user_of(kind: int) -> int:
 
 
 def task_files(ran: Ran, waits: TaskWaits) -> dict[str, Node]:
-    """Return the directories of processes below /proc, by their number.
-
-    Args:
-        ran: how long each kind of work ran on every CPU.
-        waits: of the processes that do it.
-    """
+    """Return the directories of processes below /proc, by their number."""
     work = [
         _Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
         for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)

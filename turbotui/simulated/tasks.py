@@ -36,8 +36,6 @@ _RUN: Final[Form] = tuple((CPU_BUSY + kind, 1e9) for kind in range(KINDS))
 
 @dataclass(slots=True)
 class _Place:
-    """The work of one kind on one CPU."""
-
     kind: int
     cpu: int
     forms: tuple[Form, ...]  # the forms of the counters, by the names of the set
@@ -50,12 +48,6 @@ class SimulatedTasks:
     """Samples of simulated threads, as mode C gives them: counts of a CPU at the end of each thread's time slice on it.
 
     A `SampleReader`. Between two polls every thread of a CPU has one time slice, one after the other.
-
-    Args:
-        model: the machine; its lock is taken around every poll.
-        events: finds the form of an event.
-        choice: the events to count.
-        threads: the threads' positions.
     """
 
     def __init__(self, model: Model, events: PerfEvents, choice: TaskSampling, threads: Threads) -> None:

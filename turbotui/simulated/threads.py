@@ -37,8 +37,6 @@ def of_kind(form: Form, kind: int) -> Form:
 
 @dataclass(slots=True)
 class _Place:
-    """The work of one kind on one CPU."""
-
     kind: int
     cpu: int
     owner: int  # the present thread, by the CPU that it began on
@@ -47,14 +45,7 @@ class _Place:
 
 
 class ThreadCount:
-    """The count of one thread, on whichever CPU it runs.
-
-    Args:
-        model: the machine.
-        forms: returns the form of a CPU; () if the CPU lacks the counter.
-        cpu: the thread's present CPU.
-        now: machine time.
-    """
+    """The count of one thread, on whichever CPU it runs; the form is () on a CPU that lacks the counter."""
 
     __slots__ = ("_base", "_done", "_form", "_forms", "_model", "cpu")
 
@@ -108,10 +99,8 @@ class Threads:
         """Begin a thread's count, which follows the thread to other CPUs.
 
         Args:
-            kind: the thread's kind of work.
             owner: the thread, by the CPU that it began on.
             forms: returns the form of its work on a CPU; () if the CPU lacks the counter.
-            now: machine time.
         """
         self.follow(kind, now)
         cpu = next(one.cpu for one in self._places.values() if (one.kind, one.owner) == (kind, owner))

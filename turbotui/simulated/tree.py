@@ -57,9 +57,6 @@ class FolderCache:
     """A cache of the directories that were visited last; older directories drop their children.
 
     It is for the directories of a thousand CPUs, each of which a program reads once, at its start.
-
-    Args:
-        kept: the number of directories that keep their children.
     """
 
     def __init__(self, kept: int) -> None:

@@ -26,9 +26,7 @@ class PipeCollector:
     """Writes the journal of a session's readings to a descriptor, as fast as the reader accepts it.
 
     Args:
-        session: a session that is not started yet.
         columns: columns that are read in any case.
-        output: the descriptor of a pipe or file.
     """
 
     def __init__(self, session: Session, columns: Sequence[ColumnId], output: int) -> None:
@@ -39,10 +37,7 @@ class PipeCollector:
         self._stopping = False
 
     def run(self, requests: int | None = None) -> None:
-        """Collect until `stop`, or until the reader is gone.
-
-        Args:
-            requests: a descriptor of requests, whose end ends the collector.
+        """Collect until `stop`, until the reader is gone, or until the descriptor of requests, if any, ends.
 
         Raises:
             BrokenPipeError: the reader is gone.

@@ -57,7 +57,6 @@ class _Listed:
     absent: Unavailable | None
 
     def sources(self) -> str:
-        """Return source and origin of each available signal of the column."""
         signals = self.capabilities.signals
         return "; ".join(f"{name}: {self.capabilities.provider[name].id}, {signals[name].origin}"
                          for name in (*self.column.needs, *self.column.wants) if name in signals)
@@ -120,7 +119,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(envelope: Envelope, listed: Sequence[_Listed]) -> Iterator[str]:
-    """Format two lines for each column: the name, and its help or why it is not available."""
     if envelope.label:
         yield f"# {envelope.label}"
     width = max(cell_count(one.column.id) for one in listed)

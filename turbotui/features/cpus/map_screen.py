@@ -60,7 +60,6 @@ class MapScreen(CellCursorScreen):
         return tuple({column.id: column for column in columns if column.scope is not Scope.SYSTEM}.values())
 
     def _below(self, width: int, height: int) -> Sequence[list[TextSegment]]:
-        """Charts of the CPU under the cursor."""
         cpu, column, (_, rows) = self.heat_map.cpu, self._column, self.shown
         if height < LEAST or cpu is None or column is None or not rows:
             return ()

@@ -82,7 +82,6 @@ class CommandBeside:
     """A command, and the counts over its run; must be created before there are threads.
 
     Args:
-        seen: the held command.
         stays: whether the screen stays when the command has ended.
         pipe: the FIFO of its marks.
 
@@ -91,8 +90,6 @@ class CommandBeside:
         regions: counts the regions that it marks; None before `begin`.
         watcher: counts its threads from the first instruction on; None before `begin`.
         listener: takes the watcher's tables while a screen shows them.
-        begun: whether the command was started.
-        session: the session that watches the machine; None before `begin`.
         left_by: the signal that ended the dashboard before the command; 0 for none.
         has_terminal: whether there is a terminal for the report.
         on_end: called on the sampler's thread after the command's end and the last reading.

@@ -40,7 +40,6 @@ def report_lines(beside: CommandBeside, session: Session, room: int | None) -> I
     """Format the report on a command that has ended, or was left running.
 
     Args:
-        session: the stopped session that watched the machine meanwhile.
         room: characters of a line of the terminal; None for unlimited.
     """
     frame, machine = beside.frame, session.machine

@@ -35,10 +35,7 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
     """Run a command with the dashboard beside it, and report on it.
 
     Args:
-        words: the words of the command.
-        show: opens a session, starts the command, and shows the dashboard until its end.
         stays: whether the dashboard stays when the command has ended.
-        prepare: called in the command's process before it waits.
 
     Returns:
         The exit status of the command; 128 and the signal's number if a signal ended it, or ended the dashboard before

@@ -96,10 +96,7 @@ class ComparedColumn:
 def compared(first: Side, second: Side, named: Collection[ColumnId] = ()) -> tuple[ComparedColumn, ...]:
     """Compare two sides: differences first, greatest effects on top; values that cannot be compared last.
 
-    Args:
-        first: the side to compare with.
-        second: the side to compare.
-        named: columns that were requested; others are left out if neither side has values.
+    Columns that were not `named` are left out if neither side has values.
     """
     every = dict.fromkeys((*first.series, *second.series))
     keys = [key for key in every if key[0] in named or _had(first, second, key)]
@@ -142,7 +139,6 @@ def _varies(first: Series, second: Series) -> bool:
 
 
 def _why_not(first: Series | None, second: Series | None) -> Unavailable | None:
-    """Return why two series cannot be compared; None if they can."""
     for word, series in (("A", first), ("B", second)):
         if series is None:
             return Unavailable(Reason.NOT_READ, f"{word} has no such column or row")

@@ -58,9 +58,7 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
 def cliffs_delta(theirs: Sequence[float], others: int) -> float:
     """Return the share of pairs in which the second is greater, less the share in which it is smaller (Cliff 1993).
 
-    Args:
-        theirs: midranks of the second series among both.
-        others: the size of the first.
+    The first argument has the midranks of the second series among both, the other one the size of the first.
     """
     size = len(theirs)
     return (2.0 * sum(theirs) - size * (size + 1)) / (size * others) - 1.0
@@ -110,8 +108,6 @@ def standard_score(mine: Sequence[float], theirs: Sequence[float], sizes: tuple[
     """Return the Mann-Whitney statistic's distance from its mean in standard deviations, corrected for ties.
 
     Args:
-        mine: the first sample's midranks among all.
-        theirs: the second's.
         sizes: the independent readings in each; the samples' lengths if all are independent.
     """
     count = len(mine) + len(theirs)

@@ -73,7 +73,6 @@ def comparable_columns(columns: Iterable[CounterColumn], named: Collection[Colum
     """Return the columns about a machine's activity, without rows' positions, times of reading, and register bits.
 
     Args:
-        columns: the columns of a catalog.
         named: columns that are always compared.
     """
     return tuple(column for column in columns if column.id in named or (
@@ -93,12 +92,9 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
     """Read a span.
 
     Args:
-        span: a span of an open recording.
-        number: the number of the side.
         usual: seconds of an interval; much longer or shorter ones (gaps, the first) are left out, because counts grow
             with the interval.
         every: the interval to request from the recording; 0 for the recorded intervals.
-        level: the level of the rows.
         columns: columns of that recording's catalog.
 
     Raises:

@@ -33,11 +33,7 @@ class RecordedSpan:
     end_ns: int
 
     def frames(self, every: float) -> Iterator[Frame]:
-        """Yield the frames whose intervals lie within the span.
-
-        Args:
-            every: seconds of an interval; 0 for the recorded intervals.
-        """
+        """Yield the frames whose intervals lie within the span, joined to `every` seconds (0: as recorded)."""
         frames = self.journal.frames(self.begin_ns, self.end_ns, every, within=True)
         return (frame for frame in frames if frame.older is not None)
 
@@ -90,12 +86,7 @@ def _parted(text: str) -> tuple[str, str, str]:
 
 
 def common_interval(spans: tuple[RecordedSpan, RecordedSpan], every: float) -> tuple[float, float, float]:
-    """Return the interval that both spans can be read with, and what to request of each: 0 for as recorded.
-
-    Args:
-        spans: both spans.
-        every: the shortest wanted interval.
-    """
+    """Return the interval that both spans can be read with, and what to request of each: 0 for as recorded."""
     own = (spans[0].interval(), spans[1].interval())
     base = max(every, *own)
     seconds = next((base * times for times in range(1, _MULTIPLES)

@@ -155,12 +155,7 @@ _VERDICT: Final[tuple[Column[ComparedColumn], ...]] = (
 
 
 def text_table(rows: Sequence[ComparedColumn], *, verdicts: bool) -> AnyTable:
-    """Format the comparisons for people.
-
-    Args:
-        rows: the rows that could be compared.
-        verdicts: whether to tell for each row whether it differs, because some do not.
-    """
+    """Format the comparisons for people; `verdicts` tells for each row whether it differs, because some do not."""
     places = any(row.row.scope is not Scope.SYSTEM for row in rows)
     columns = (*_NAME, *(_PLACE if places else ()), *_NUMBERS, *(_VERDICT if verdicts else ()))
     return RowTable("diff", "comparison", columns, rows)

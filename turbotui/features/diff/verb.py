@@ -26,15 +26,7 @@ from turbotui.tables.formats import TEXT
 
 def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[ComparedColumn],
                results: Sequence[LimitResult], *, everything: bool, room: int | None) -> Iterator[str]:
-    """Format the sides and their differences; with `everything`, also equal columns and those not compared.
-
-    Args:
-        envelope: the envelope of the tables, with notes to show above them.
-        sides: the compared sides.
-        found: all comparisons.
-        everything: whether to show more than differences.
-        room: characters of a line; None for unlimited.
-    """
+    """Format the sides and their differences; with `everything`, also equal columns and those not compared."""
     yield f"# diff, {envelope.kind.value} machine {envelope.machine}"
     yield from (span_line(letter, side.facts) for letter, side in zip("AB", sides, strict=True))
     yield from (f"note: {note}" for note in envelope.notes)
@@ -135,7 +127,6 @@ def _chosen(spans: tuple[RecordedSpan, RecordedSpan], words: str,
 
 
 def _names(catalogs: Sequence[Catalog], words: Sequence[str]) -> set[ColumnId]:
-    """Return the columns that words name in any of these catalogs."""
     found: set[ColumnId] = set()
     for word in words:
         knowing = [catalog for catalog in catalogs if word in catalog.words()]
@@ -146,7 +137,6 @@ def _names(catalogs: Sequence[Catalog], words: Sequence[str]) -> set[ColumnId]:
 
 def _sides(spans: tuple[RecordedSpan, RecordedSpan], every: float, level: Scope,
            columns: Sequence[Sequence[CounterColumn]]) -> tuple[Side, Side, list[str]]:
-    """Read the columns of both spans, and return them with notes on the reading."""
     first, second = spans
     said = []
     seconds, *asked = common_interval(spans, every)

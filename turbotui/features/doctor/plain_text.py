@@ -63,7 +63,6 @@ def _advice(source: SourceReport) -> str:
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Return lines with every column but the last as wide as its widest cell."""
     widths = [max(map(cell_count, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield _GAP.join(flush_left(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()

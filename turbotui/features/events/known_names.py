@@ -86,7 +86,6 @@ def look_up_name(host: Host, text: str, force: str | None = None) -> KnownName:
 
     Args:
         text: NAME, PMU/NAME/ or libpfm's MODEL::NAME:MASK, in any case; modifiers are ignored.
-        force: libpfm's model, as --force-pmu.
 
     Raises:
         UsageError: no source knows the name, or a source that the user named is unusable.

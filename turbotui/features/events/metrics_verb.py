@@ -91,12 +91,7 @@ def listed_metrics(machine: Machine, tables: VendorTables, metrics: Iterable[Ven
 
 
 def fitting(tables: VendorTables, pattern: str) -> tuple[VendorMetric, ...]:
-    """Return the metrics with a pattern in their names, their descriptions or the names of their groups.
-
-    Args:
-        tables: the vendor's tables.
-        pattern: part of a text, in any case; "" for all.
-    """
+    """Return the metrics with a pattern, in any case, in their names, descriptions or the names of their groups."""
     wanted = pattern.lower()
     return tuple(one for one in tables.metrics() if not wanted or any(
         wanted in text.lower() for text in (one.name, one.brief, one.description, *one.groups)))

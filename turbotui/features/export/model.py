@@ -64,7 +64,6 @@ def signal_columns(time: RecordedTime, level: Scope | None, *, elapsed: bool) ->
     """Return columns for the signals that were read in that time, and for constants.
 
     Args:
-        time: the time, which is read once.
         level: the level of all rows, to which finer signals are reduced; None for each signal's own.
         elapsed: whether to add the seconds between the two readings of each counter.
 
@@ -129,8 +128,6 @@ def named_columns(journal: Journal, words: Iterable[str], level: Scope | None) -
     """Return columns of the recording's catalog.
 
     Args:
-        journal: the recording.
-        words: names of columns and categories.
         level: the level of all rows; None for each column's own.
 
     Raises:

@@ -23,9 +23,6 @@ def write_parquet(file: BinaryIO, frames: Iterable[Frame], columns: Sequence[Lon
     """Write intervals as a Parquet file: doubles split into byte streams, compressed by zstd.
 
     Args:
-        file: a file open for writing.
-        frames: frames with intervals.
-        columns: the table's columns.
         facts: facts of the whole file, which become its metadata; a column's facts become its field's.
 
     Returns:

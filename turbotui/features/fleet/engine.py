@@ -63,11 +63,7 @@ def judged_by(question: FleetQuestion, nodes: Iterable[FleetNode]) -> list[Fleet
 
 
 class FleetReader:
-    """Reads a fleet periodically, and remembers nodes that vanish.
-
-    Args:
-        clock: returns monotonic seconds; tests replace it.
-    """
+    """Reads a fleet periodically, and remembers nodes that vanish."""
 
     def __init__(self, server: Server, question: FleetQuestion, clock: Callable[[], float] = time.monotonic) -> None:
         self.server, self.question = server, question
@@ -159,7 +155,6 @@ class FleetReader:
         return answer
 
     def _nodes(self, values: Mapping[str, Mapping[str, float]]) -> list[FleetNode]:
-        """Return all nodes: those with values, and vanished ones."""
         now, found = self._clock(), list[FleetNode]()
         for name in sorted({*values, *self._labels}):
             mine = values.get(name, {})

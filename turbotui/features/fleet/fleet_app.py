@@ -36,14 +36,6 @@ _OPEN: Final = "Open the node under the cursor: its own dashboard, or its record
 class FleetApp(TurbotuiApp, inherit_bindings=False):
     """The application that shows the nodes of a server.
 
-    Args:
-        session: queries the server.
-        opener: tells how a node is opened.
-        abilities: of the terminal.
-        said: a sentence for the status line at the start.
-        player: of a recording; None for a server.
-        problems: what is wrong in the settings of the fleet.
-
     Attributes:
         chosen: the command of the node that the user wants to open; None if the user quit.
     """
@@ -101,12 +93,7 @@ def show_fleet(session: FleetSession | ReplayedFleet, opener: opening.NodeOpener
     """Show the fleet until the user quits; a node that is opened returns to it.
 
     Args:
-        session: queries the server, or reads the recording.
-        opener: tells how a node is opened.
-        abilities: of the terminal.
         theme: the theme's name; None for that of the settings.
-        player: of a recording; None for a server.
-        problems: errors in the fleet's settings, shown at the start.
 
     Returns:
         The exit status.

@@ -91,8 +91,6 @@ def judged(nodes: Iterable[FleetNode], alike: Callable[[FleetNode], str], rules:
 
     Args:
         alike: the labels of a model, whose nodes are compared with each other.
-        rules: the rules of the comparison.
-        limits: limits that hold for each node by itself.
     """
     models: dict[str, list[FleetNode]] = {}
     for node in nodes:

@@ -44,11 +44,7 @@ def _lists(rows: Sequence[Mapping[str, T]]) -> Mapping[str, Sequence[T | None]]:
 
 
 def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReading:
-    """Restore a recorded reading, judged by the present rules.
-
-    Args:
-        rows: recorded rows of `FLEET_STREAM`.
-        question: how nodes are compared.
+    """Restore a reading from rows of `FLEET_STREAM`, judged by the present rules.
 
     Raises:
         DamagedError: it is none.

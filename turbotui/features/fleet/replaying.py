@@ -25,9 +25,7 @@ class ReplayedFleet(RecordedSession):
     """A `session.WatchedFleet` of a recording.
 
     Args:
-        journal: the recording.
         interval: seconds between the first two readings.
-        question: how nodes are compared.
 
     Attributes:
         view: the view of the table when it was left for a node; None for the default.

@@ -122,7 +122,6 @@ class FleetScreen(TreeScreen[FleetNode]):
         self._show_sentence()
 
     def _want_trends(self) -> None:
-        """Request the last hour of the drawn nodes if there is room for it."""
         columns, rows = self._table.drawn
         if any(column.id == HOUR.id for column in columns):
             sort = self._table.view.sort
@@ -140,7 +139,6 @@ class FleetScreen(TreeScreen[FleetNode]):
         self._show()
 
     def _show_sentence(self) -> None:
-        """Show all findings about the node under the cursor, or the server's warnings."""
         node, reading = self.row_at_cursor, self._shown
         found = [] if reading is None else [(f"▲ {note}", StyleRole.AMBER) for note in reading.notes[:1]]
         if node is not None:
@@ -171,7 +169,6 @@ class FleetScreen(TreeScreen[FleetNode]):
             self.show_keys()
 
     def _show_banner(self, width: int) -> None:
-        """Draw the banner, which is shown while something is wrong with the numbers."""
         if self._banner is not None:
             session = self._session
             self._banner.display = bool(session.trouble) or session.machine.host.kind is not HostKind.REAL

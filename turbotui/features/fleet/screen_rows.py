@@ -38,10 +38,7 @@ def fleet_content(reading: FleetReading, seq: int, label: str, columns: Sequence
     """Make the content of a reading.
 
     Args:
-        reading: all nodes.
-        seq: the reading's number.
         label: the label by whose values nodes are grouped; "" for a list.
-        columns: the table's columns.
     """
     table = fleet_table(reading, columns)
     if not label:

@@ -94,9 +94,6 @@ def _secret(path: str) -> str:
 class Server:
     """A server that answers one query at a time, each over a new connection.
 
-    Args:
-        access: the server's address and credentials.
-
     Raises:
         UsageError: the URL is invalid, or the file of certificates cannot be used.
     """
@@ -119,11 +116,7 @@ class Server:
         self.name = f"{parts.scheme}://{parts.netloc}{self._path}"
 
     def instant(self, query: str, at: float | None = None) -> SeriesAnswer:
-        """Return the value of every series of a query at a moment.
-
-        Args:
-            query: PromQL.
-            at: seconds since 1970; None for the server's present time.
+        """Return the value of every series of a PromQL query at a moment (seconds since 1970; None for now).
 
         Raises:
             ServerError: there is no answer.
@@ -134,7 +127,6 @@ class Server:
         """Return the values of every series of a query over a time.
 
         Args:
-            query: PromQL.
             start: seconds since 1970.
             end: likewise, included.
             step: seconds between two values.
@@ -287,7 +279,6 @@ def parse_answer(name: str, status: int, data: bytes, sent: int, kind: str) -> S
 
 
 def _series(result: Iterable[Any]) -> Iterator[AnsweredSeries]:
-    """Return the series of an answer, without invalid ones."""
     for one in result:
         metric = one.get("metric") if isinstance(one, dict) else None
         if isinstance(metric, dict):

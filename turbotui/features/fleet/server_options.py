@@ -69,10 +69,6 @@ def access_of(arguments: argparse.Namespace) -> ServerAccess:
 def question_of(arguments: argparse.Namespace, limits: NodeLimits) -> FleetQuestion:
     """Return the question of a command line.
 
-    Args:
-        arguments: parsed by the options of `add_server_arguments`.
-        limits: limits that hold for each node by itself.
-
     Raises:
         UsageError: a word is no valid label, time or matcher.
     """

@@ -37,12 +37,7 @@ _PAST_SECONDS: Final = 3600.0
 
 
 class FleetHost(DelegatingHost):
-    """This machine with the name of a server; nothing of this machine is shown.
-
-    Args:
-        host: this machine.
-        name: the server's name.
-    """
+    """This machine with the name of a server; nothing of this machine is shown."""
 
     def __init__(self, host: Host, name: str) -> None:
         super().__init__(host)
@@ -110,16 +105,7 @@ class WatchedFleet(Protocol):
 class FleetSession(FixedColumns):
     """`app.sessions.WatchedSession` and `CollectorSession` of a fleet: its frames have no counters, only times.
 
-    Args:
-        reader: queries the server.
-        interval: seconds from one answer to the next.
-
     Attributes:
-        machine: this machine, with the server's name.
-        capabilities: none.
-        catalog: empty, because nodes have columns of their own.
-        latest: the newest frame.
-        find_sets: finds none.
         failure: the error that ended the thread, if any.
         view: the view of the table when it was left for a node; None for the default.
     """
@@ -237,7 +223,6 @@ class FleetSession(FixedColumns):
             self._take(reading)
 
     def _take(self, reading: FleetReading) -> None:
-        """Make a frame of an answer, and publish it."""
         self._trouble, self._answered = "", time.monotonic()
         self._host.simulated = any(node.simulated for node in reading.nodes)
         frame = self._frame(reading)
@@ -247,7 +232,6 @@ class FleetSession(FixedColumns):
             on_frame(frame)
 
     def _frame(self, reading: FleetReading) -> Frame:
-        """Make the frame of the interval that ends with a reading."""
         older = None if self.latest is None else self.latest.newer
         wall_ns = reading.wall_ns if older is None else max(reading.wall_ns, older.wall_ns + 1)
         newer = Snapshot(self._seq, wall_ns, time.monotonic_ns(), self.machine.topology, {}, {},

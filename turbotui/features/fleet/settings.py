@@ -127,8 +127,6 @@ def filled(arguments: argparse.Namespace, own: FleetSettings, *, server: str, is
     """Fill options that the command line omits from the settings, or with their defaults.
 
     Args:
-        arguments: the verb's arguments, which are changed.
-        own: the user's values.
         server: the server in the environment, which precedes the settings.
         is_text: whether people read the output; formats for scripts ignore the settings' order of rows.
     """

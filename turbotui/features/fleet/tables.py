@@ -31,12 +31,7 @@ _NEEDS: Final = {
 
 
 def fleet_table(reading: FleetReading, columns: Sequence[FleetColumn] = COLUMNS) -> RowTable[FleetNode]:
-    """Make the table of a reading.
-
-    Args:
-        reading: all nodes.
-        columns: the table's columns.
-    """
+    """Make the table of a reading."""
     return RowTable(FLEET, "node", tuple(columns), tuple(reading.nodes), _judged, partial(_basis, reading))
 
 

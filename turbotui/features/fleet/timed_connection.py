@@ -18,11 +18,7 @@ from turbotui.machine.given_files import GivenFileError, within
 
 
 class Deadline:
-    """A moment after which nothing is waited for.
-
-    Args:
-        seconds: from now.
-    """
+    """A moment, some seconds from now, after which nothing is waited for."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -37,14 +33,7 @@ class Deadline:
 
 
 class TimedConnection(http.client.HTTPConnection):
-    """A connection for one question.
-
-    Args:
-        host: name or address.
-        port: None for the usual one.
-        context: for TLS; None for none.
-        deadline: of everything.
-    """
+    """A connection for one question, by TLS if there is a context."""
 
     def __init__(self, host: str, port: int | None, context: ssl.SSLContext | None, deadline: Deadline) -> None:
         self.default_port = http.client.HTTP_PORT if context is None else http.client.HTTPS_PORT

@@ -26,9 +26,7 @@ class Trends:
     """Pictures of nodes, as far as the server has answered.
 
     Args:
-        ask: takes a request for the past of nodes; never waits.
         changed: called on another thread when an answer has arrived.
-        clock: returns monotonic seconds; tests replace it.
     """
 
     def __init__(self, ask: Callable[[PastRequest], None], changed: Callable[[], None],
@@ -71,13 +69,7 @@ class Trends:
 
 
 def picture(points: Points, end: float, top: float) -> str:
-    """Draw an hour as `WIDTH` characters; "" if no value is known.
-
-    Args:
-        points: the points, oldest first.
-        end: the end of the hour, in seconds since 1970.
-        top: the value of a full block.
-    """
+    """Draw the hour that ends at `end` (s since 1970) as `WIDTH` characters; "" if no value is known."""
     slots = [math.nan] * WIDTH
     for at, value in points:
         slot = WIDTH - 1 - int((end - at) / (_SECONDS / WIDTH))

@@ -167,7 +167,6 @@ def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: Chec
 
 def _show(arguments: argparse.Namespace, own: FleetSettings, session: FleetSession | ReplayedFleet,
           player: Player | None = None) -> int:
-    """Show the screen until the user quits."""
     opener = NodeOpener(checked(arguments.open), arguments.recordings)
     abilities = screen_abilities(ascii_alone=arguments.ascii, instead=": -n 1 prints instead")
     from turbotui.features.fleet.fleet_app import show_fleet  # noqa: PLC0415 - text needs no screens
@@ -196,7 +195,6 @@ def _readings(reader: FleetReader, seconds: float, many: int) -> Iterator[FleetR
 
 
 def _check(arguments: argparse.Namespace, reading: FleetReading, limits: CheckLimits) -> int:
-    """Print the nodes that a check finds, and return the exit status."""
     found = failing(reading.nodes, limits)
     why = why_unsure(reading.nodes, limits) or next(iter(reading.notes), "")
     status = FOUND if found else UNSURE if why else 0

@@ -47,13 +47,7 @@ K = TypeVar("K")
 
 
 class ScrubbedJournal:
-    """Records frames, scrubbing every text of the machine before it is written.
-
-    Args:
-        machine: the machine of the frames.
-        name: the name to record in place of the machine's own.
-        scrubber: removes secrets.
-    """
+    """Records frames under another name, scrubbing every text of the machine before it is written."""
 
     def __init__(self, machine: Machine, name: str, scrubber: Scrubber) -> None:
         self._scrubber = scrubber
@@ -142,11 +136,6 @@ class GatheredArchive:
 
 def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, intervals: int = 1) -> GatheredArchive:
     """Read a machine, and pack the readings without anything that identifies the machine.
-
-    Args:
-        environment: this process's environment.
-        interval: seconds between two readings of the counters.
-        intervals: the number of recorded intervals.
 
     Raises:
         MachineError: the machine cannot be read.

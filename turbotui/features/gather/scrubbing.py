@@ -74,11 +74,7 @@ class Scrubbed:
 
 
 class Scrubber:
-    """Removes secrets from texts.
-
-    Args:
-        secrets: the known secrets.
-    """
+    """Removes secrets from texts."""
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
         texts = [original(secret.text) for secret in secrets]
@@ -89,7 +85,6 @@ class Scrubber:
         """Return a text without secrets, and the number of removals.
 
         Args:
-            text: the original text.
             addresses: whether four numbers with dots may be an IPv4 address, and not a version.
         """
         total = 0

@@ -52,12 +52,7 @@ class Secret:
 
 
 def find_secrets(host: Host, environment: Mapping[str, str]) -> tuple[Secret, ...]:
-    """Find the known secrets of a machine, the longest first, each once.
-
-    Args:
-        host: the machine; unreadable files are skipped.
-        environment: this process's environment, whose user is a user of a real machine.
-    """
+    """Find the known secrets of a machine, the longest first, each once."""
     found = [*_host_names(host), *_people(host), *_numbers(host), *_interfaces(host)]
     if host.kind is HostKind.REAL:
         people = [environment.get(word, "") for word in _OF_A_PERSON]
@@ -84,7 +79,6 @@ def _host_names(host: Host) -> Iterator[Secret]:
 
 
 def _people(host: Host) -> Iterator[Secret]:
-    """Return the users of /etc/passwd (passwd(5)): login names, names, homes."""
     for line in text_of(host, "/etc/passwd").splitlines():
         fields = line.split(":")
         if len(fields) < 6 or whole_number(fields[2]) not in _PERSONS:

@@ -72,7 +72,6 @@ def _names(plan: EventPlan) -> Sequence[str]:
 
 
 def _why(plan: EventPlan) -> Unavailable | None:
-    """Return why the events of a plan cannot be counted; None if they can."""
     request = plan.counted.request
     return next((plan.refused[quantity] for event in request.events
                  if (quantity := quantity_of(request, event)) in plan.refused), None)

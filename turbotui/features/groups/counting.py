@@ -43,12 +43,7 @@ _CPUS_CHANGED: Final = Unavailable(Reason.FIRST_TICK, "a CPU came or went: the c
 
 
 class GroupEvents:
-    """Counters of groups, opened for the followed groups.
-
-    Args:
-        machine: the machine that counts.
-        plans: the events to count.
-    """
+    """Counters of groups, opened for the followed groups."""
 
     def __init__(self, machine: Machine, plans: Sequence[EventPlan] = ()) -> None:
         self._host: Host = machine.host

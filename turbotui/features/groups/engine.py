@@ -59,13 +59,7 @@ class GroupInterval:
 
 
 class GroupsReader:
-    """Reads control groups and resctrl groups, interval after interval.
-
-    Args:
-        wanted: the quantities to read of each control group.
-        events: counters that are opened for the busiest groups; None for none.
-        passing: tells whether the events of a group may be counted.
-    """
+    """Reads control groups and resctrl groups, interval after interval."""
 
     def __init__(self, host: Host, wanted: Iterable[Quantity] = QUANTITIES, events: GroupEvents | None = None,
                  passing: Callable[[Group], bool] = _all) -> None:
@@ -82,11 +76,7 @@ class GroupsReader:
         return None if self._is_mounted else self._reader.why_none
 
     def read(self, energy: Energy = NO_ENERGY) -> GroupInterval | None:
-        """End the interval, and return it; None for the first reading, which only begins an interval.
-
-        Args:
-            energy: the packages' energy over about the same interval.
-        """
+        """End the interval, and return it with the energy of about that time; None for the first reading."""
         older, newer = self._older, self._reader.read()
         if self._events is not None:
             self._events.follow(self._by_use(None if older is None else older[0], newer))
@@ -129,7 +119,6 @@ class GroupWatch:
 
     Args:
         machine: real, simulated or recorded.
-        seconds: the length of an interval.
         added: perf events and formulas to count for control groups, as --add takes them.
 
     Raises:
@@ -152,11 +141,6 @@ class GroupWatch:
         """Yield all control groups and resctrl groups at the end of each interval; call it once for a `GroupWatch`.
 
         The iterator closes the files at its end.
-
-        Args:
-            many: the number of intervals; None for no end.
-            wanted: the quantities to read of each group.
-            passing: tells whether events may be counted for a group.
 
         Raises:
             MachineError: neither control groups nor resctrl are mounted.

@@ -105,8 +105,6 @@ def _no_turn(row: GroupRow, needs: Iterable[Quantity]) -> str:
 
 
 class _Values:
-    """The values of a formula's names in a row."""
-
     def __init__(self, request: EventRequest) -> None:
         self._events = tuple((event, quantity_of(request, event)) for event in request.events)
 

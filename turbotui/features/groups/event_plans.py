@@ -70,10 +70,6 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
     """Make the plans of some --add arguments.
 
     Args:
-        machine: the machine that counts.
-        capabilities: the capabilities of the catalog's signals.
-        texts: as --add takes them.
-        sets: the available event sets; None for those that come with the program.
         taken: titles of columns that were added before.
 
     Raises:

@@ -53,11 +53,7 @@ class GroupSnapshot:
 
 
 class GroupWatcher:
-    """Reads the groups of a machine on a thread, from `start` to `stop`.
-
-    Args:
-        publish: called on the watcher's thread with every snapshot.
-    """
+    """Reads the groups of a machine on a thread, from `start` to `stop`."""
 
     def __init__(self, machine: Machine, publish: Callable[[GroupSnapshot], None]) -> None:
         self._machine = machine
@@ -75,7 +71,6 @@ class GroupWatcher:
         """Ask for an interval. Never waits; two requests at once give one interval.
 
         Args:
-            request: what is wanted.
             early: whether no tick ends the interval.
         """
         with self._changed:

@@ -40,8 +40,6 @@ _CONTROLLERS: Final = frozenset(file.controller for file in FILES)
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A group that was found in the file system."""
-
     group: Group
     directories: Mapping[str, str]  # its directories by controller
     controllers: frozenset[str]  # the controllers of these directories
@@ -49,11 +47,7 @@ class _Place:
 
 
 class CgroupReader:
-    """Reads every control group.
-
-    Args:
-        wanted: the quantities to read of each group.
-    """
+    """Reads every control group."""
 
     def __init__(self, host: Host, wanted: Iterable[Quantity] = QUANTITIES) -> None:
         self._host = host

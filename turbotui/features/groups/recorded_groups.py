@@ -98,10 +98,6 @@ _PARTLY: Final = Unavailable(Reason.NOT_READ, "the recording has it for a part o
 def group_record(said: JsonValue, wall_ns: int) -> GroupRecord:
     """Restore the groups of a JSON document.
 
-    Args:
-        said: the document of `GroupRecord.facts`.
-        wall_ns: the end of the interval.
-
     Raises:
         DamagedError: it is none.
     """

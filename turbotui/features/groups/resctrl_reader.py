@@ -61,19 +61,13 @@ def parse_event(quantity: Quantity, content: bytes) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A resctrl group that was found."""
-
     group: Group
     files: Mapping[Quantity, str]  # path of each quantity, "L3 00 llc_occupancy"
     gives: Mapping[Quantity, str]  # the file's id of each quantity, which equals the quantity
 
 
 class ResctrlReader:
-    """Reads every group of resctrl.
-
-    Args:
-        wanted: events to read, "llc_occupancy"; None for all.
-    """
+    """Reads every group of resctrl, with the wanted events ("llc_occupancy"; None for all)."""
 
     def __init__(self, host: Host, wanted: Iterable[Quantity] | None = None) -> None:
         self._host = host

@@ -143,7 +143,6 @@ class GroupsScreen(TreeScreen[GroupRow]):
 
     @property
     def _why_not(self) -> Unavailable | None:
-        """Return why there are no groups to read; None if there may be some."""
         session = self.watch_state.session
         if self._played is not None:
             return _NOT_RECORDED
@@ -247,7 +246,6 @@ class GroupsScreen(TreeScreen[GroupRow]):
         return self._recorded[1]
 
     def _show(self, one: PastGroups | None) -> None:
-        """Show the groups of an interval, or that there are none."""
         self._shown = one
         if not self.composed:
             return

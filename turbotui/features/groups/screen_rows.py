@@ -33,12 +33,7 @@ NAMING: Final = Naming[GroupRow](lambda row: row.group.key, _words, _in_words)
 
 
 def group_content(table: RowTable[GroupRow], seq: int = 0, *, tree: bool = True) -> RowContent[GroupRow]:
-    """Make the content of an interval.
-
-    Args:
-        seq: the number of the interval.
-        tree: whether groups are arranged as a tree.
-    """
+    """Make the content of an interval."""
     there = {row.group.key for row in table.rows}
     parents: dict[Hashable, Hashable] = {row.group.key: row.group.parent for row in table.rows
                                          if tree and row.group.parent in there}

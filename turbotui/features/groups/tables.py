@@ -41,9 +41,6 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int, cpus: i
     """Make the table of an interval.
 
     Args:
-        rows: all groups, the outermost one included.
-        energy: the packages' energy over the same interval.
-        packages: the number of the machine's packages.
         cpus: the number of its CPUs, whose time is what energy is shared by, as among tasks.
     """
     rows = tuple(rows)

@@ -84,11 +84,9 @@ class GroupTotals:
 
 
 class GroupTotalsReader:
-    """Reads the counters of groups, whose files stay open.
+    """Reads the counters of the groups within a control group; files stay open.
 
-    Args:
-        within: the path of the control group that contains them; "/" for all except the outermost one.
-        most: the most groups of each kind; groups nearest to that group come first.
+    Of each kind there are at most `most` groups, those nearest to that group.
     """
 
     def __init__(self, host: Host, within: str = WHOLE, most: int = MOST) -> None:

@@ -113,7 +113,6 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 def _print(arguments: argparse.Namespace, machine: Machine, intervals: Iterable[GroupInterval],
            many: int | None) -> None:
-    """Print every interval, until they are over or SIGINT comes."""
     packages = len(machine.topology.instances(Scope.PACKAGE))
     with open_output(arguments, many).until_interrupted() as output:
         for interval in intervals:

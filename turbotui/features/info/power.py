@@ -57,7 +57,6 @@ def units_of(word: int, *, microjoules: bool = False) -> Units:
     """Decode MSR 0x606 or 0xC0010299.
 
     Args:
-        word: the register.
         microjoules: whether the energy unit is 2**ESU microjoule, as on Silvermont.
     """
     exponent = word >> 8 & 0x1F

@@ -104,12 +104,7 @@ class Chart:
 
 
 def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[ChartSource, ...]:
-    """Find the charts of a machine.
-
-    Args:
-        catalog: every column by its name.
-        has: tells which columns are available.
-    """
+    """Find the charts of a machine."""
     there = {column.id for column in has}
 
     def first(names: Sequence[ColumnId]) -> CounterColumn | None:

@@ -117,8 +117,6 @@ def _named(plan: CoreMapPlan, *, said: bool) -> CoreMapPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Cores with a common label: those of an L3, or of a core type in a package."""
-
     label: str  # the core type
     name: str  # the name of the L3, "CCD 3", if there are several; else ""
     places: tuple[int, ...]  # the cores' positions in their scope

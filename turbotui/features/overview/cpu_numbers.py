@@ -69,14 +69,7 @@ class CpuSource:
 
 def cpu_numbers(has: Iterable[CounterColumn], busy: CounterColumn | None,
                 clock: CounterColumn | None, heat: CounterColumn | None) -> CpuNumbers:
-    """Choose the columns of a CPU.
-
-    Args:
-        has: the available columns.
-        busy: the summary line's column.
-        clock: the summary line's column.
-        heat: the summary line's column.
-    """
+    """Choose the columns of a CPU among the available ones; three are the summary line's."""
     there = {column.id: column for column in has}
     hardware = [(f"C{name[5:]}".replace("e", "E"), there[name]) for name in _HARDWARE_IDLE if name in there]
     asked = [(column.id.removesuffix("%").split()[0][:_STATE], column) for column in there.values()

@@ -18,14 +18,10 @@ class KeptLines:
         self._lines: dict[Hashable, list[Line]] = {}
 
     def begin(self, frame: Frame, *of: object) -> bool:
-        """Empty the cache if this is another moment.
+        """Empty the cache if this is another moment, and tell whether it is; the frame is not kept alive.
 
         Args:
-            frame: the frame, which is not kept alive.
             of: what all lines depend on besides the frame.
-
-        Returns:
-            Whether it is another moment.
         """
         if self._frame() is frame and self._of == of:
             return False

@@ -97,8 +97,6 @@ def nearest(places: Sequence[CellPlace], here: CellPlace, across: int, down: int
     """Return the next position in a direction: on the same line, or on the nearest line with one.
 
     Args:
-        places: all positions.
-        here: the present position.
         across: -1 for left, 1 for right, 0 for neither.
         down: -1 for up, 1 for down, 0 for neither.
     """
@@ -149,12 +147,7 @@ class OverviewLines(SegmentLines):
         self._was_lit = False
 
     def show_lines(self, lines: Sequence[Line], lit: str = "") -> None:
-        """Show these lines.
-
-        Args:
-            lines: the lines, from the top.
-            lit: the searched words to highlight; "" for none.
-        """
+        """Show these lines, with the searched words highlighted."""
         before, self.lines = self.lines, lines
         if lit:
             lines = [tuple(replace(span, role=StyleRole.CELL) if span.text == lit and span.target is None else span

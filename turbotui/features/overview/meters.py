@@ -56,8 +56,6 @@ def plan_meters(cpus: int, width: int, lines: int, most: int) -> MeterPlan | Non
     """Arrange the meters of that many CPUs; None if they do not fit.
 
     Args:
-        cpus: the number of CPUs.
-        width: the width of the screen.
         lines: the most lines for meters of one line.
         most: the most lines for meters with charts.
     """
@@ -72,13 +70,7 @@ def plan_meters(cpus: int, width: int, lines: int, most: int) -> MeterPlan | Non
 
 
 def meter_lines(source: CpuSource, plan: MeterPlan, kept: KeptLines) -> list[Line]:
-    """Draw all meters, from top to bottom and then from left to right.
-
-    Args:
-        source: the data.
-        plan: the arrangement.
-        kept: the cache of this moment's lines.
-    """
+    """Draw all meters, from top to bottom and then from left to right."""
     cpus = source.frame.topology.cpus
     label = len(str(max(cpus, default=0))) + 2 + _kind_width(source, cpus)
 

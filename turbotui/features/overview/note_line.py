@@ -13,13 +13,7 @@ _DAY: Final = 86400
 
 
 def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
-    """Draw load, memory and uptime at the left as far as they fit, and unreadable sources at the right.
-
-    Args:
-        mute: the number of sources that cannot be read.
-        sources: the number of all sources.
-        width: characters of the line.
-    """
+    """Draw load, memory and uptime at the left as far as they fit, and unreadable sources at the right."""
     said = list(_in_words(facts))
     told = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",
                                       f"{mute} of {sources} sources missing: 9")

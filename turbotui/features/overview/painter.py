@@ -82,11 +82,6 @@ def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note:
     """Divide the room: charts keep a quarter, and get what other parts leave.
 
     Args:
-        topology: the machine's topology.
-        width: characters.
-        height: lines.
-        has_tasks: whether tasks are shown.
-        note: whether there is a last line.
         most: the most tasks; None if unknown.
     """
     note = note and height >= 14
@@ -128,12 +123,7 @@ def _figure_width(column: CounterColumn, size: int) -> int:
 
 
 class OverviewPainter:
-    """Draws the overview, and remembers positions that must not change.
-
-    Args:
-        sources: the machine's charts.
-        numbers: the columns of a CPU.
-    """
+    """Draws the overview, and remembers positions that must not change."""
 
     def __init__(self, sources: Sequence[ChartSource], numbers: CpuNumbers) -> None:
         self._sources = sources
@@ -200,7 +190,6 @@ class OverviewPainter:
         return lines
 
     def _source(self, inputs: OverviewInputs) -> CpuSource:
-        """Return the data for lines of CPUs."""
         runs = {} if inputs.look is None else inputs.look.runs
         return CpuSource(inputs.frame, self._numbers, inputs.history, runs, inputs.cursor, inputs.levels)
 
@@ -224,14 +213,12 @@ class OverviewPainter:
         return lines
 
     def _framed(self, inputs: OverviewInputs, at: int, room: int, height: int) -> list[Line]:
-        """Draw one chart in its frame."""
         chart = self.charts[at]
         lit = inputs.cursor if inputs.cursor == chart.target else None
         return self._kept.get((chart.word, room, height, lit is None), partial(
             framed, chart, room, height, inputs.seconds, lit))
 
     def _row_lines(self, inputs: OverviewInputs, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
-        """Draw highlighted rows and tasks."""
         tasks = () if inputs.look is None else inputs.look.tasks
         absent = _NO_PAST if inputs.past else ""
         found: list[Line] = []

@@ -36,12 +36,7 @@ _IDLE: Final = IDLE + 2
 
 
 def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int) -> list[RowId]:
-    """Return the rows with the greatest values, in an order that changes only if clearly wrong.
-
-    Args:
-        before: the rows shown before, in their order.
-        count: the number of rows to show.
-    """
+    """Return the rows with the greatest values, in an order that changes only if clearly wrong."""
     def beyond(one: RowId, other: RowId) -> bool:
         return values[one] > values[other] + MARGIN * abs(values[other])
 

@@ -28,8 +28,6 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
     """Draw a title, and a line of exactly `width` characters for each process.
 
     Args:
-        tasks: the processes, busiest first.
-        width: characters.
         count: the most lines of tasks.
         before: the text between these lines and what stands at their left.
         absent: why there are no tasks, if they are never polled.

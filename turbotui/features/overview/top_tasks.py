@@ -96,8 +96,6 @@ def look(host: Host, processes: Mapping[int, ProcessStat], before: ProcessLook |
     """Evaluate a reading of all processes.
 
     Args:
-        processes: the processes just read; none if they cannot be read.
-        before: the previous poll; None for the first one.
         began: the beginning of the reading, by the host's clock; None for now.
     """
     now = host.now_ns()
@@ -127,7 +125,6 @@ def _arguments(host: Host, task: TopTask) -> str:
 
 
 def _machine(host: Host) -> MachineStatus:
-    """Read load, memory and uptime of a machine, each if available."""
     load, up = _numbers(host, "/proc/loadavg", 3), _numbers(host, "/proc/uptime", 1)
     memory = memory_of(host)
     total, free = (memory.get(name) for name in ("MemTotal", "MemAvailable"))
@@ -149,8 +146,6 @@ def make_poll(host: Host, stats: ProcessStats, before: ProcessLook | None,
     """Make a call that reads and evaluates all processes, and passes them on; the time of both counts.
 
     Args:
-        stats: reads the processes.
-        before: the previous poll; None for the first one.
         beside: called with the processes read, and the beginning of the reading by the host's clock.
     """
     def both() -> tuple[ProcessLook, T]:

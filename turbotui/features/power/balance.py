@@ -76,13 +76,7 @@ class Balance:
 
 
 def balance_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> Balance:
-    """Compute the balance of an interval.
-
-    Args:
-        frame: the interval.
-        catalog: the machine's catalog.
-        model: family and model of the processor.
-    """
+    """Compute the balance of an interval."""
     found = consumers_of(frame, catalog, model)
     return replace(balanced(found, frame.seconds or 0.0), wall_ns=frame.newer.wall_ns)
 

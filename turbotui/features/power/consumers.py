@@ -63,13 +63,7 @@ class Consumer:
 
 
 def consumers_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> tuple[Consumer, ...]:
-    """Return all consumers in an interval, outer ones before inner ones.
-
-    Args:
-        frame: the interval.
-        catalog: of its machine.
-        model: family and model of its processor.
-    """
+    """Return all consumers in an interval, outer ones before inner ones."""
     meters = meters_of(frame.capabilities.signals)
     processor = [*_packages(frame, catalog, model)]
     known = {one.kind for one in processor if one.watts is not None}

@@ -136,9 +136,7 @@ def _layer(source: PowerSource, word: str, name: ColumnId, row: RowId) -> _Layer
 def difference(whole: Sequence[float], parts: Sequence[Sequence[float]]) -> list[float]:
     """Return a whole less its parts over time, at least 0; NaN while the whole or a part is unknown or not kept.
 
-    Args:
-        whole: values, oldest first.
-        parts: values of each part, aligned at the newest value.
+    Values stand oldest first; parts are aligned at the newest value.
     """
     aligned = [newest(part, len(whole)) for part in parts]
     # Python's max(0.0, nan) is 0.0, so gaps are handled first.
@@ -153,13 +151,7 @@ def newest(past: Sequence[float], count: int) -> list[float]:
 
 
 def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int) -> list[Line]:
-    """Draw a line for each domain, all on one scale: number, bar, and past at the right edge.
-
-    Args:
-        source: numbers and their past.
-        verdict: the limits for the scale.
-        width: characters inside the panel.
-    """
+    """Draw a line for each domain, all on one scale: number, bar, and past at the right edge."""
     layers = _layers(source, verdict)
     if not layers:
         return []

@@ -41,8 +41,6 @@ _SUMMED: Final[dict[str, tuple[str, ColumnId]]] = {"package": ("packages", "PkgW
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A line of the panel: a part of the whole, or the watts elsewhere."""
-
     word: str  # the name
     sort: str  # a word of `_COLOURS`
     watts: float | None  # of the interval
@@ -55,9 +53,6 @@ def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: in
     """Draw the panel; None if no power is known.
 
     Args:
-        source: numbers and their past.
-        balance: the balance of the interval.
-        width: characters inside the panel.
         tall: lines of the picture of the past; 0 for no picture.
     """
     parts = sorted(_parts(source, balance), key=lambda part: list(_COLOURS).index(part.sort))
@@ -168,7 +163,6 @@ def _rows(source: PowerSource, parts: Sequence[_Part], balance: Balance, top: fl
 
 
 def _beside(source: PowerSource, balance: Balance, meters: Sequence[PowerMeter], width: int) -> Iterator[Line]:
-    """Draw batteries, neural processors and fans."""
     for meter in meters:
         if meter.kind.id == "battery":
             yield _fitted(_battery(source, meter), width)

@@ -61,9 +61,6 @@ def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alo
     """Draw the panel of one package.
 
     Args:
-        source: numbers and their past.
-        verdict: what holds the package back.
-        width: characters inside the panel.
         alone: whether it is the only package, whose sentence stands above the panel.
 
     Returns:

@@ -139,7 +139,6 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
     """Sample a session that is not started yet, and record every frame.
 
     Args:
-        session: the session, which knows what to read.
         recorder: the recorder, which is closed at the end.
         intervals: the number of intervals; None until the session is stopped.
         command: a command to run meanwhile, whose end ends the recording; its counters are open before it begins.

@@ -44,9 +44,6 @@ _PATIENCE: Final = 5.0  # seconds to wait for the rows of an interval
 class RowRecorder:
     """Records the rows of a table, interval by interval.
 
-    Args:
-        recorder: gets the rows of each interval, on any thread.
-
     Attributes:
         what: the word for the rows, for people.
         failure: why they are not recorded; "" while they are.
@@ -82,12 +79,7 @@ class RowRecorder:
 
 
 class LookRecorder(RowRecorder):
-    """Looks at tasks, groups and settings for the diagnosis of the recording.
-
-    Args:
-        machine: the machine of the tasks.
-        recorder: gets the results.
-    """
+    """Looks at tasks, groups and settings for the diagnosis of the recording."""
 
     what = "tasks behind causes of slowness"
 
@@ -107,13 +99,7 @@ class LookRecorder(RowRecorder):
 
 
 class TaskRecorder(RowRecorder):
-    """Watches every task, and records the counts at the end of each interval.
-
-    Args:
-        recorder: gets the tasks of each interval, on the watcher's thread.
-        waits: whether to record waits, too.
-        loads: whether to sample and record loads, too.
-    """
+    """Watches every task, and records the counts at the end of each interval."""
 
     what = "tasks"
 
@@ -153,7 +139,6 @@ class GroupRecorder(RowRecorder):
 
     Args:
         session: the machine's session, whose added events are counted for groups, too.
-        recorder: gets the groups.
     """
 
     what = "groups"
@@ -180,11 +165,7 @@ class GroupRecorder(RowRecorder):
 
 
 class TopdownThreadRecorder(RowRecorder):
-    """Counts the busiest threads for a top-down analysis, and records them at the end of each interval.
-
-    Args:
-        recorder: gets the threads of each interval, on the watch's thread.
-    """
+    """Counts the busiest threads for a top-down analysis, and records them at the end of each interval."""
 
     what = "threads of a top-down analysis"
 
@@ -236,9 +217,7 @@ class RegionRecorder(RowRecorder):
     """Counts the regions that a command marks, and records them at the end of each interval.
 
     Args:
-        machine: real.
         pipe: the FIFO of the marks.
-        pid: the command's process, which waits before its exec.
         records: whether operations and bytes are counted and recorded, and not only CPU time for what is counted at the
             same marks.
 
@@ -275,12 +254,7 @@ class RegionRecorder(RowRecorder):
 
 
 class RegionSlotsRecorder(RowRecorder):
-    """Has the slots of regions counted for a top-down analysis, and recorded at the end of each interval.
-
-    Args:
-        counting: reads the marks of the regions.
-        slots: counts at these marks.
-    """
+    """Has the slots of regions counted for a top-down analysis, and recorded at the end of each interval."""
 
     what = "slots of regions"
 

@@ -116,8 +116,6 @@ def _tables(text: str) -> tuple[str, ...]:
 
 
 class _Marks:
-    """Marks set by a signal, until they are recorded."""
-
     def __init__(self) -> None:
         self._count = 0
 

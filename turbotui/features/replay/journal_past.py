@@ -27,8 +27,6 @@ _MOST_CELLS: Final = 600_000
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Consecutive moments that are decoded one after the other."""
-
     # first, last: their positions
     first: int
     last: int
@@ -97,7 +95,6 @@ class JournalPast:
             pass
 
     def _decode_ahead(self) -> None:
-        """Decode a part of the stretch in the direction of the steps."""
         if self._stretch is None:
             beside = range(self._at, self._at + self._by * (self._longest + 1), self._by)
             missing = next((at for at in beside if 0 <= at < len(self._times)
@@ -114,7 +111,6 @@ class JournalPast:
 
     @property
     def _most(self) -> int:
-        """Return the number of frames to keep."""
         some = next(iter(self._frames.values()), None)
         cells = 1 if some is None else sum(len(values) for values in some.newer.values.values())
         return max(4, min(2 * _STRETCH, _MOST_CELLS // max(1, cells)))

@@ -19,12 +19,7 @@ _PATIENCE = 5.0  # seconds for the first reading
 
 
 class MachineReadings:
-    """The energy of all packages and the memory's traffic during a command, if available.
-
-    Args:
-        machine: the real machine.
-        interval: seconds between two readings.
-    """
+    """The energy of all packages and the memory's traffic during a command, if available."""
 
     def __init__(self, machine: Machine, interval: float) -> None:
         sources = tuple(source for source in SOURCES if source.id in ENERGY_SOURCES)

@@ -115,12 +115,7 @@ def follow(
 
     Args:
         machine: this machine.
-        core_types: core types, each with a definition that counts operations.
-        words: the command.
-        interval: seconds between two readings.
-        sizing: how accesses become bytes.
         ready: called before the command's first instruction.
-        functions: whether its instruction pointers are sampled.
 
     Raises:
         MachineError: the events of the definition cannot be counted for this user; the command was not run.
@@ -216,7 +211,6 @@ class _MultiplexedSets:
 
     Args:
         counters: all open counters.
-        first: the group of the first set.
         scaled: whether counts are scaled to the whole time slice if others used the counters. On machines with several
             core types a counter also pauses while the command is on another type.
     """
@@ -322,11 +316,8 @@ def speed_of(
     """Return a command's speed between two readings over all core types, and whether counters were multiplexed.
 
     Args:
-        sets: the sets of each core type.
         newer: groups as read: each core type's sets, preceded by one with instructions if there are several types.
         older: the previous reading.
-        seconds: the time between the readings.
-        sizing: how accesses become bytes.
     """
     if seconds <= 0:
         return None, False

@@ -57,8 +57,6 @@ def curve_sizes(caches: Sequence[Cache], threads: int, available: int | None, fi
     """Return the sizes of each thread's set, half an octave apart, until the sets lie in memory.
 
     Args:
-        caches: the described caches.
-        threads: the number of threads, each with a set.
         available: bytes of available memory (MemAvailable); None if unknown.
         first: bytes of the smallest set.
     """

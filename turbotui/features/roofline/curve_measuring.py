@@ -38,8 +38,6 @@ def measure_curves(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...
     """Measure every variant over every size, for each set of CPUs.
 
     Args:
-        machine: the real one that this runs on.
-        choices: sets of CPUs that run a thread each, with a word for each set.
         check: called while no thread runs a kernel; an exception ends the measurement.
         progress: called before each curve.
 

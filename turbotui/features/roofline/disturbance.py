@@ -23,8 +23,6 @@ class Disturbance:
     """Watches for other work on the CPUs of a measurement, from now on until `found`.
 
     Args:
-        machine: this machine.
-        cpus: the threads' CPUs.
         level: the measured level, "L1" to "L3" or "DRAM"; "" for arithmetic.
     """
 

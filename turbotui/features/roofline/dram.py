@@ -41,13 +41,7 @@ def dram_of(machine: Machine) -> Dram:
 
 
 def bandwidth(facts: MemoryFacts, family: FamilyMemory | None, packages: int) -> Dram:
-    """Compute the bandwidth from a machine's facts, else from the limits of its family.
-
-    Args:
-        facts: facts by firmware and kernel.
-        family: the family of processors; None if it is in no table.
-        packages: the number of packages.
-    """
+    """Compute the bandwidth from a machine's facts, else from the limits of its family, if that is known."""
     speeds = {module.mts for module in facts.modules}
     if facts.modules and None not in speeds and all(module.bits for module in facts.modules):
         return _by_modules(facts, family, packages)

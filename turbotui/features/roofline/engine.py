@@ -68,11 +68,7 @@ def count_command(
 
     Args:
         machine: this machine.
-        interval: seconds between two points.
         core_types: core types, each with a definition that counts operations; None for the machine's.
-        sizing: how accesses become bytes.
-        theory: whether to ignore measured roofs.
-        levels: whether to count the bytes of memory levels, too.
         functions: whether to sample its functions; then the command runs even if operations cannot be counted.
 
     Raises:
@@ -140,12 +136,7 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     """Count everything that runs on a machine; SIGINT and SIGTERM end that early.
 
     Args:
-        machine: real, simulated or recorded.
-        interval: seconds between two points.
-        intervals: the number of intervals.
-        cpus: only these CPUs; None for all.
         by: a scope whose instances have rows beside the machine's.
-        sizing: how accesses become bytes.
         theory: whether measured roofs are passed over.
         levels: whether the bytes of memory levels are counted too.
         regions: the FIFO of programs that mark regions; None for none.
@@ -192,9 +183,6 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
     """Make the result of recorded intervals.
 
     Args:
-        frames: the recording's frames.
-        capabilities: the recording's capabilities.
-        catalog: the recording's columns.
         traffic: the memory's recorded traffic; None to leave it out.
         rows: finds recorded rows, `Journal.rows`; None to leave out regions.
 
@@ -223,7 +211,6 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
 
 
 def _with_regions(found: Result, machine: Machine, totals: RegionTotals, sizing: Sizing, *, theory: bool) -> Result:
-    """Add the regions of programs to a result."""
     regions = Regions(points_of_totals(totals, sizing, machine.topology), totals.notes())
     row = next((one.point.row for one in regions.points if one.point is not None), SYSTEM_ROW)
     return replace(found, regions=regions, region_roofs=roofs_for(machine, row, os.environ, theory=theory),
@@ -350,8 +337,6 @@ def find_roofs(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...]]],
     """Load stored roofs, measure the others, and store these.
 
     Args:
-        machine: the real one that this runs on.
-        choices: sets of CPUs that run a thread each, with a word for each set.
         quick: whether to measure only the widest arithmetic and loads, and store nothing.
         fresh: whether to measure all again.
         check: called while no thread runs a kernel; an exception ends the measurement, and nothing is stored.

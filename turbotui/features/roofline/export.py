@@ -24,14 +24,7 @@ _ESCAPED: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def svg_text(plot: Plot, points: Sequence[RooflinePoint], *, title: str, notes: Sequence[str] = ()) -> str:
-    """Draw roofs and points, one colour for each row, older points paler.
-
-    Args:
-        plot: axes and roofs.
-        points: the points, oldest first; a note counts those that have no position or lie outside the axes.
-        title: the title: the machine, and whether it is simulated.
-        notes: sentences below the drawing.
-    """
+    """Draw roofs and points, one colour for each row, older points paler; a note counts points outside the axes."""
     shown = [point for point in points if point.has_place and _inside(plot, point)]
     hidden = len(points) - len(shown)
     lines = [

@@ -91,8 +91,6 @@ def function_points(sampler: IpSampler, events: Sequence[SampledEvent], sizing: 
 
     Args:
         sampler: the sampler, whose rings nobody else reads meanwhile.
-        events: the events in the sampler's order.
-        sizing: how accesses become bytes.
         since: the start of the command, in seconds since 1970.
         tables: symbol tables of files, to which newly read ones are added.
     """

@@ -55,12 +55,8 @@ class FunctionWatch:
     """Samples from `start` to `stop`, or for `LONGEST`.
 
     Args:
-        machine: this machine.
-        code: the CPUs or the thread to sample.
-        sizing: how accesses become bytes.
         publish: called on the watch's thread about once a second, and at the end.
         uncounted: why the events of operations and bytes are not sampled; None if they are.
-        longest: the most seconds of the sampling.
     """
 
     def __init__(self, machine: Machine, code: SampledCode, sizing: Sizing,

@@ -86,10 +86,7 @@ def read_points(
     """Compute the points of rows of a frame.
 
     Args:
-        frame: a frame with two snapshots.
-        rows: the rows, with their names for people.
         definitions: the definitions that this machine counts (`measured_definitions`).
-        sizing: how accesses become bytes.
         seconds: machine time at the end of the frame.
         estimated: whether counters were multiplexed.
         weights: relative arithmetic of a core of each type (`verdicts.core_weights`).
@@ -157,7 +154,6 @@ def moments_of(points: Sequence[RooflinePoint]) -> tuple[Moment, ...]:
 
 
 def _speed(frame: Frame, row: RowId, by_cpu: Mapping[RowId, Speed | None]) -> Speed | None:
-    """Return the speed of a row from the speeds of its CPUs."""
     if row.scope is Scope.CPU:
         return by_cpu.get(row)
     if row.scope is Scope.SYSTEM:

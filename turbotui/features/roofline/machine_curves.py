@@ -24,23 +24,13 @@ class MachineCurves:
         self._efficiency: deque[float] = deque(maxlen=KEPT)
 
     def add(self, watts: float, gflops: float) -> None:
-        """Add the numbers of an interval.
-
-        Args:
-            watts: of all packages.
-            gflops: billions of operations a second.
-        """
+        """Add watts of all packages, and billions of operations a second, of an interval."""
         self._watts.append(watts)
         self._speed.append(gflops)
         self._efficiency.append(gflops / watts if watts > 0 else math.nan)
 
     def lines(self, width: int, seq: int) -> list[list[TextSegment]]:
-        """Draw a line for each quantity, with its newest number and a curve.
-
-        Args:
-            width: characters of a curve.
-            seq: number of the newest interval, which moves the curves.
-        """
+        """Draw a line for each quantity, with its newest number and a curve, which `seq` (the interval) moves."""
         rows = (("power", "W", self._watts), ("all", "GF/s", self._speed), ("effic.", "GF/s/W", self._efficiency))
         return [[(f" {word:<7}", StyleRole.DIM), (f"{_text(values):>7}", StyleRole.SUMMARY),
                  (f" {unit:<7}", StyleRole.DIM), (_curve(values, width, seq), StyleRole.SPARK)]

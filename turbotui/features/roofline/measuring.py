@@ -96,9 +96,7 @@ class Measuring:
     """The measurement of one choice of CPUs.
 
     Args:
-        machine: the real machine that this runs on.
         word: "one", "all" or the CPU set, for people.
-        cpus: the CPUs, with one thread each.
         quick: whether to measure only the widest arithmetic and loads, in less time.
         check: called before each run of a kernel, while no thread runs one; an exception ends the measurement.
 
@@ -160,7 +158,6 @@ class Measuring:
         """Measure everything.
 
         Args:
-            progress: called before each step.
             done: steps before this run.
             total: steps of all runs; None for this run's.
 
@@ -277,7 +274,6 @@ class Measuring:
 
 
 def _disturbances(evidence: Sequence[RoofEvidence]) -> list[str]:
-    """Return a sentence about roofs that were disturbed."""
     count = sum(one.disturbed for one in evidence)
     if not count:
         return []

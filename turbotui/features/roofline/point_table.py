@@ -24,8 +24,6 @@ SCALED: Final = frozenset({"flop/byte", "GFLOP/s", "GB/s"})
 
 @dataclass(frozen=True, slots=True)
 class _Numbered:
-    """A point, with its number among its row's or thread's intervals, from 1."""
-
     number: int
     point: RooflinePoint
 

@@ -59,12 +59,7 @@ class Regions:
 
 
 class RegionWatch:
-    """The regions of a running command.
-
-    Args:
-        pipe: the FIFO of its marks.
-        start: `time.monotonic` of the first reading.
-    """
+    """The regions of a running command."""
 
     def __init__(self, pipe: MarkPipe, start: float) -> None:
         self._pipe = pipe
@@ -122,11 +117,7 @@ class RegionWatch:
         return found
 
     def found(self, points: Mapping[str, RooflinePoint] | None = None) -> Regions:
-        """Return all regions at the end.
-
-        Args:
-            points: points of multiplexed sets, by the names of rows; None for the added speeds.
-        """
+        """Return all regions at the end."""
         times = self._times
         own = by_rows(self._points, times.rows, list.__add__)
         totals = {name: total_of(mine) for name, mine in own.items()} if points is None else points
@@ -167,9 +158,7 @@ def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
     """Compute the points of regions that are or were counted while a command ran.
 
     Args:
-        sizing: how accesses become bytes.
         topology: the machine's topology; the command's share is that of the CPUs that it keeps busy.
-        definitions: finds a definition of operations by its slug.
     """
     found = []
     busy = (totals.run_ns or 0.0) / 1e9 / totals.seconds if totals.seconds else 0.0

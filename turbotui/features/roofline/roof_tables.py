@@ -63,8 +63,6 @@ class RidgePoint:
 
 
 def _evidence(unit: str) -> tuple[Column[RoofPart[P]], ...]:
-    """Make the columns for the evidence of measured roofs."""
-
     def column(
         name: str, unit: str, decimals: int, value: Callable[[RoofEvidence], Value], text: str
     ) -> Column[RoofPart[P]]:

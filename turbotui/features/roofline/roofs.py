@@ -162,9 +162,6 @@ def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
 
     A virtual machine reports its host's L3 but gets only what others leave of it; then its working set lies in memory,
     and the measured L3 is DRAM.
-
-    Args:
-        bandwidths: measured roofs, each mix from the core outwards.
     """
     found: dict[tuple[str, str], list[str]] = {}
     slower: set[tuple[str, str, Mix]] = set()
@@ -189,13 +186,7 @@ def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
 
 
 def roof(peak: float, bandwidth: float, intensity: float) -> float:
-    """Return the attainable flop/s at an arithmetic intensity: min(peak, bandwidth * intensity).
-
-    Args:
-        peak: flop/s.
-        bandwidth: bytes/s.
-        intensity: flop/byte, not negative.
-    """
+    """Return the attainable flop/s at an arithmetic intensity (flop/byte): min(peak, bandwidth * intensity)."""
     return min(peak, bandwidth * intensity)
 
 
@@ -259,7 +250,6 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
     which that traffic would fill the memory's bandwidth.
 
     Args:
-        roofs: the roofs of the point's CPUs.
         intensity: flop/byte.
         flops: flop/s.
         peak: the flat roof to compare with; None for the highest.

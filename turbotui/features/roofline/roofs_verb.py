@@ -89,7 +89,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    """Measure bandwidth over size, and print it."""
     if arguments.theory is not None or arguments.quick or arguments.fresh:
         raise UsageError("--sweep measures, and stores nothing: leave --theory, --quick and --fresh out")
     machine = read_machine(open_host(arguments))

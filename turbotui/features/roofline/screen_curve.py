@@ -106,13 +106,7 @@ class CurveWindow(TextWindow):
 
 
 def window_lines(found: MeasuredCurves, cpus: Sequence[int], width: int) -> Iterator[str]:
-    """Format the cost of a measurement, or the plateaus by cache, then every size as a bar.
-
-    Args:
-        found: the result so far.
-        cpus: the measured CPUs.
-        width: the width of a line.
-    """
+    """Format the cost of a measurement, or the plateaus by cache, then every size as a bar."""
     if found.why:
         yield f"Not measured: {found.why}"
         return

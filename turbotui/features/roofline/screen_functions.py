@@ -73,7 +73,6 @@ class FunctionsWindow(TextWindow):
 
     Args:
         place: the CPUs or the thread to sample.
-        sizing: how accesses become bytes.
         uncounted: why operations and bytes are unknown; None if they are sampled.
     """
 
@@ -138,13 +137,7 @@ def open_functions(machine: Machine, view: RoofView, uncounted: Unavailable | No
 
 
 def function_lines(found: SampledFunctions, place: SampledPlace, width: int) -> Iterator[str]:
-    """Format what is sampled and its cost, the table, and notes.
-
-    Args:
-        found: the result so far.
-        place: the sampled CPUs or thread.
-        width: the width of a line.
-    """
+    """Format what is sampled and its cost, the table, and notes."""
     if found.why is not None:
         yield f"Not sampled: {found.why.detail}"
         if found.why.remedy:

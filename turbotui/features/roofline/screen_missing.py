@@ -16,13 +16,7 @@ _SIMULATED: Final = "a simulated machine"
 
 
 def missing_lines(why: Unavailable, roofs: str, width: int) -> list[list[TextSegment]]:
-    """Format the reason, its remedy, and what is known without counters.
-
-    Args:
-        why: why operations are not counted.
-        roofs: the source of the known roofs; "" for none.
-        width: the width of the screen.
-    """
+    """Format the reason, its remedy, and the source of roofs that are known without counters."""
     remedies = [part.strip() for part in why.remedy.split(";") if not part.strip().startswith(_SIMULATED)]
     until = "" if not roofs else f" Until then: {roofs}."
     return [

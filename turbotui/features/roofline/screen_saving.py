@@ -25,7 +25,6 @@ def save_file(machine: str, suffix: str, text: str, without: str = "") -> str:
     Args:
         machine: the machine's name, which becomes a part of the file's name.
         suffix: of the file, without a dot.
-        text: its content.
         without: what the file leaves out, as a part of the notice.
     """
     kept = "".join(char if char.isalnum() or char in "-+." else "-" for char in machine)

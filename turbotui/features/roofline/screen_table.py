@@ -55,13 +55,7 @@ _COUNTED_AS: Final = {"AI": "AI", "GFLOP/s": "GFLOP/s", "GB/s": "CoreGB/s"}
 
 
 def points_content(view: RoofView, counters: Mapping[ColumnId, CounterColumn], seq: int) -> RowContent[JudgedPoint]:
-    """Make the table of the present points.
-
-    Args:
-        view: the state of the screen.
-        counters: the roofline's columns of the CPU table, by their ids.
-        seq: the number of the moment.
-    """
+    """Make the table of the present points."""
     rows = [JudgedPoint(point, view.roofs(point.row)) for point in view.points]
     wide = max((len(row.point.name) for row in rows), default=4)
     columns = tuple(replace(column, width=wide) if column.identity else column for column in POINT_TABLE_COLUMNS)

@@ -25,11 +25,7 @@ class ThreadsReady(Message, bubble=False):
 
 
 class ThreadWatch:
-    """Opens the counters of all threads when wanted, and closes them otherwise.
-
-    Args:
-        owner: gets a `ThreadsReady` for each report.
-    """
+    """Opens the counters of all threads when wanted, and closes them otherwise."""
 
     def __init__(self, owner: Widget, machine: Machine) -> None:
         self._owner = owner

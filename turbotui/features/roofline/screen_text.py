@@ -21,12 +21,7 @@ Lines = list[list[TextSegment]]
 
 
 def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
-    """Return notes on points that are not in the picture, the most important first.
-
-    Args:
-        view: the state of the screen.
-        outside: the number of points outside the axes.
-    """
+    """Return notes on points that are not in the picture, the most important first."""
     found = [*view.flats.notes, *view.notes]
     if outside:
         found.append(Note(f"{outside} outside the axes: A shows them", f"{outside} outside the axes: A"))
@@ -43,14 +38,7 @@ def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
 
 
 def below_lines(view: RoofView, notes: Sequence[Note], power: Lines, width: int) -> Lines:
-    """Format lines for narrow screens: the machine and notes, on two lines if they fit.
-
-    Args:
-        view: the state of the screen.
-        notes: the result of `notes_of`.
-        power: three lines of the whole machine.
-        width: the width of the screen.
-    """
+    """Format lines for narrow screens: the machine and notes, on two lines if they fit."""
     watts, machine, efficiency = power
     # Why threads have no position is important then, and longer than a line.
     why = textwrap.wrap(view.why, max(20, width - 2)) if view.why and not view.placed else []
@@ -81,10 +69,6 @@ def side_lines(view: RoofView, notes: Sequence[Note], power: Lines, ridges: Sequ
     If the panel is too high, short notes come first, and the least important lines are left out.
 
     Args:
-        view: the state of the screen.
-        notes: the result of `notes_of`.
-        power: lines of the whole machine.
-        ridges: labels of the drawn ridges.
         height: the height of the panel; 0 before it is known.
     """
     blank: Lines = [[("", StyleRole.PLAIN)]]

@@ -46,27 +46,16 @@ class RoofView:
     """The state behind the screen.
 
     Args:
-        definitions: the definitions that count on it.
         environment: the environment, which tells where measured roofs are stored.
 
     Attributes:
-        level: position in `levels`.
-        sizing: position in `SIZINGS`.
-        trail: position in `TRAILS`.
         theory: whether measured roofs are ignored.
         bytes_by_level: whether the point under the cursor is shown at each memory level.
         cursor: the row or thread under the cursor.
         points: the present points of the level.
         unknown: the number of the level's rows that are not counted.
-        machine: the whole machine now; None if not counted in this interval.
         forgotten: the number of threads whose past was dropped, because there were too many.
         why: the note on threads without a position or with incomplete numbers; "" for none.
-        traffic: the counters of the memory controllers.
-        regions: the regions of the watched or recorded command, as points beside those of the level.
-        totals: the regions' counts; None if there are none.
-        axes: the axes of the picture.
-        flats: which flat roofs are drawn.
-        frame: the newest frame.
         passing: the rows that pass the table's filter and are drawn; None for all.
     """
 

@@ -45,11 +45,7 @@ def working_of(topology: Topology, busy: float, traffic: float | None) -> Workin
 
 
 def mean_working(parts: Iterable[tuple[WorkingShare | None, float]]) -> WorkingShare | None:
-    """Average intervals; None if one of them is unknown.
-
-    Args:
-        parts: the part of each interval, with its seconds.
-    """
+    """Average the parts of intervals by their seconds; None if one of them is unknown."""
     known = [(one, length) for one, length in parts if one is not None]
     total = math.fsum(length for _one, length in known)
     if not known or total <= 0:
@@ -70,8 +66,6 @@ class WorkingCores:
     """The cores of a machine that work in an interval.
 
     Args:
-        topology: the interval's topology.
-        speeds: the speeds of the CPUs' rows.
         weights: relative arithmetic of a core of each type; 1 if missing.
         traffic: bytes per second of the memory, by package row; empty if nothing counts them.
     """
@@ -120,7 +114,6 @@ class WorkingCores:
         )
 
     def _inside(self, outer: RowId) -> frozenset[RowId]:
-        """Return the working cores inside a row."""
         found = self._known.get(outer)
         if found is None:
             rows = self._topology.rows(Scope.CORE)
@@ -211,10 +204,5 @@ def _words(roofs: RoofSet, working: WorkingShare) -> str:
 
 
 def used_of(working: WorkingShare, dram: float | None) -> float | None:
-    """Return the used share of the memory's bandwidth, as its controllers count; None if nothing counts it.
-
-    Args:
-        working: the working part of a row.
-        dram: peak bytes per second of the memory that its cores share.
-    """
+    """Return the used share of a row's memory bandwidth (peak: `dram`); None if no controller counts it."""
     return None if working.traffic is None or not dram else working.traffic / dram

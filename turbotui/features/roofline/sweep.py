@@ -39,7 +39,6 @@ def find_third_level(caches: Sequence[Cache], rate: Callable[[int], float], avai
     """Return the caches with the usable size of the L3.
 
     Args:
-        caches: the described caches of the measured CPU.
         rate: measures the bytes per second of loads over a working set by one thread.
         available: bytes of available memory (MemAvailable); None if unknown.
         virtual: whether a hypervisor describes the caches.

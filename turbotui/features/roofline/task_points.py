@@ -53,8 +53,6 @@ def task_points(report: Report, sizing: Sizing, seconds: float) -> TaskPoints:
     """Compute the points of the threads of a report.
 
     Args:
-        report: the report of one application over one interval.
-        sizing: how accesses become bytes.
         seconds: machine time at the end of the interval, as for other points.
     """
     if report.error:

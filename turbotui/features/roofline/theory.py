@@ -45,8 +45,6 @@ _MOVES: Final = {False: "turbo and vector licences move it", True: "all cores to
 
 @dataclass(frozen=True, slots=True)
 class _Cores:
-    """Cores of one type."""
-
     kind: str  # "P", "E", "LP"; "" if there is one type
     core: Core  # their design limits
     cpus: tuple[int, ...]  # the first CPU of each core
@@ -62,10 +60,6 @@ class _Cores:
 
 def chip_roofs(name: str, threads: str) -> RoofSet:
     """Return the roofs of a chip of the table.
-
-    Args:
-        name: the chip's name, "i7-3770K", or its microarchitecture, in any case.
-        threads: "one" or "all".
 
     Raises:
         UsageError: no such chip.

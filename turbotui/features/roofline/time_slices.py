@@ -8,11 +8,7 @@ from turbotui.quantities.joined_sets import Joined, SetInterval, join_rotation
 
 
 def joined_intervals(slices: Sequence[tuple[int, SetInterval]]) -> tuple[tuple[int, Joined], ...]:
-    """Join the time slices of each interval by instructions over the whole run, and add them up.
-
-    Args:
-        slices: the slices in order, each with the number of the interval in which it began.
-    """
+    """Join the numbered time slices of each interval by instructions over the whole run, and add them up."""
     found: dict[int, Joined] = {}
     for (number, _slice), one in zip(slices, join_rotation([part for _number, part in slices]), strict=True):
         before = found.get(number)

@@ -15,12 +15,7 @@ _ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
 
 
 def verdict_text(point: RooflinePoint, choice: LevelRoofs) -> str:
-    """Describe a point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound".
-
-    Args:
-        point: a point of any level.
-        choice: the roofs of its row.
-    """
+    """Describe a point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound"."""
     if point.not_scheduled:
         mark = "~" * point.estimated
         return f"{point.name}: {mark}{point.gflops:.3g} GF/s; did not run in each set's time slice, so it has no place"
@@ -28,13 +23,7 @@ def verdict_text(point: RooflinePoint, choice: LevelRoofs) -> str:
 
 
 def memory_note(roofs: RoofSet | None, choice: LevelRoofs, counters: str) -> str:
-    """Describe the DRAM roof: its source, the cores that share it, or why none is drawn.
-
-    Args:
-        roofs: the drawn roofs.
-        choice: all roofs of the row.
-        counters: the note on the memory's counters.
-    """
+    """Describe the DRAM roof: its source, the cores that share it, or why none is drawn."""
     if roofs is None or choice.roofs is None:
         return ""
     # one core's share of the memory may be a roof although the whole memory is none

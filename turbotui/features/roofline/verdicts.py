@@ -58,10 +58,8 @@ def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, t
     With a lower clock, a core in turbo would seem to reach more of its roof than it does.
 
     Args:
-        machine: real, simulated or recorded.
         row: a CPU or core (one core's roofs), a package, or the whole machine.
         environment: the environment, which tells where measured roofs are stored.
-        theory: whether to ignore measured roofs.
     """
     topology = machine.topology
     choice = _alone(machine, row, environment, theory=theory)
@@ -155,8 +153,6 @@ def flat_roof(roofs: RoofSet, flops: float, dominant: str, single: float | None)
     most frequent instructions gets the next higher possible roof, and is above every roof only if there is none.
 
     Args:
-        roofs: the roofs of the CPUs that it ran on.
-        flops: operations per second.
         dominant: the width of most of its floating-point instructions; "" if not counted.
         single: the share of operations in single precision; None if no event tells.
     """
@@ -199,8 +195,6 @@ def judge(point: RooflinePoint, roofs: RoofSet, used: float | None = None) -> Ro
     """Judge a point's bound; None if it has no position, or no known roof above it (`lacks_roof`).
 
     Args:
-        point: a point of any level.
-        roofs: the applicable roofs (`LevelRoofs.under`).
         used: the share of the memory's bandwidth that its controllers counted; None if nothing counts it.
     """
     if point.intensity is None or not point.has_place or lacks_roof(point, roofs):

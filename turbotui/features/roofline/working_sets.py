@@ -32,8 +32,6 @@ def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | 
     """Return the working set of each described cache level, and of DRAM.
 
     Args:
-        caches: the caches of the first CPU.
-        cpus: the CPUs that run a thread each.
         available: bytes of available memory (MemAvailable); None if unknown.
         memory: bytes, for all threads together, that are known to lie in memory.
     """

@@ -69,10 +69,6 @@ def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load =
     """Measure several times, and predict a benchmark's score from the ratio.
 
     Args:
-        machine: to measure.
-        seconds: length of a measurement without a command.
-        runs: the number of measurements.
-        load: the load during the measurement.
         baseline: the baseline of the prediction; None for no prediction.
         allowed: per cent by which the predicted score may be lower than the baseline's; None for no check.
 
@@ -133,10 +129,6 @@ def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:
 
 def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Run, float | None]:
     """Measure once: the difference of two readings of APERF and MPERF on every CPU.
-
-    Args:
-        seconds: the interval without a command.
-        load: the load, whose command's run is the interval.
 
     Returns:
         The measurement, and the score that the command printed.

@@ -161,7 +161,6 @@ def predict(baseline: Baseline, ratio: float, ratios: Sequence[float] = ()) -> P
     """Predict the score at a ratio.
 
     Args:
-        ratio: the present ratio.
         ratios: the ratios of several runs; half their range is added to the claimed error.
     """
     value = baseline.value * ratio / baseline.ratio

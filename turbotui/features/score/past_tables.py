@@ -136,12 +136,7 @@ def _judge_kept(column: Column[NumberedRun], row: NumberedRun, value: Value) -> 
 
 
 def history_table(runs: Sequence[KeptRun], most: int | None = None) -> AnyTable:
-    """Make the table of one node's runs, by time.
-
-    Args:
-        runs: the runs, newest last.
-        most: the most runs, the newest ones.
-    """
+    """Make the table of one node's runs, by time."""
     rows = [NumberedRun(number, one) for number, one in enumerate(runs, 1)]
     shown = rows if most is None else rows[-most:]
     scores = [score for row in shown for score in (row.kept.predicted, row.kept.measured)]
@@ -149,11 +144,7 @@ def history_table(runs: Sequence[KeptRun], most: int | None = None) -> AnyTable:
 
 
 def past_tables(runs: Sequence[KeptRun], found: Sequence[Trend]) -> tuple[AnyTable, ...]:
-    """Return all tables of one node.
-
-    Args:
-        runs: the runs, newest last.
-    """
+    """Return all tables of one node."""
     rows = [NumberedRun(number, one) for number, one in enumerate(runs, 1)]
     changes = [TrendChange(trend, change) for trend in found for change in trend.changes]
     return (

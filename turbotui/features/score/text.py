@@ -69,13 +69,7 @@ def against(measured: float, predicted: float, error: float) -> str:
 
 
 def past_lines(envelope: Envelope, past: RunHistory, found: Sequence[Trend], most: int) -> Iterator[str]:
-    """Format the history of a node: the newest runs in a table, then the trends.
-
-    Args:
-        envelope: the envelope of the node.
-        past: the content of the node's file.
-        most: the most runs in the table.
-    """
+    """Format the history of a node: the newest runs in a table, then the trends."""
     runs = past.runs
     shown = runs[-most:]
     if envelope.label:

@@ -79,7 +79,6 @@ def trends(runs: Iterable[KeptRun], days: float = DAYS) -> list[Trend]:
     """Compute the trend of each load of a node, in the order of their first measurement.
 
     Args:
-        runs: the node's runs, by time.
         days: the number of days before a load's newest run that count as now.
     """
     loads: dict[tuple[str, str], list[KeptRun]] = {}

@@ -101,7 +101,6 @@ def history(arguments: argparse.Namespace) -> int:
 
 
 def _envelope(past: RunHistory) -> Envelope:
-    """Make the envelope of one node's runs."""
     newest = past.runs[-1]
     facts: dict[str, Value] = {}
     if past.damaged or past.later:

@@ -38,11 +38,6 @@ class Tab:
     """A dashboard whose terminal is a tab.
 
     No shell is involved: the words of the command line are passed to exec(2) unchanged.
-
-    Args:
-        options: the dashboard's options.
-        show: sends bytes to the tab.
-        close: closes the tab's connection.
     """
 
     def __init__(self, options: Sequence[str], show: Callable[[bytes], Awaitable[None]],
@@ -158,10 +153,6 @@ class DashboardServer:
 
     Other users of this machine can reach the port, and so can any page through its visitor's browser. The users lack
     the key; such pages are recognised by Host (DNS rebinding) or Origin. Page and script hold no secret.
-
-    Args:
-        host: the listening address.
-        port: the listening port.
     """
 
     def __init__(self, host: str, port: int, options: Sequence[str]) -> None:
@@ -272,11 +263,6 @@ def _is_fault(record: logging.LogRecord) -> bool:
 
 def serve(host: str, port: int, options: Sequence[str]) -> None:
     """Serve until SIGINT or SIGTERM.
-
-    Args:
-        host: address to listen at.
-        port: port to listen at; 0 for any.
-        options: the dashboards' options.
 
     Raises:
         TurbotuiError: the address cannot be used.

@@ -78,12 +78,7 @@ def _counts(name: str, reference: str, *, multiplexed: bool) -> Column[SpiedInte
 
 
 def joining_note(plan: SpyPlan, known: Container[SignalId]) -> str:
-    """Return a sentence if multiplexed sets cannot be joined; "" if they can, or if there is one set.
-
-    Args:
-        plan: the plan of the spies.
-        known: the signals that the machine offers.
-    """
+    """Return a sentence if multiplexed sets cannot be joined; "" if they can, or if there is one set."""
     multiplexed = any(len(spy.sets) > 1 for spy in plan.spies)
     if not multiplexed or SpySignals(plan.reference).count in known:
         return ""
@@ -117,11 +112,7 @@ def cost_words(cost: OwnCost, calls: float | None) -> str:
 
 
 class Joiner:
-    """Joins frames to complete intervals, in order, as soon as possible.
-
-    Args:
-        plan: the plan of the spies; another plan needs another joiner.
-    """
+    """Joins frames to complete intervals, in order, as soon as possible; another plan needs another joiner."""
 
     def __init__(self, plan: SpyPlan) -> None:
         self._plan = plan

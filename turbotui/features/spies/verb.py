@@ -153,8 +153,6 @@ class _Taken:
 
 
 class _SpyRun:
-    """One run of the command."""
-
     def __init__(self, session: Session, arguments: argparse.Namespace) -> None:
         self._session = session
         self._arguments = arguments

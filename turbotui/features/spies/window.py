@@ -69,7 +69,6 @@ class SpyForm(FieldWindow):
         return field, said, Listing(), Static("", id="cost", markup=False)
 
     def _begin(self) -> str:
-        """Return the words for the row under the cursor."""
         row, topology = self._row, self._watch.session.machine.topology
         instance = None if row is None else topology.instance(row)
         if row is None or instance is None or row.scope is Scope.SYSTEM:
@@ -111,7 +110,6 @@ class SpyForm(FieldWindow):
             self.say(" · ".join(note for note in (session.spy_note, *self._notes()) if note))
 
     def _notes(self) -> list[str]:
-        """Return the problems of the present plan."""
         session = self._watch.spied_on
         if session is None:
             return []

@@ -36,11 +36,6 @@ def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColu
 
     Added columns are always shown, unless they are hidden by name, as in turbostat.
 
-    Args:
-        catalog: the machine's columns, with the added ones.
-        options: the command line.
-        absent: tells whether a column is not available on this machine.
-
     Raises:
         StatError: a word names nothing (exit status 234).
     """

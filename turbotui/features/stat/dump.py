@@ -90,8 +90,6 @@ def dump_lines(frame: Frame, layout: Layout, form: str) -> Iterator[str]:
     """Yield the lines of a dump.
 
     Args:
-        frame: the one reading.
-        layout: the layout, which names the machine.
         form: a format of `turbotui.tables.formats`; "text" for turbostat's blocks.
     """
     if form != TEXT:

@@ -41,7 +41,6 @@ def open_stat(options: StatOptions, given: Host | None = None) -> OpenedSession:
     """Open machine, sources and columns as the options ask.
 
     Args:
-        options: the command line.
         given: a machine in place of the one that the command line names.
 
     Raises:

@@ -39,13 +39,7 @@ def is_absent(column: CounterColumn, capabilities: Capabilities, topology: Topol
 
 def chosen_layout(options: StatOptions, catalog: Catalog, host: Host, absent: Callable[[CounterColumn], bool],
                   warning: str) -> Layout:
-    """Return the layout of the columns that the options choose.
-
-    Args:
-        options: the command line.
-        catalog: every column.
-        absent: tells whether a column is not available.
-        warning: the warning about named columns that are not available, with {} for their names.
+    """Return the layout of the columns that the options choose; `warning` has {} for the names of unavailable ones.
 
     Raises:
         StatError: there is no such column.
@@ -58,13 +52,7 @@ def chosen_layout(options: StatOptions, catalog: Catalog, host: Host, absent: Ca
 
 
 class FramePrinter:
-    """Writes frames in the format of the options, and at the end the extremes if requested.
-
-    Args:
-        options: the command line.
-        streams: where they are written.
-        layout: their columns and rows.
-    """
+    """Writes frames in the format of the options, and at the end the extremes if requested."""
 
     def __init__(self, options: StatOptions, streams: Streams, layout: Layout, intervals: int | None) -> None:
         self._streams = streams

@@ -38,10 +38,7 @@ def connector_of(options: StatOptions) -> Connector:
 
 
 def watch_remote(options: StatOptions, streams: Streams) -> int:
-    """Print what a collector reads until the intervals are over, or a signal.
-
-    Returns:
-        The exit status.
+    """Print what a collector reads until the intervals are over, or a signal; returns the exit status.
 
     Raises:
         LinkError: there is no connection, or no reading came.

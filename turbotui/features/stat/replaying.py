@@ -23,10 +23,7 @@ _MOST_TOLD: Final = 5  # most sentences about missing parts, of which a damaged 
 
 
 def replay(options: StatOptions, streams: Streams) -> int:
-    """Print a recording, and report unreadable parts on stderr.
-
-    Returns:
-        The exit status.
+    """Print a recording, and report unreadable parts on stderr; returns the exit status.
 
     Raises:
         StatError: there is no such time or column.

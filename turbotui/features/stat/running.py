@@ -32,10 +32,7 @@ _EVERY_SOURCE = 2  # --debug twice: the source of each number
 
 
 def run(options: StatOptions, streams: Streams) -> int:
-    """Open the machine, and do the task that the options name.
-
-    Returns:
-        The exit status.
+    """Open the machine, and do the task that the options name; returns the exit status.
 
     Raises:
         TurbotuiError: the task failed, with this exit status.

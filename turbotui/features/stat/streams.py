@@ -53,21 +53,11 @@ class Streams:
         self._write(self._rows, lines)
 
     def notes(self, lines: Iterable[str]) -> None:
-        """Write lines of the header at once.
-
-        Raises:
-            BrokenPipeError: as for `rows`.
-            TurbotuiError: as for `rows`.
-        """
+        """Write lines of the header at once."""
         self._write(self._notes or sys.stderr, lines)
 
     def configuration(self, machine: Machine, options: StatOptions) -> None:
-        """Write the configuration header; with --quiet only its warnings (docs/specs/turbostat.md 5).
-
-        Raises:
-            BrokenPipeError: as for `rows`.
-            TurbotuiError: as for `rows`.
-        """
+        """Write the configuration header; with --quiet only its warnings (docs/specs/turbostat.md 5)."""
         from turbotui.features.info.model import configuration  # noqa: PLC0415 - not needed where nobody reads it
 
         sections = configuration(machine, detailed=options.debug > 0, beyond=False)

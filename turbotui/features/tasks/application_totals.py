@@ -56,16 +56,12 @@ class Totals:
 
 
 class ApplicationTotals:
-    """Totals of one application, of all its event sets together.
-
-    Args:
-        aggregators: one for each set.
+    """Totals of one application, of all its event sets together, each with an aggregator.
 
     Attributes:
         choice: how the threads are sampled; of its counters those of the first set.
         names: of everything that a set counts.
         always: of what every set counts.
-        timeline: where threads ran.
     """
 
     def __init__(self, aggregators: Sequence[SampleAggregator]) -> None:
@@ -171,7 +167,6 @@ class ApplicationTotals:
         Args:
             by: what a row stands for.
             since: marks of an instant before; None: from the beginning.
-            application: goes into every row.
             before: marks of a still earlier instant: for events whose set had no time slice since the other one.
         """
         if len(self._aggregators) == 1:
@@ -201,7 +196,6 @@ def joined(parts: Sequence[Sequence[TaskRow]], names: Sequence[str], always: fro
     """Join the rows of multiplexed sets into one row per thread, process or command.
 
     Args:
-        parts: rows of each set.
         names: of everything that a set counts.
         always: of what every set counts.
         longer: the same over a longer time, for events whose set had no time slice.

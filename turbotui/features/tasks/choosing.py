@@ -55,11 +55,6 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
     Sets are multiplexed where FLOPs or bytes are asked for by a word, and over whole CPUs where nothing is: there are
     few sets of those. Every thread and process has sets of its own, which would be too many.
 
-    Args:
-        machine: of the tasks.
-        application: what to watch, and by which events.
-        pids: its processes.
-
     Raises:
         MachineError: no such process, not permitted, or not enough descriptors or memory.
         UsageError: an event is unknown or given twice.

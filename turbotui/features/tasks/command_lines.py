@@ -120,12 +120,6 @@ def command_lines(target: CommandTarget) -> tuple[CommandLine, ...]:
 
 
 def target_of(row: TaskRow, group: GroupName | None, *, kernel: bool) -> CommandTarget:
-    """The target that a table row stands for.
-
-    Args:
-        row: of the table.
-        group: of its process, as far as it was seen.
-        kernel: whether it is a thread of the kernel.
-    """
+    """The target that a table row stands for."""
     cpus = tuple(sorted(row.loads)) or row.cpus
     return CommandTarget(row.pid, row.tid, kernel, cpus, row.group or group)

@@ -29,14 +29,7 @@ _CLAIMED_LATER: Final = 4_096  # threads whose time comes before their first sam
 
 
 class CpuTime:
-    """Accumulates the CPU time of each thread's entry.
-
-    Args:
-        place: of CPU time among the totals of an entry.
-
-    Attributes:
-        place: likewise.
-    """
+    """Accumulates the CPU time of each thread's entry, at this place among its totals."""
 
     def __init__(self, place: int) -> None:
         self.place = place
@@ -110,7 +103,6 @@ class SchedStats:
         """Read schedstat of the threads that ran since the last read, the most recent first.
 
         Args:
-            time: adds it.
             children: processes that nobody else waits for: they can be read after their end.
             whole: whether an interval ends: all that have a row are read.
         """

@@ -43,11 +43,6 @@ def why_not(report: Report, energy: Energy) -> Unavailable | None:
 def share_out(report: Report, energy: Energy, topology: Topology) -> dict[str, float]:
     """Divide the packages' joules among what was counted; empty if the shares are unknown.
 
-    Args:
-        report: of an interval, of one application.
-        energy: of about the same interval.
-        topology: says which package a CPU is in.
-
     Returns:
         Joules by the key of a row, and by the word for what is in no row.
     """

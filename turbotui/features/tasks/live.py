@@ -26,12 +26,7 @@ from turbotui.machine.tasks.proc_facts import READS, TaskFacts, TaskKey
 
 def ancestry_of(watching: WatchedApplications, reports: Iterable[Report],
                 facts: Mapping[TaskKey, TaskFacts] | None = None) -> Ancestry:
-    """The ancestors up to pid 1 of the processes in some reports.
-
-    Args:
-        reports: of its applications, in their order.
-        facts: what /proc said of some of them already.
-    """
+    """The ancestors up to pid 1 of the processes in some reports, some of whose facts are known."""
     parents: dict[int, int] = {}
     names: dict[int, str] = {}
     known = {pid: one.stat for (pid, tid), one in (facts or {}).items() if tid is None}
@@ -53,8 +48,6 @@ def facts_of(watching: WatchedApplications, processes: Sequence[Report], threads
     """Facts from /proc about the processes and threads of an interval.
 
     Args:
-        processes: reports of its applications by process.
-        threads: by thread.
         most: tasks whose files are read: those that ran most, processes before their further threads.
     """
     reader, found, left = watching.facts, dict[TaskKey, TaskFacts](), most
@@ -129,7 +122,6 @@ class TaskWatcher:
     """Watches applications on a thread, from `start` to `stop`.
 
     Args:
-        applications: what to watch; one that cannot be watched is reported with its reason, the others go on.
         publish: called on the watcher's thread with every snapshot.
         children: processes that wait before exec(2), by the name of their application, which is a command.
 

@@ -196,13 +196,7 @@ class LoadWatch:
                 f"{self._events[0].name} what the instruction did", "use Linux 6.1 or later")
 
     def rows(self, rows: Iterable[TaskRow], threads: Mapping[int, Thread], *, whole: bool) -> list[TaskRow]:
-        """The rows with the sampled loads of their threads.
-
-        Args:
-            rows: of the interval.
-            threads: by serial number of an entry.
-            whole: since the beginning.
-        """
+        """The rows with the sampled loads of their threads, in the interval or since the beginning."""
         found = list(rows)
         if self.why is not None:
             return [replace(row, sampled=SampledLoads(why=self.why)) for row in found]

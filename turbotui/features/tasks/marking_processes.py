@@ -19,7 +19,6 @@ class MarkingProcesses:
 
     Args:
         host: this machine.
-        sets: events that are counted together, each set a group of its own.
 
     Attributes:
         user_only: whether the kernel's part of some thread is left out.

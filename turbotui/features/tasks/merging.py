@@ -18,12 +18,7 @@ NO_GROUP: Final = "(ended, its group was not seen)"
 
 
 def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
-    """The sum of rows; a count that is unknown in one row is unknown in the sum.
-
-    Args:
-        rows: at least one.
-        first: whose name and numbers the sum has; None: the first one's.
-    """
+    """The sum of rows, at least one, named as `first`; a count that is unknown in one row is unknown in it."""
     first = first or rows[0]
     names = dict.fromkeys(name for row in rows for name in row.counts)
     loads: dict[int, int] = {}
@@ -56,7 +51,6 @@ def by_group(rows: Iterable[TaskRow], group_of: Callable[[int], GroupName | None
     """Merge process rows into one row per container, pod, job or unit, by decreasing run time.
 
     Args:
-        rows: of processes.
         group_of: the control group of a process, None where nobody knows it.
         unknown: what the row of those is called.
     """
@@ -69,13 +63,7 @@ def by_group(rows: Iterable[TaskRow], group_of: Callable[[int], GroupName | None
 
 
 class Lineage:
-    """Parents of processes: from /proc while they live, from fork records after they ended.
-
-    Args:
-        facts: reads /proc.
-        births: the parent of each process that came into being while it was watched.
-        known: the state of some, which was read just now.
-    """
+    """Parents of processes: from /proc while they live, from fork records after they ended."""
 
     def __init__(self, facts: ProcFacts, births: Mapping[int, int], known: Mapping[int, Stat] | None = None) -> None:
         self._facts = facts

@@ -108,10 +108,8 @@ def numerics_of(machine: Machine, has: tuple[TaskCounter, ...] | Unavailable, na
     one of the others' width.
 
     Args:
-        machine: of the tasks.
         has: counters of the definition that the machine has, or why there are none.
         names: of the counters in the sets.
-        asked_double: whether double precision is all that was asked for.
     """
     if isinstance(has, Unavailable):
         return Numerics(why=has)
@@ -168,12 +166,7 @@ def in_order(definition: MetricDefinition, counters: Sequence[TaskCounter], *, d
 
 
 def needed(definition: MetricDefinition, available: frozenset[str]) -> frozenset[str]:
-    """The counters required for FLOPs of all precisions, or for bytes.
-
-    Args:
-        definition: of the cores.
-        available: counters that they have.
-    """
+    """The available counters required for FLOPs of all precisions, or for bytes."""
     terms = [*definition.flops, *(definition.exact_bytes if _exact(definition, available) else definition.accesses)]
     widths = () if _exact(definition, available) else definition.widths
     return available.intersection((*(term.event for term in terms), *(width.event for width in widths)))

@@ -81,11 +81,7 @@ def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, objec
 
 
 def rows_from(said: JsonValue, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
-    """Read task rows back from the JSON of `rows_facts`.
-
-    Args:
-        names: of the counts.
-        application: what the rows belong to.
+    """Read an application's task rows, with counts of these names, back from the JSON of `rows_facts`.
 
     Raises:
         DamagedError: they are none.

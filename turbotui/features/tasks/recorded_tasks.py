@@ -90,8 +90,6 @@ def task_record(said: JsonValue, wall_ns: int, model: CpuModel,
     """Read the tasks of an interval from a JSON document.
 
     Args:
-        said: that of `TaskRecord.facts`.
-        wall_ns: when the interval ended.
         model: of the machine, whose metric definition FLOPs and bytes are made of.
         wanted: what rows are to stand for.
 
@@ -114,7 +112,6 @@ def tasks_of(rows: FindRows, frame: Frame, model: CpuModel,
     """The tasks recorded for a frame, summed over its intervals; None if none were recorded.
 
     Args:
-        rows: `Journal.rows`, or what stands for it.
         frame: of the same recording.
         by: what rows are to stand for; of `UNIT` they are made of those of processes.
 

@@ -68,8 +68,6 @@ class CountsAtMarks(Protocol):
         """Begin to count, or begin again from zero.
 
         Args:
-            pids: of the programs.
-            times: their regions until now.
             family: whether all that they start is counted, too.
         """
 
@@ -81,8 +79,6 @@ class CountsAtMarks(Protocol):
 
         Args:
             shares: the regions that were open since then.
-            seconds: since then.
-            times: of the regions until now.
         """
 
     def close(self) -> None:
@@ -93,8 +89,6 @@ class RegionCounting:
     """Counts the regions of a program from its first mark to its end.
 
     Args:
-        machine: real.
-        pipe: that its marks come through.
         core_types: kinds of core, each with a definition that counts operations; None: those of the machine.
     """
 
@@ -200,9 +194,6 @@ class RegionCounting:
 
     def count_also(self, other: CountsAtMarks | None) -> bool:
         """Count something else at the marks from now on, or from the first mark; replaces an earlier request.
-
-        Args:
-            other: what counts; the same again is opened anew; None ends it.
 
         Returns:
             Whether there are marks to come: nothing is opened for a program that has ended.
@@ -368,7 +359,6 @@ class RegionCounting:
 
 
 def _joined(old: SetInterval | None, new: SetInterval, share: float) -> SetInterval:
-    """The counts of a set so far plus a share of its latest counts."""
     before: Mapping[str, float] = {} if old is None else old.counts
     counts = {key: before.get(key, 0.0) + count * share for key, count in new.counts.items()}
     return SetInterval((0.0 if old is None else old.seconds) + new.seconds * share,

@@ -35,8 +35,6 @@ class KindCounters:
     Args:
         core_type: what counts operations; None: instructions and cycles only.
         first: position of its first group: instructions with cycles; its sets follow.
-        pmu: number of its PMU where there are several; else 0.
-        cycles: whether cycles are counted.
         scaled: whether a count is brought to the time in which the command ran. Where there are several kinds a counter
             also stands while the command is on another one.
     """

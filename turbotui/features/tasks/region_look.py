@@ -26,11 +26,7 @@ class PastRegions:
 
 
 class RegionLook:
-    """The regions at the moment that the screen shows.
-
-    Args:
-        watch: what is watched; without a program that marks them, or a recording of one, there are none.
-    """
+    """The regions at the moment that the screen shows; none without a program, or a recording, that marks them."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch

@@ -147,10 +147,6 @@ def _whole(said: JsonValue) -> int:
 def regions_of(rows: FindRows, frame: Frame) -> RegionTotals | None:
     """The regions recorded at the end of a frame's interval; None if none were recorded.
 
-    Args:
-        rows: `Journal.rows`, or what stands for it.
-        frame: of the same recording.
-
     Raises:
         DamagedError: what is there are no regions.
     """

@@ -133,10 +133,7 @@ class ReplayedRegions:
 
 
 def replay(arguments: argparse.Namespace) -> int:
-    """Print the tasks of a recording.
-
-    Returns:
-        The exit status.
+    """Print the tasks of a recording; returns the exit status.
 
     Raises:
         UsageError: an option that only a machine can follow.

@@ -124,7 +124,6 @@ def rest_apart(rest_ns: int, idle_ns: int | None, cpus: Sequence[int], word: str
     """Divide the time of CPUs that no row has, with loads as if it were the same on each.
 
     Args:
-        rest_ns: that time.
         idle_ns: for how long the CPUs idled; None where that is unknown.
         word: what was not idle.
     """

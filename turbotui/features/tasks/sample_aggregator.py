@@ -48,11 +48,7 @@ class SampleAggregator(TotalsTable):
     """Adds up the samples of one event set into totals per thread.
 
     Args:
-        choice: how the threads are sampled.
         roots: by the identifier of a sample: the thread whose set took it (`TaskTracer.roots`, which grows).
-        timeline: where slices are drawn.
-        ended: how many threads that ended keep an entry of their own.
-        alive: how many that live do.
         multiplexed: what the aggregators of event sets that are multiplexed with this one share; None for one set.
         kept: of whole CPUs the threads that have entries from their exec(2) on, with all that they make; None: all.
         scheduled: whether CPU time is booked beside perf's task clock; not with multiplexed sets.
@@ -63,7 +59,6 @@ class SampleAggregator(TotalsTable):
         forked: numbers of threads of mode A that came into being.
         births: the parent of each process that came into being, of the latest ones.
         children: processes of mode A that came into being, whose threads are to be found.
-        timeline: where slices are drawn.
         tail: what the final read showed and no entry has.
         read: the final read; None before it.
         newest: time of the latest record.

@@ -56,7 +56,6 @@ class TaskContent(RowContent[TaskInputs]):
     """The tasks of an interval and the threads of its timeline, some of which did not run in the interval.
 
     Args:
-        seq: number of the snapshot.
         energy: why there is no share of the energy; None where there is.
         lanes: of a timeline, busiest first; None for a table of numbers.
         tree: who made whom; None where rows stand in no tree.
@@ -96,14 +95,7 @@ def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:
 
 def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] = (),
                cpu: int | None = None) -> TaskContent:
-    """The content of the table for an interval.
-
-    Args:
-        kept: the interval.
-        topology: says which package a CPU is in.
-        folded: processes of the tree that are folded.
-        cpu: only what ran there; None: everything.
-    """
+    """The content of the table for an interval, on one CPU only if it is given."""
     snapshot, energy = kept.snapshot, kept.spent
     live = [report for report in snapshot.reports if report.names]
     why = next(filter(None, (
@@ -200,14 +192,7 @@ class LanePainter(RowPainter[TaskInputs]):
 
 def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int,
               own: Mapping[ColumnId, int]) -> tuple[Slot, ...]:
-    """Widen the last slot to the remaining room, if it is the slot of the arguments.
-
-    Args:
-        fixed: slots of columns that say which row it is.
-        moving: the others.
-        width: of the line.
-        own: widths that a person gave, by name.
-    """
+    """Widen the last slot to the remaining room, if it is the slot of the arguments and a person gave it no width."""
     if not moving or moving[-1].column.id != ARGUMENTS or ARGUMENTS in own:
         return tuple(moving)
     edge = sum(slot.outer for slot in fixed) + len(RULE)

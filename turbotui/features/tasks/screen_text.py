@@ -168,8 +168,6 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
     """Explain a row: its numbers, then its sampling, then missing numbers with their reasons.
 
     Args:
-        snapshot: of the interval; None before the first.
-        energy: why there is no share of the energy; None where there is.
         inputs: the row; None for what goes for all.
         said: id of a column that was explained already.
     """

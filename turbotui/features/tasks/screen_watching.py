@@ -38,7 +38,6 @@ from turbotui.sampling.snapshot import Snapshot
 
 
 def _nothing(by: Grouping) -> TaskContent:
-    """The content before the first samples."""
     return TaskContent(RowTable(TASKS, by.value, starting_columns(by), ()))
 
 

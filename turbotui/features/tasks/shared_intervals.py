@@ -6,10 +6,7 @@ from collections.abc import Hashable
 
 
 class SharedIntervals:
-    """Shared intervals, each of which several applications end once.
-
-    Args:
-        beginning: whether what is watched begins now: then the first interval is whole.
+    """Shared intervals, each of which several applications end once; the first is whole if watching begins now.
 
     Attributes:
         known: whether the interval that ended last was watched from its beginning.

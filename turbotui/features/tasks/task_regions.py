@@ -105,8 +105,6 @@ class TaskRegions:
 
     Args:
         pipe: that its marks come through.
-        names: of the counts of a slice.
-        sets: how many sets of events are multiplexed.
         writers: sees which processes have ended; None: nobody looks.
     """
 
@@ -147,7 +145,6 @@ class TaskRegions:
         self._fold()
 
     def _fold(self) -> None:
-        """Merge regions into one named "others" when there are too many."""
         seconds = {name: float(one.done_ns) for name, one in self._stretches.items()}
         folded = self._kept.fold(seconds, seconds, {name for name, one in self._stretches.items() if one.threads})
         if folded:
@@ -253,7 +250,6 @@ def region_table(regions: Sequence[TaskRegion], why: Unavailable | None = None) 
     """The table of a command's regions.
 
     Args:
-        regions: its rows.
         why: they have no counts; None: sets of events were multiplexed.
     """
     names = dict.fromkeys(name for row in regions for name in row.counts)

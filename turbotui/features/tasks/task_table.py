@@ -54,11 +54,7 @@ def says_something(column: TaskColumn, by: Grouping, reports: Sequence[Report], 
     """Whether a table has a column: its ids exist for this grouping, and its counts can be counted.
 
     Args:
-        column: of `TASK_COLUMNS`, or one of a counter.
-        by: what a row stands for.
-        reports: of the applications in the table.
         energy: why there is no share of the energy; None where there is.
-        several: whether several applications are watched.
     """
     match column.id:
         case "App":
@@ -90,8 +86,6 @@ def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
     """A row for each thread, process or command.
 
     Args:
-        report: of the interval.
-        by: what a row stands for.
         joules: of rows, by their key.
         energy: why there is no share of the energy; None where there is.
         looks: what /proc says of the rows; a column of what it says of none of them is left out.
@@ -156,10 +150,6 @@ def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[st
     The sum of the rows, what is in no row and what came after the last samples are the final read together. What
     multiplexed sets counted is brought to all instructions once for the sum and once for each row, so that these add up
     about.
-
-    Args:
-        report: of the interval.
-        joules: shares of the energy.
     """
     whole = aggregate.totals()
     totals = Totals(report.sets or whole.sets)

@@ -156,7 +156,6 @@ def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]
     Numbers of several digits would run together, so there a line follows the number while the thread stays.
 
     Args:
-        stretches: the places.
         cell: characters of each.
     """
     before = -1

@@ -50,11 +50,7 @@ class TotalsTable:
     """Entries of threads, which an aggregator fills.
 
     Args:
-        choice: how the threads are sampled.
         roots: by the identifier of a sample: the thread whose set took it (`TaskTracer.roots`, which grows).
-        timeline: where slices are drawn.
-        ended: how many threads that ended keep an entry of their own.
-        alive: how many that live do.
         multiplexed: what the aggregators of multiplexed event sets share; None where there is one set.
         scheduled: whether CPU time is booked beside perf's task clock.
 
@@ -62,7 +58,6 @@ class TotalsTable:
         names: of what is counted.
         time: adds CPU time; None where that is perf's task clock.
         lost: samples that found no room.
-        timeline: where slices are drawn.
         newest: time of the latest record.
     """
 

@@ -130,8 +130,6 @@ def _applications(arguments: argparse.Namespace) -> list[Application]:
 
 
 class _Watch:
-    """One run of the command."""
-
     def __init__(self, arguments: argparse.Namespace, applications: list[Application]) -> None:
         self._arguments = arguments
         self._applications = applications

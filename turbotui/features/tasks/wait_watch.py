@@ -43,7 +43,6 @@ class WaitWatch:
 
     Args:
         host: this machine.
-        cpus: online ones.
         waiting: ends its wait when a ring is half full.
         beginning: whether what is watched begins now: then the first interval is whole.
     """
@@ -107,7 +106,6 @@ class WaitWatch:
         """Return the rows with the waits of their threads.
 
         Args:
-            rows: of the interval, the busiest first.
             threads: by serial number of an entry.
             whole: since the beginning.
             again: of the interval that has ended, once more.

@@ -26,12 +26,7 @@ _FIRST_SLICE_NS: Final = 5_000_000
 
 
 class IdleTimes:
-    """How long CPUs idled by /proc/stat: since an application is watched, in this interval, and in the one before.
-
-    Args:
-        cpus: those that are watched.
-        known: whether /proc/stat counts the times of the machine.
-    """
+    """How long some CPUs idled by /proc/stat: since watching began, in this interval, and in the one before."""
 
     def __init__(self, host: Host, cpus: Sequence[int], *, known: bool) -> None:
         self._host, self._cpus, self._known = host, cpus, known

@@ -45,7 +45,6 @@ class WatchedApplications:
     """The watched applications, for one thread; only `waiting.wake` may be called from others.
 
     Args:
-        machine: whose tasks.
         pages: of each ring; None for the default.
         live: keep a timeline of the last minute instead of one of everything.
         drawn: keep a timeline at all.
@@ -110,7 +109,6 @@ class WatchedApplications:
         """Open the counters of an application.
 
         Args:
-            application: what and by which events.
             child: a child that waits before exec(2), for an application that is a command.
 
         Raises:
@@ -330,7 +328,6 @@ class WatchedApplications:
         self.waiting.close()
 
     def _time_switches(self) -> None:
-        """Record the times of all switches from now on, if this user may."""
         if self._switches is None:
             try:
                 self._switches = SwitchTimes(self._host, self._cpus, self.waiting)

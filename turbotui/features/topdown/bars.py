@@ -12,12 +12,7 @@ DOUBT: Final = "?"
 
 
 def lengths(shares: Sequence[float], room: int) -> tuple[int, ...]:
-    """Return the characters for each share of a full bar, rounded by the largest remainders.
-
-    Args:
-        shares: the shares; negative ones get no characters.
-        room: characters of the bar.
-    """
+    """Return the characters for each share of a full bar, rounded by the largest remainders."""
     positive = [max(0.0, share) for share in shares]
     total = math.fsum(positive)
     if not total:
@@ -31,12 +26,7 @@ def lengths(shares: Sequence[float], room: int) -> tuple[int, ...]:
 
 
 def bar_parts(row: TopdownRow, room: int) -> tuple[tuple[str, int], ...]:
-    """Return the letters of a bar with their counts; a doubt mark if shares do not add up, none if unknown.
-
-    Args:
-        row: the row with the shares.
-        room: the characters of the bar.
-    """
+    """Return the letters of a bar with their counts; a doubt mark if shares do not add up, none if unknown."""
     if row.total() is None:
         return ()
     if row.fault():

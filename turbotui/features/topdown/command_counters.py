@@ -61,7 +61,6 @@ class FamilyCounters:
 
     Args:
         machine: this one.
-        counters: the trees, and the events counted below level 1.
         pid: a process that waits before its exec, or a thread.
         runs: whether `pid` is a running thread, which is counted with the threads that it starts.
         children: whether processes started by the thread are counted, too; a command's always are.
@@ -136,11 +135,7 @@ def added(one: Counts, other: Counts, share: float = 1.0) -> Counts:
 
 
 class RegionCounts:
-    """The counts of each region of a command.
-
-    Args:
-        start: `time.monotonic` of the first reading.
-    """
+    """The counts of each region of a command, since `time.monotonic` of the first reading."""
 
     def __init__(self, start: float) -> None:
         self.times = RegionTimes(round(start * 1e9))
@@ -154,25 +149,13 @@ class RegionCounts:
             self._counts = by_rows(self._counts, self.times.folded, added)
 
     def rows(self, counters: TopdownCounters, whole: TopdownRow, seconds: float) -> tuple[TopdownRow, ...]:
-        """Return the rows of the regions, longest first.
-
-        Args:
-            counters: the counters with the trees.
-            whole: the row of the command.
-            seconds: the duration of the command.
-        """
+        """Return the rows of the regions, longest first."""
         return region_rows(counters.branches, self.times.extents(), by_rows(self._counts, self.times.rows, added),
                            seconds, whole.slots())
 
     def result(self, name: str, counters: TopdownCounters, counts: Counts, seconds: float,
                notes: tuple[str, ...]) -> CommandTopdown:
-        """Return the result: the whole and its regions.
-
-        Args:
-            name: the name of the whole.
-            counters: the counters with the trees.
-            counts: the counts of the whole.
-        """
+        """Return the result: the whole, under this name, and its regions."""
         place = CpuSet(RowLevel.COMMAND, ("command", 0), name, ())
         whole, *kinds = rows_with_kinds(place, counters.branches, counts, seconds)
         return CommandTopdown(whole, self.rows(counters, whole, seconds), seconds, notes, tuple(kinds))
@@ -229,7 +212,6 @@ class ProgramCounters:
     A process that is started while counters are opened, by a thread without one yet, is missed with its descendants.
 
     Args:
-        machine: this one.
         family: whether a program's present and future descendants are counted with it.
 
     Attributes:
@@ -284,9 +266,6 @@ def follow_programs(machine: Machine, counters: TopdownCounters, pipe: GivenPipe
     """Count programs that mark regions in a FIFO named by the user, each from its first mark on.
 
     Args:
-        machine: this machine.
-        counters: the trees, and the events counted below level 1.
-        pipe: the FIFO.
         seconds: the longest time; counting ends earlier when all programs have ended, or by SIGINT.
     """
     opened, processes = ProgramCounters(machine, counters), RegionProcesses(machine.host, pipe)

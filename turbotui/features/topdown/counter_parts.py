@@ -72,11 +72,6 @@ class OpenPart:
         self._refused = refused
 
     def read(self) -> PartCount:
-        """Return the counts since the last reading.
-
-        Raises:
-            HostError: as read(2).
-        """
         enabled, running, *counts = self.counters.gains()
         counted = {name: count for name, count in zip(self._names, counts, strict=True) if name}
         return PartCount(counted, enabled, running, self._refused)
@@ -95,11 +90,6 @@ def encoded_events(machine: Machine, group: EventGroup) -> OpenedEvents | Unavai
 
 def open_accepted(machine: Machine, named: OpenedEvents, target: CountTarget) -> tuple[list[OpenPart], OpenedEvents]:
     """Open the events of a group on a thread, without those that the kernel refuses.
-
-    Args:
-        machine: this machine.
-        named: the group's events.
-        target: the thread.
 
     Returns:
         The open counters, and the events without the refused ones, with which other threads begin.

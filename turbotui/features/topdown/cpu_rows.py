@@ -13,11 +13,7 @@ from turbotui.sampling.frame import Frame
 
 
 class _Counted:
-    """A group's counts in an interval, prepared for rows.
-
-    Args:
-        counts: the group's counts in a frame.
-    """
+    """A group's counts in an interval, prepared for rows."""
 
     def __init__(self, group: EventGroup, counts: GroupCounts) -> None:
         self.branch, self.key, self.why = group.branch, (group.branch.pmu, group.parent), counts.why
@@ -31,7 +27,6 @@ class _Counted:
         self._all = all(self._known)
 
     def known(self, at: Sequence[int]) -> Sequence[int]:
-        """Return those positions whose counts are known."""
         return at if self._all else [position for position in at if self._known[position]]
 
 

@@ -129,11 +129,6 @@ class TopdownSource(PerCpuSource):
         return self._source.descriptors(wanted, readers)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the counters of one CPU.
-
-        Raises:
-            CpuGone, HostError: as `EventSource.open`.
-        """
         return self._source.open(machine, cpu, wanted)
 
 

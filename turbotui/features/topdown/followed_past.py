@@ -25,13 +25,7 @@ class PastInterval(Generic[I]):
 
 
 class FollowedPast(Generic[I]):
-    """The rows of past moments.
-
-    Args:
-        played: the session of a recording; None for a live machine.
-        recorded: finds the rows of a frame's interval in a recording.
-        rows: returns the number of rows of an interval.
-    """
+    """The rows of past moments: those kept of a live machine, or those of a played recording."""
 
     def __init__(self, played: PlayedSession | None, recorded: Callable[[FindRows, Frame], I | None],
                  rows: Callable[[I], Sized]) -> None:

@@ -29,7 +29,6 @@ class FollowedRowsReady(Message):
     Args:
         found: the counts, or the error that ended counting.
         clocks: wall and monotonic clock of the tick that ended the interval; None if no tick did.
-        source: the counting object.
     """
 
     def __init__(self, found: object, clocks: tuple[int, int] | None, source: object) -> None:
@@ -40,13 +39,7 @@ class FollowedRowsReady(Message):
 
 
 class FollowedRows(ABC, Generic[I]):
-    """The rows of one level whose counters follow threads.
-
-    Args:
-        watch: the watch of the machine.
-        counters: the trees of its cores.
-        post: posts a message to the screen, from any thread.
-    """
+    """The rows of one level whose counters follow threads."""
 
     level: RowLevel
 

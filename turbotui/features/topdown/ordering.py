@@ -15,7 +15,6 @@ def busiest_first(rows: Sequence[TopdownRow], before: Sequence[Hashable] = ()) -
     """Sort rows by their slots, rows with unknown slots last.
 
     Args:
-        rows: in topology order.
         before: the keys of the rows in their previous order, which rows with similar slots keep, so that lines do not
             jump. Without it the order is exact.
     """

@@ -30,13 +30,7 @@ from turbotui.tables.envelope import Envelope
 
 
 class TopdownPrinter:
-    """Prints the table of every interval.
-
-    Args:
-        levels: the depth of the tree.
-        output: writes the tables.
-        notes: notes for every interval.
-    """
+    """Prints the table of every interval."""
 
     def __init__(self, counters: TopdownCounters, level: RowLevel, levels: int, output: IntervalOutput,
                  notes: tuple[str, ...] = ()) -> None:
@@ -70,7 +64,6 @@ class TopdownPrinter:
         """Print tables of one interval.
 
         Args:
-            tables: the table of rows, and a second one of regions.
             seconds: the length of the interval.
             notes: notes for the reader.
             wall_ns: the end of the interval; None for now.
@@ -118,7 +111,6 @@ def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Ite
 
 
 def _measured(table: RowTable[TopdownRow]) -> Sequence[TopdownColumn]:
-    """Return the columns of numbers, without those about the measurement."""
     apart = {HOTTEST.id, TOTAL.id, RAN.id, BY_TIME.id}
     return [column for column in table.columns if not column.identity and column.id not in apart]
 

@@ -68,10 +68,6 @@ def _span(said: JsonValue) -> RegionSpan:
 def region_slots_of(rows: FindRows, frame: Frame) -> RegionInterval | None:
     """Return the slots of regions at the end of a frame's interval; None if none were recorded.
 
-    Args:
-        rows: `Journal.rows`, or a function like it.
-        frame: a frame of the same recording.
-
     Raises:
         DamagedError: the record is invalid.
     """

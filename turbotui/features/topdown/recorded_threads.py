@@ -83,10 +83,6 @@ def _stood(parts: Sequence[PartCount], more: float) -> tuple[PartCount, ...]:
 def thread_record(said: JsonValue, wall_ns: int) -> ThreadRecord:
     """Restore the threads of a JSON document.
 
-    Args:
-        said: the document of `ThreadRecord.facts`.
-        wall_ns: the end of the interval.
-
     Raises:
         DamagedError: it is none.
     """

@@ -22,8 +22,6 @@ def region_rows(branches: Sequence[Branch], extents: Sequence[RegionExtent], cou
     """Return the rows of regions, in order, followed by a row for each core type if there are several.
 
     Args:
-        branches: the trees of the machine's cores.
-        counts: the counts by the names of regions.
         seconds: time for which the program was counted.
         slots: slots of the whole program in that time; None if unknown.
     """

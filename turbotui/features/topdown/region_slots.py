@@ -79,11 +79,7 @@ class CountsPrograms(Protocol):
 
 
 class RegionSums:
-    """The running sums of a span.
-
-    Args:
-        times: the regions' times until now, which are not part of the span.
-    """
+    """The running sums of a span, which begins at these times of the regions."""
 
     def __init__(self, times: RegionTimes) -> None:
         self._times = times
@@ -137,7 +133,6 @@ class RegionSlots:
     """The slots of regions from when their rows are shown; counts at the marks as `CountsAtMarks`.
 
     Args:
-        machine: the machine of the programs.
         programs: opens counters of programs, with or without their descendants.
         levels: the levels of the tree that are counted for every region from the beginning.
 

@@ -262,7 +262,6 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         return True
 
     def _open(self, path: tuple[Node, ...], place: CpuSet | None) -> None:
-        """Count these nodes of a row, and nothing else below level 1."""
         row = self.row_at_cursor
         self._path, self._opened = path, place if path else None
         if self.moving is not None and self._played is None:

@@ -71,7 +71,6 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
 
     Args:
         path: the opened nodes, from level 1 on; () if none is open.
-        width: the width of a line.
         key: returns the words for the key that opens a node.
     """
     node = path[-1] if path else None

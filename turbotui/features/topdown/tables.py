@@ -60,8 +60,6 @@ _IDS: Final[dict[str, TopdownColumn]] = {
 
 
 class _Share:
-    """The share of a node in a row, in percent."""
-
     def __init__(self, node: str) -> None:
         self.node = node
 
@@ -183,24 +181,13 @@ def columns_of(counters: TopdownCounters, levels: int) -> tuple[TopdownColumn, .
 
 def topdown_table(counters: TopdownCounters, frame: Frame | None, level: RowLevel, places: Sequence[CpuSet],
                   levels: int = 1) -> RowTable[TopdownRow]:
-    """Make the table of an interval.
-
-    Args:
-        frame: the interval; None before the first.
-        places: the rows.
-        levels: the depth of the columns.
-    """
+    """Make the table of an interval, of these rows and so many levels of columns; None before the first."""
     return table_of(counters, level, rows_of(counters, frame, places), levels)
 
 
 def table_of(counters: TopdownCounters, level: RowLevel, rows: Sequence[TopdownRow],
              levels: int = 1) -> RowTable[TopdownRow]:
-    """Make the table of given rows.
-
-    Args:
-        rows: the rows in order.
-        levels: the depth of the columns.
-    """
+    """Make the table of given rows."""
     ran = RAN if levels > 1 else replace(RAN, compute=_ran_first)  # of the shown columns
     busy = (BUSY,) if level in MOVING else ()
     one_kind = level is RowLevel.THREAD and len(counters.branches) < 2

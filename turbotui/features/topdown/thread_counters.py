@@ -66,10 +66,6 @@ class ThreadInterval:
 class ThreadCounters:
     """The open counters of threads.
 
-    Args:
-        machine: this one.
-        counters: the trees, and the events counted below level 1.
-
     Attributes:
         only: the thread for which levels below 1 are counted; None for all threads.
         refused: reasons for which threads were not counted at the last poll, with their numbers.
@@ -96,11 +92,7 @@ class ThreadCounters:
         return self._finder.ended
 
     def look(self, *, on_exec: bool = False) -> None:
-        """Open counters for new threads, and close those of threads that are no longer counted.
-
-        Args:
-            on_exec: whether counting begins with exec(2).
-        """
+        """Open counters for new threads, from exec(2) on if asked, and close those of threads not counted now."""
         found = self._found = self._finder.find()
         for thread in [one for one in self._open if found.get(one.tid) != one]:
             self._ended.append(self._read(thread))

@@ -35,13 +35,7 @@ def thread_rows(branches: Sequence[Branch], interval: ThreadInterval) -> tuple[T
 
 
 def waiting_row(place: CpuSet, branches: Sequence[Branch], why: Unavailable = _NOT_COUNTED) -> TopdownRow:
-    """Return the row of a thread that was not counted in an interval, or not on such cores.
-
-    Args:
-        place: the row's identity.
-        branches: the trees of the machine's cores.
-        why: why it was not counted.
-    """
+    """Return the row of a thread that was not counted in an interval, or not on such cores."""
     branches = [branch for branch in branches if branch.kind == place.kind] or branches
     return TopdownRow(place, tuple(branches), {}, {}, {(branch.pmu, ""): why for branch in branches})
 
@@ -52,13 +46,7 @@ def _place(thread: CountedThread) -> CpuSet:
 
 
 def kind_rows(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds: float) -> tuple[TopdownRow, ...]:
-    """Return a row for each core type that was used, because deeper levels of two types cannot be joined.
-
-    Args:
-        branches: likewise.
-        counts: likewise.
-        seconds: likewise.
-    """
+    """Return a row for each core type that was used, because deeper levels of two types cannot be joined."""
     whole = counted_row(place, branches, counts, seconds)
     if len(branches) == 1 or whole.slots() is None:
         return (whole,)
@@ -67,13 +55,7 @@ def kind_rows(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds
 
 def rows_with_kinds(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds: float) -> tuple[
         TopdownRow, ...]:
-    """Return the row of the whole, and if it ran on several core types, a row for each of them.
-
-    Args:
-        branches: likewise.
-        counts: likewise.
-        seconds: likewise.
-    """
+    """Return the row of the whole, and if it ran on several core types, a row for each of them."""
     whole = counted_row(place, branches, counts, seconds)
     return (whole, *(kind_rows(place, branches, counts, seconds) if whole.several else ()))
 
@@ -91,10 +73,6 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
     is expected to run for its type's share of the time in which the counters of level 1 ran.
 
     Args:
-        place: the row's identity.
-        branches: the trees of the machine's cores.
-        counts: the counts of every group, by PMU and node.
-        seconds: the length of the interval.
         only: one of the trees, for the part on such cores; None for the whole.
     """
     at_first = {branch.pmu: _share_of(_parts(counts, branch.pmu, "")) for branch in branches}

@@ -33,12 +33,7 @@ class CountedThread:
 
 
 class ProcessThreads:
-    """The threads of some processes.
-
-    Args:
-        host: this machine.
-        pids: the processes.
-        family: whether to include their descendants.
+    """The threads of some processes, with or without their descendants.
 
     Raises:
         MachineError: there is no such process.
@@ -91,9 +86,6 @@ class BusyThreads:
     """Finds the threads with the most CPU time since the last poll; the first poll finds none.
 
     Threads of processes that did not run are not polled, because each thread is a file to read.
-
-    Args:
-        host: this machine.
 
     Attributes:
         kept: a thread that stays counted until it ends, however little it runs; None for none.

@@ -44,11 +44,7 @@ class BusyThreadWatch:
         self._runner.start()
 
     def request(self, clocks: tuple[int, int] | None = None) -> None:
-        """End an interval; its rows are published soon.
-
-        Args:
-            clocks: wall clock and monotonic clock of the tick that ends it, where it is to be recorded.
-        """
+        """End an interval, whose rows are published soon; a recorded one has wall and monotonic clock of its tick."""
         with self._wake:
             self._due, self._clocks = True, clocks
             self._wake.notify()

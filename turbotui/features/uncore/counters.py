@@ -82,11 +82,7 @@ def is_counted(metric: Metric, bundles: Sequence[frozenset[str]]) -> bool:
 
 
 class UncoreCounters:
-    """The uncore events that are counted, as the user has chosen.
-
-    Attributes:
-        kinds: the units of each kind of PMU.
-    """
+    """The uncore events that are counted, as the user has chosen."""
 
     unread: ClassVar[str] = "was not read in this interval: it is read while a screen shows it"
     """The reason why a PMU has no reading in a frame."""

@@ -45,7 +45,6 @@ class EventPicker(RowPicker):
 
     Args:
         current: id of the column on which the cursor begins.
-        units: the units of the kind.
         host: the machine whose events can be counted; None for a recording.
     """
 

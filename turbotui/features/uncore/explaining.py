@@ -36,15 +36,7 @@ def with_numbers(formula: str, inputs: Mapping[str, float | None]) -> str:
 
 def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: UnitRow, metric: Metric, reading: Reading, *,
                 ports: PortMap | None) -> CellEvidence:
-    """Return the evidence of a number: its events, the units that counted them, and how.
-
-    Args:
-        kind: the kind of the row.
-        row: a unit or a sum.
-        metric: the column.
-        reading: the cell.
-        ports: the machine's root ports; None if they were not read.
-    """
+    """Return the evidence of a number: its events, the units that counted them, and how."""
     arithmetic = [f"= {metric.formula}"]
     if reading.inputs:
         named = {metric.vendor.get(name, name): amount for name, amount in reading.inputs.items()}

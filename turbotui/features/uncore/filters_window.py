@@ -40,9 +40,7 @@ class _Choice:
 class FilterForm(ListWindow):
     """The form of filters: Space changes a switch, Enter takes a number; valid filters apply at once.
 
-    Args:
-        ports: root ports and devices, for hints.
-        units, row: the kind and row under the cursor; a sum stands for all its units.
+    The row under the cursor may be a sum, which stands for all its units.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -219,12 +217,7 @@ class FilterForm(ListWindow):
         self._take(self._draft)
 
     def _take(self, draft: Mapping[str, int], hint: str = "") -> None:
-        """Count with these filters if they are compatible; else say which conflict, and keep the old ones.
-
-        Args:
-            draft: values by field.
-            hint: a warning about compatible filters.
-        """
+        """Count with these filters if they are compatible; else say which conflict, and keep the old ones."""
         self._draft = {name: value for name, value in draft.items() if value}
         try:
             check(self._units.pmu, self._draft)

@@ -37,11 +37,7 @@ def _painter(view: RowView[Any], seconds: float, width: int) -> RowPainter[Any]:
 class MapPanel(Vertical):
     """The picture above the table of edges; the edge under the cursor is highlighted in the picture.
 
-    Args:
-        seconds: the length of an interval.
-
     Attributes:
-        table: the edges.
         no_folds: the notice for the keys that fold.
     """
 
@@ -61,13 +57,7 @@ class MapPanel(Vertical):
 
     def show_traffic(self, counters: UncoreCounters, traffic: Sequence[Traffic], seq: int,
                      fill: Callable[[EdgeWidget, RowContent[Any]], None]) -> None:
-        """Show the edges' traffic in a new interval.
-
-        Args:
-            traffic: the traffic of every edge.
-            seq: the number of the interval.
-            fill: shows the content of the table.
-        """
+        """Show the edges' traffic in a new interval."""
         self._traffic = traffic
         self.table.display = bool(traffic)
         fill(self.table, edges_content(counters, traffic, seq))

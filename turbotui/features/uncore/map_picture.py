@@ -93,8 +93,6 @@ def _added(name: str, rows: Sequence[Traffic], chosen: str) -> _Stroke:
 
 @dataclass(frozen=True, slots=True)
 class _Package:
-    """The strokes around one package."""
-
     name: str
     memory: tuple[Traffic, ...]
     links: tuple[Traffic, ...]
@@ -105,7 +103,6 @@ def draw_map(traffic: Sequence[Traffic], width: int, height: int, chosen: str = 
     """Draw the map in this many columns, and lines if possible.
 
     Args:
-        traffic: the traffic of every edge, by package.
         width: columns; longer lines are cut.
         height: the available lines.
         chosen: key of the highlighted edge.

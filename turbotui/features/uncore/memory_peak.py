@@ -34,12 +34,7 @@ class MemoryPeak:
         return tuple(rate for rate in rates if rate) if all(rates) else ()
 
     def of(self, units: int, every: int) -> float | None:
-        """Return the peak GB/s of some of the units that count the machine's memory; None if unknown.
-
-        Args:
-            units: the number of units in the row.
-            every: the number of units of the machine.
-        """
+        """Return the peak GB/s of some of `every` units that count the machine's memory; None if unknown."""
         rates = self._channels
         if units != every and (len(set(rates)) > 1 or (len(rates) % every and every % max(1, len(rates)))):
             return None

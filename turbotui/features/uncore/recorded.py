@@ -23,7 +23,6 @@ class RecordedCounters(UncoreCounters):
     """The uncore counters of a recording.
 
     Args:
-        machine: the recorded machine, with the kept files of its PMUs.
         definitions: everything that was counted beside the catalog at any time of the recording; tables have the
             columns that can be computed from it, whether or not an interval has values.
     """

@@ -181,7 +181,6 @@ class UncoreScreen(RowTableScreen[UnitRow]):
 
     @property
     def _units(self) -> UncoreUnits | None:
-        """Return the kind of the table with the cursor."""
         return next((units for units in self.counters.kinds if self._tables[units.kind.id] is self._table), None)
 
     def enter(self, table: KindWidget) -> None:

@@ -20,12 +20,7 @@ from turbotui.widgets.segment_lines import SegmentLines
 
 
 class KindContents:
-    """The contents of the tables of kinds, each made once for a frame.
-
-    Args:
-        counters: the counted units.
-        ports: the root ports that they may count.
-    """
+    """The contents of the tables of kinds, each made once for a frame."""
 
     def __init__(self, counters: UncoreCounters, ports: PortMap) -> None:
         self._counters = counters
@@ -52,12 +47,7 @@ class KindContents:
 
 
 class ChartsBelow(SegmentLines):
-    """Charts of the row under the cursor, below tables that leave room for them.
-
-    Args:
-        past: returns the last values of a cell.
-        id: of the widget.
-    """
+    """Charts of the row under the cursor, below tables that leave room for them."""
 
     def __init__(self, past: Past[Column[UnitRow], Hashable], *,
                  id: str | None = None) -> None:  # noqa: A002 - Textual's word
@@ -65,14 +55,7 @@ class ChartsBelow(SegmentLines):
         self._charts: RowCharts[RowContent[UnitRow], Column[UnitRow], Hashable] = RowCharts(past)
 
     def draw(self, table: RowWidget[UnitRow], seconds: float, width: int, room: int) -> None:
-        """Draw the charts of the table's row under the cursor; nothing if there is too little room.
-
-        Args:
-            table: the table with the cursor.
-            seconds: length of an interval.
-            width: of a line.
-            room: the number of lines that all tables leave.
-        """
+        """Draw the charts of the row under the table's cursor; nothing if all tables leave too little room."""
         content, cell = table.content, table.selected
         lines: list[list[TextSegment]] = []
         if content is not None and cell is not None and room >= LEAST:

@@ -138,8 +138,6 @@ class UncoreTable(RowTable[UnitRow]):
 
 @dataclass(frozen=True)  # compared by value, so that the column is the same in successive frames
 class _Filters:
-    """The filters of a row in words."""
-
     counters: UncoreCounters
     units: UncoreUnits
 
@@ -149,8 +147,6 @@ class _Filters:
 
 @dataclass(frozen=True)
 class _Ports:
-    """The root ports of a unit in words."""
-
     ports: PortMap
 
     def __call__(self, row: UnitRow) -> str:
@@ -159,8 +155,6 @@ class _Ports:
 
 @dataclass(frozen=True)
 class _Ends:
-    """The other end of a unit in words."""
-
     stacks: StackMap
 
     def __call__(self, row: UnitRow) -> str:

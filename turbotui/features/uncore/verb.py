@@ -99,7 +99,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _watched(machine: Machine, counters: UncoreCounters, seconds: float, intervals: int | None) -> Iterator[Frame]:
-    """Yield the intervals of a machine."""
     session = Session(machine, (), seconds, LinuxHost())
     session.read_also(counters.sources(), counters.signals())
     return (frame for frame in frames_of(session, intervals) if frame.older is not None)
@@ -131,8 +130,6 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _IntervalOutput:
-    """The output of an interval."""
-
     tables: Callable[[Frame], Sequence[RowTable[Any]]]  # makes the tables of every format
     text: Callable[[Envelope, Sequence[Any]], Iterator[str]]  # formats an envelope and the tables for people
 

@@ -43,9 +43,6 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     """Watch a machine for some intervals.
 
     Args:
-        machine: real, simulated or recorded.
-        intervals: the number of intervals, at least one.
-        seconds: the length of each.
         present: gives columns the user's units for sentences; None for the default units.
 
     Raises:

@@ -20,7 +20,6 @@ class MemoryWatch:
     """The memory controllers of a machine, and the theoretical peak; creation reads files and opens no counters.
 
     Args:
-        machine: real, simulated or recorded.
         definitions: the definitions that a recording counted beside its catalog; None for a live machine.
     """
 

@@ -50,11 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Watch, and print the findings.
-
-    Returns:
-        The exit status: `FOUND` with findings, else 0 or `UNSURE`.
-    """
+    """Watch, and print the findings; returns `FOUND` with findings, else 0 or `UNSURE`."""
     at_least_one(arguments.intervals)
     seconds = parse_interval(arguments.interval)
     present = _own_units() if arguments.format == TEXT else None

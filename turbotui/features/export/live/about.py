@@ -54,11 +54,6 @@ def source_reasons(machine: Machine, capabilities: Capabilities, signals: frozen
 
     A reason is a missing driver, permission or descriptor. Signals that the hardware lacks are no fault; a source of
     nothing else is left out.
-
-    Args:
-        machine: of the session.
-        capabilities: what probing found, and what was dropped since.
-        signals: the exported signals, including those that the machine lacks.
     """
     found: dict[str, str] = {}
     for report in diagnose(machine, capabilities).sources:
@@ -79,12 +74,8 @@ def sources_up(reasons: Mapping[str, str], frame: Frame | None,
                signals: Iterable[SignalId] = ()) -> Iterator[ExposedMetric]:
     """Return a metric that tells whether each source is up, and one with the reasons.
 
-    With the reason as a label, the first metric would begin a new series whenever the words change.
-
-    Args:
-        reasons: the result of `source_reasons`.
-        frame: the newest frame; sources whose readers failed in it are not up.
-        signals: the exported signals; a source is not up while one of them has no number on some CPU.
+    A source is not up if its readers failed in the newest frame, or while an exported signal lacks a number on some
+    CPU. With the reason as a label, the first metric would begin a new series whenever the words change.
     """
     failed = {} if frame is None else _failures(frame, signals)
     now = {source: failed.get(source) or known for source, known in reasons.items()}
@@ -127,13 +118,7 @@ def baseline_ratios(known: Sequence[Baseline]) -> ExposedMetric:
 
 
 def collector(frame: Frame | None, cost: OwnCost, seconds: float) -> Iterator[ExposedMetric]:
-    """Return the time of the newest snapshot, and the collector's cost.
-
-    Args:
-        frame: the newest frame.
-        cost: the session's cost.
-        seconds: the time that the totals cover.
-    """
+    """Return the time of the newest snapshot, and the collector's cost, whose totals cover the seconds."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     yield ExposedMetric("turbotui_sampled_seconds", "counter",
                         "Time that counters are of: divide their rates by its rate",

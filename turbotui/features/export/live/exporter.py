@@ -17,11 +17,7 @@ _FIRST_INTERVAL: Final = 1.0
 
 
 class Exporter:
-    """Samples a session and keeps the newest scrape.
-
-    Args:
-        session: not started yet; it reads what is exported and nothing else.
-    """
+    """Samples a session that reads what is exported and nothing else, and keeps the newest scrape."""
 
     def __init__(self, session: Session, request: ExportRequest) -> None:
         self._session = session
@@ -37,11 +33,7 @@ class Exporter:
         return self._newest
 
     def start(self, on_end: Callable[[], object] | None = None) -> None:
-        """Begin to sample on a thread of the session.
-
-        Args:
-            on_end: called on that thread when sampling has ended, for whatever reason.
-        """
+        """Sample on a thread of the session, which calls `on_end` when sampling has ended, for whatever reason."""
         def end() -> None:
             self._end()
             if on_end is not None:
@@ -59,11 +51,7 @@ class Exporter:
         self._session.stop(0.0)
 
     def wait(self, after: RenderedScrape | None = None) -> RenderedScrape | None:
-        """Wait for a new scrape with counters; None when sampling has ended.
-
-        Args:
-            after: the last scrape that the caller had.
-        """
+        """Wait for a scrape with counters that is newer than `after`; None when sampling has ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or (self._counted and self._newest is not after))
             return None if self._ended else self._newest

@@ -63,10 +63,6 @@ def within(metrics: Sequence[ExposedMetric], asked: Iterable[MetricLevel], commo
 
     Args:
         asked: levels that the user requested, which always stay and do not count.
-        common: bytes of the labels that all samples share.
-        series: the most samples.
-        size: the most bytes.
-        others: numbers of other things that were left out, by their kind.
     """
     named = frozenset(asked)
     gone: list[tuple[Mapping[str, str], float]] = [

@@ -15,12 +15,7 @@ RESCTRL_GROUP: Final = MetricLevel("resctrl_group", None)
 
 
 class GroupMetrics:
-    """The metrics of groups.
-
-    Args:
-        within: the control group that contains them; "/" for all.
-        most: the most groups of each kind.
-    """
+    """The metrics of groups: of at most `most` of each kind, within a control group ("/" for all)."""
 
     levels: Final = (GROUP, RESCTRL_GROUP)
 

@@ -43,15 +43,7 @@ ON_REQUEST: Final = {"core": (CORE,), "cpu": (CORE, CPU)}
 
 
 class LevelPlaces:
-    """The instances of a topology in each level, computed once for a topology.
-
-    Args:
-        topology: of the newest snapshot.
-        levels: the levels wanted.
-
-    Attributes:
-        levels: the wanted levels that this topology has, in their order.
-    """
+    """The instances of a topology in each wanted level that it has, computed once for a topology."""
 
     def __init__(self, topology: Topology, levels: Sequence[MetricLevel]) -> None:
         self.topology = topology

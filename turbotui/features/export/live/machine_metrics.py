@@ -71,14 +71,7 @@ def _needs(family: SpreadFamily, catalog: Catalog) -> Sequence[SignalId]:
 
 def spread(frame: Frame, family: SpreadFamily, places: LevelPlaces, level: MetricLevel,
            catalog: Catalog) -> Mapping[Hashable, Mapping[str, float]]:
-    """Return the three values of each instance, by their names, leaving out instances of which a part is unknown.
-
-    Args:
-        frame: the newest frame.
-        places: the instances of the frame's topology.
-        level: one of the family's levels.
-        catalog: the catalog with the family's column.
-    """
+    """Return the three values of each instance, by their names, leaving out instances of which a part is unknown."""
     by_key: dict[Hashable, list[float]] = {}
     lost: set[Hashable] = set()
     values = _values(frame, family, catalog)
@@ -134,14 +127,7 @@ _ENERGY, _POWER, _STATE = "energy", "power", "state"
 
 
 class MeterMetrics:
-    """The metrics of a machine's meters, at most 16, kind by kind.
-
-    Args:
-        signals: the signals that the machine offers.
-
-    Attributes:
-        signals: the signals to read.
-    """
+    """The metrics of a machine's meters, at most 16, kind by kind."""
 
     def __init__(self, signals: Mapping[SignalId, Signal]) -> None:
         found = [meter for meter in meters_of(signals) if meter.kind.place is not WattPlace.NOTHING
@@ -166,11 +152,7 @@ class MeterMetrics:
                     self._joules[meter.column] = self._joules.get(meter.column, 0.0) + rise
 
     def metrics(self, frame: Frame | None) -> Iterator[ExposedMetric]:
-        """Return the present metrics.
-
-        Args:
-            frame: the newest frame; None before the first one.
-        """
+        """Return the metrics of a frame; none before the first one."""
         yield ExposedMetric("turbotui_meter", "info",
                             "A meter of power beside the processor: place is platform for all that "
                             "the machine takes, part for a part of it", [
@@ -197,14 +179,7 @@ _PREFIX: Final = "turbotui_"
 
 def column_metrics(frame: Frame, columns: Sequence[CounterColumn], level: MetricLevel,
                    places: LevelPlaces) -> Iterator[ExposedMetric]:
-    """Return gauges of columns for each instance of a level, except for columns of coarser levels and texts.
-
-    Args:
-        frame: the newest frame.
-        columns: the wanted columns.
-        level: a level of the topology.
-        places: the instances of the frame's topology.
-    """
+    """Return gauges of columns for each instance of a level, except for columns of coarser levels and texts."""
     names, labels = metric_names(columns), places.labels(level)
     for column in columns:
         if level.scope is None or column.scope.rank > level.scope.rank or column.decimals < 0:
@@ -247,13 +222,7 @@ _EXPORTED = frozenset({name for one in COUNTERS for name in one.signals} | {one.
 
 
 class MachineMetrics:
-    """The metrics of one machine, fed and queried by one thread.
-
-    Args:
-        machine: the machine as it was at the start.
-        capabilities: the signals that the machine offers.
-        catalog: the machine's columns.
-    """
+    """The metrics of one machine, fed and queried by one thread."""
 
     def __init__(self, machine: Machine, capabilities: Capabilities, catalog: Catalog, request: ExportRequest) -> None:
         self._machine = machine
@@ -300,12 +269,7 @@ class MachineMetrics:
         self._meters.feed(frame)
 
     def metrics(self, frame: Frame | None, cost: OwnCost) -> Sequence[ExposedMetric]:
-        """Return the metrics of a scrape, within the limits.
-
-        Args:
-            frame: the newest frame; None before the first one, when only facts are known.
-            cost: the collector's cost.
-        """
+        """Return the metrics of a scrape, within the limits; before the first frame only facts are known."""
         marks = about.marks_of(self._machine.host.kind)
         common = sum(len(name) + len(value) + 4 for name, value in marks.items())
         parts = [part.read() for part in self._request.parts]

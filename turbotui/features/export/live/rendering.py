@@ -21,13 +21,10 @@ _ENDINGS: Final = {"counter": "_total", "info": "_info", "gauge": ""}
 
 
 class _Collected(Collector):
-    """Metrics as a collector of prometheus-client."""
-
     def __init__(self, metrics: Iterable[ExposedMetric]) -> None:
         self._metrics = metrics
 
     def collect(self) -> Iterator[ClientFamily]:
-        """Yield each metric with its samples."""
         for one in self._metrics:
             family = ClientFamily(one.name, _clean(one.text), one.kind)
             for labels, value in one.samples:
@@ -42,11 +39,7 @@ def _clean(text: str) -> str:
 
 
 class RenderedScrape:
-    """One scrape in all requested forms, each rendered at its first request.
-
-    Args:
-        metrics: the metrics in order.
-    """
+    """One scrape in all requested forms, each rendered at its first request."""
 
     def __init__(self, metrics: Sequence[ExposedMetric]) -> None:
         self._metrics = metrics
@@ -57,12 +50,7 @@ class RenderedScrape:
         return self.body(PLAIN, packed=False).decode()
 
     def body(self, content_type: str, *, packed: bool) -> bytes:
-        """Return the bytes of an answer.
-
-        Args:
-            content_type: `PLAIN` or `OPENMETRICS`.
-            packed: whether to compress by gzip.
-        """
+        """Return the bytes of an answer of the type `PLAIN` or `OPENMETRICS`, compressed by gzip if `packed`."""
         found = self._made.get((content_type, packed))
         if found is None:
             if packed:

@@ -21,9 +21,6 @@ class RefusedError(Exception):
     """A request was refused.
 
     Args:
-        status: the HTTP status.
-        sentence: the reason.
-        headers: headers of an answer with this status.
         penalty: seconds after which the answer is sent.
     """
 
@@ -107,7 +104,6 @@ def check_host(name: str, known: frozenset[str]) -> None:
 
     Args:
         name: the Host field's name; "" if an HTTP/1.0 client sent none.
-        known: this server's names, in lower case.
 
     Raises:
         RefusedError: the request has another name.

@@ -66,11 +66,6 @@ class ScrapeServer:
     Args:
         listener: non-blocking.
         answer: quickly returns the answer to a request, or raises `RefusedError`.
-        names: the names of this server that clients may use, in lower case.
-        times: the times that clients may take.
-
-    Attributes:
-        access: the access rules.
     """
 
     def __init__(self, listener: socket.socket, answer: Callable[[HttpRequest], HttpAnswer], names: frozenset[str],

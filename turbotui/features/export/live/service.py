@@ -24,11 +24,7 @@ _PAGE: Final = HttpAnswer(
 
 
 def answers(newest: Callable[[], RenderedScrape]) -> Callable[[HttpRequest], HttpAnswer]:
-    """Make the function that answers requests.
-
-    Args:
-        newest: returns the newest scrape.
-    """
+    """Make the function that answers requests."""
     def answer(request: HttpRequest) -> HttpAnswer:
         if request.path == "/":
             return _PAGE
@@ -53,10 +49,6 @@ def serve_until_signal(exporter: Exporter, listener: socket.socket, names: froze
     """Answer scrapes until SIGTERM or SIGINT, or until sampling ends.
 
     Args:
-        exporter: not started yet.
-        listener: a non-blocking listening socket.
-        names: the names of this server that clients may use.
-        access: the access rules.
         reread: reads the rules again after each SIGHUP; an error is reported, and the old rules stay.
 
     Raises:

@@ -24,20 +24,13 @@ _NANO: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """A process and its control group."""
-
     pid: int
     group: str
     stat: ProcessStat
 
 
 class TaskMetrics:
-    """The metrics of processes.
-
-    Args:
-        within: the control group of the processes, including its subgroups.
-        most: the most processes.
-    """
+    """The metrics of at most `most` processes within a control group, including its subgroups."""
 
     levels: Final = (TASK,)
 

@@ -26,7 +26,6 @@ class TextFile:
         """Replace the file; one that cannot be replaced is removed first, because its age would not be seen.
 
         Args:
-            data: the content.
             again: whether there will be another try, so that a passing failure is only reported, and once.
 
         Raises:

@@ -42,11 +42,7 @@ _MISSED: Final = 2
 
 
 class CounterTotals:
-    """Adds up the increases of frames, which one thread feeds in order.
-
-    Attributes:
-        seconds: the time that the totals cover.
-    """
+    """Adds up the increases of frames, which one thread feeds in order; `seconds` is the time that the totals cover."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -55,13 +51,7 @@ class CounterTotals:
         self._fed = 0
 
     def feed(self, frame: Frame, places: LevelPlaces, families: Sequence[CounterFamily]) -> None:
-        """Add an interval.
-
-        Args:
-            frame: the newest frame.
-            places: the instances of its topology.
-            families: the counters wanted.
-        """
+        """Add an interval."""
         if frame.older is None or frame.seconds is None:
             return
         self.seconds += frame.seconds
@@ -130,7 +120,6 @@ def _without(frame: Frame, family: CounterFamily) -> frozenset[int]:
 
 
 def _factor(frame: Frame, name: SignalId) -> float:
-    """Return a constant of the machine; 1 if unknown."""
     if name not in frame.capabilities.signals:
         return 1.0
     return frame.whole_level(name) or 1.0

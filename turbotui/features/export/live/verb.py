@@ -123,7 +123,6 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
 
 
 def _columns(session: Session, text: str) -> Sequence[CounterColumn]:
-    """Return the columns that the user names, as far as this machine has them."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     found = session.catalog.select(words) if words else ()
     known = session.capabilities.signals.keys()

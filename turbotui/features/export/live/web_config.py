@@ -64,10 +64,7 @@ class Passwords:
         self._key, self._right = before._key, before._right
 
     async def check(self, field: str) -> None:
-        """Refuse a client that does not give a user's password.
-
-        Args:
-            field: the Authorization field; "" for none.
+        """Refuse a client whose Authorization field ("" for none) does not give a user's password.
 
         Raises:
             RefusedError: the password is missing or wrong.
@@ -135,14 +132,7 @@ _VALUE: Final = re.compile(r"[\x21-\x7e][\x20-\x7e]*")
 
 
 class ConfiguredAccess(Access):
-    """The access rules of a web config.
-
-    Args:
-        path: of the file.
-        tls: the TLS context; None for none.
-        headers: headers of every answer.
-        passwords: the passwords; None if none are required.
-    """
+    """The access rules of a web config."""
 
     def __init__(self, path: str, tls: ssl.SSLContext | None, headers: Mapping[str, str],
                  passwords: Passwords | None) -> None:
@@ -216,7 +206,6 @@ class _Reading:
         self._path = path
 
     def access(self, found: object) -> Access:
-        """Return the access rules of the whole file."""
         parts = self._table("" if found is None else found, "the file", _PARTS)
         return ConfiguredAccess(
             self._path,
