@@ -6,13 +6,15 @@ import errno
 import gc
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Final
 
-from turbotui.errors import InternalError, TurbotuiError, UsageError
+from turbotui.errors import InternalError, SignalledError, TurbotuiError, UsageError, signal_status
 from turbotui.feature import Command
 from turbotui.feature_list import COMMANDS
+from turbotui.machine.signal_guard import ended_by_signals
 from turbotui.tables.terminal_text import terminal_texts
 from turbotui.untrusted import one_line, visible
 
@@ -32,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # imported objects stay: searching them again and again costs a start 7 ms
     gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
     words = [visible(word) for word in (sys.argv[1:] if argv is None else argv)]
-    with terminal_texts():
+    with terminal_texts(), ended_by_signals():
         status = _status(words)
     if argv is None:  # the program ends: the interpreter's last looks for cycles would take 25 ms of all that is there
         gc.freeze()
@@ -50,14 +52,14 @@ def _status(words: list[str]) -> int:
         print(f"turbotui: {one_line(str(error))}", file=sys.stderr)
         return error.exit_status
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has no reader
-        return 128 + 13  # exit as if SIGPIPE had ended the program
-    except KeyboardInterrupt:
-        return 128 + 2
+        _drop_output()  # what is still buffered has no reader
+        return signal_status(signal.SIGPIPE)  # exit as if SIGPIPE had ended the program
+    except (KeyboardInterrupt, SignalledError) as ended:
+        _drop_output()  # a reader that takes nothing would keep the program from its end
+        return signal_status(signal.SIGINT) if isinstance(ended, KeyboardInterrupt) else ended.exit_status
     except Exception as error:
         if isinstance(error, OSError) and _is_full(error):
-            # the interpreter's exit would fail again on what is still buffered
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()  # the interpreter's exit would fail again on what is still buffered
             print(f"turbotui: cannot write to stdout: {error.strerror}", file=sys.stderr)
             return TurbotuiError.exit_status
         if os.environ.get("TURBOTUI_TRACEBACK"):
@@ -68,6 +70,12 @@ def _status(words: list[str]) -> int:
             file=sys.stderr,
         )
         return InternalError.exit_status
+
+
+def _drop_output() -> None:
+    """Write nothing more to stdout, whatever is still buffered."""
+    if sys.stdout is not None and not sys.stdout.closed:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _written(status: int) -> int:

@@ -7,6 +7,11 @@ command line's contract (README, "Exit status").
 from __future__ import annotations
 
 
+def signal_status(number: int) -> int:
+    """The exit status of a program that a signal ended: 128 and the signal's number, as shells have it."""
+    return 128 + number
+
+
 class TurbotuiError(Exception):
     """An error whose message the user has to see; the program ends with `exit_status`."""
 
@@ -36,12 +41,24 @@ class StoppedError(TurbotuiError):
 
     Args:
         message: what the early end leaves behind.
-        number: the signal; the exit status is 128 plus the signal, as in shells.
+        number: the signal.
     """
 
     def __init__(self, message: str, number: int) -> None:
         super().__init__(message)
-        self.exit_status = 128 + number
+        self.exit_status = signal_status(number)
+
+
+class SignalledError(SystemExit):
+    """A signal ends the program where it is; `SystemExit`, so that nothing but the program's end handles it.
+
+    Args:
+        number: the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.exit_status = signal_status(number)
+        super().__init__(self.exit_status)
 
 
 class InternalError(TurbotuiError):

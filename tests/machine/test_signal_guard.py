@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import turbotui
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.errors import SignalledError
+from turbotui.machine.signal_guard import ending_signals, guarded_signals
 
 
 def test_signals_are_handed_on_and_put_back_whatever_happens() -> None:
@@ -37,6 +38,29 @@ def test_a_hangup_that_nohup_ignores_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_work_is_asked_once_to_end_and_its_status_is_the_first_signal_s() -> None:
+    asked: list[int] = []
+    with ending_signals(lambda: asked.append(1)) as ended:
+        assert (ended.number, ended.status) == (0, 0)
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGHUP):  # a terminal and sudo(8) send the same at once
+            signal.raise_signal(number)
+    assert (asked, ended.status) == ([1], 143)
+    with ending_signals(lambda: None) as ended:
+        signal.raise_signal(signal.SIGINT)
+    assert (ended.number, ended.status) == (signal.SIGINT, 0)
+
+
+def test_work_that_does_not_end_is_ended_by_another_signal() -> None:
+    def work() -> None:
+        with ending_signals(lambda: None, patience=-1.0):
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGUSR2)
+
+    with pytest.raises(SignalledError) as left:
+        work()
+    assert left.value.exit_status == 140
 
 
 def test_nobody_else_catches_signals() -> None:

@@ -290,7 +290,7 @@ def test_a_collector_that_is_told_to_end_says_so_and_takes_its_socket_away(folde
         while data := connection.recv(1 << 16):
             list(incoming.take(data))
         assert incoming.ended
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
     assert list(folder.iterdir()) == []
 
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.failures import Failure, Failures
-from turbotui.errors import InternalError, TerminalError
+from turbotui.errors import InternalError, TerminalError, signal_status
 from turbotui.machine.signal_guard import ENDING, guarded_signals
 
 
@@ -51,7 +51,7 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
     # nobody could read a sentence about it
     if app.terminal_lost:
         return TerminalError.exit_status
-    return 128 + app.left_by if app.left_by else 0
+    return signal_status(app.left_by) if app.left_by else 0
 
 
 def _tell(failures: Failures, ending: Failure | None) -> None:

@@ -18,8 +18,8 @@ from turbotui.machine.launching import HeldCommand, NotRunError
 from turbotui.machine.signal_guard import guarded_signals
 
 _FROM_THE_TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)  # which sends them to the command too
-_TO_ONE_PROCESS: Final = (signal.SIGTERM, signal.SIGHUP)
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_TO_ONE_PROCESS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2)
+_ENDING: Final = (signal.SIGINT, *_TO_ONE_PROCESS)
 _GRACE: Final = 0.3  # seconds for a command to end by the Ctrl-C that its terminal also sent to it
 _PATIENCE: Final = 2.0  # seconds for a command to end by a signal that was passed on to it
 
@@ -62,11 +62,11 @@ class Observation:
         """Start the commands.
 
         From then on SIGINT and SIGQUIT are left to the commands, because a terminal sends these signals to every
-        process in the foreground, and SIGTERM and SIGHUP are passed on. This process continues until the commands have
-        ended.
+        process in the foreground, and SIGTERM, SIGHUP and SIGUSR2 are passed on. This process continues until the
+        commands have ended.
 
         Args:
-            on_signal: called for SIGINT, SIGTERM and SIGHUP instead.
+            on_signal: called for SIGINT and those that are passed on instead.
 
         Raises:
             NotRunError: a command cannot be run.
@@ -93,6 +93,11 @@ class Observation:
             raise
         finally:
             self.seconds = _now() - self._began
+
+    @property
+    def ended_by(self) -> int:
+        """The first signal that this process received since the start of the commands; 0 for none."""
+        return self.signals[0] if self.signals else 0
 
     @property
     def running(self) -> list[HeldCommand]:

@@ -1,22 +1,33 @@
-"""Catches signals while a block runs, passes them on, and restores the handlers."""
+"""Catches signals while a block runs, passes them on, and restores the handlers.
+
+What a signal means is the same for every verb. One of `ENDING` ends the program with `signal_status`, after it has
+written what it had begun: either where the program is, by an exception (`ended_by_signals`, around every verb), or
+where the verb's work ends (`ending_signals`). Ctrl-C is also how people end what has no end of its own.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Final
+
+from turbotui.errors import SignalledError, signal_status
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2, signal.SIGALRM,
                  signal.SIGXCPU)
 """Signals that by default end a process that has done nothing wrong, SIGXCPU by `ulimit -t`: whoever has changed the
 terminal restores it first. SIGUSR1 is not among them, because it ends an interval."""
+WORK_ENDING: Final = tuple(number for number in ENDING if number is not signal.SIGQUIT)
+"""Those by which a verb without the terminal ends its work; SIGQUIT is for a core dump of what it does now."""
+_PATIENCE: Final = 1.0  # seconds; a signal is often sent twice at once, by the terminal and by sudo(8)
 
 
 @contextlib.contextmanager
-def guarded_signals(calls: Mapping[signal.Signals, Callable[[int], None]]) -> Iterator[None]:
+def guarded_signals(calls: Mapping[signal.Signals, Callable[[int], object]]) -> Iterator[None]:
     """Call functions for signals instead of ending, while the block runs.
 
     On threads other than the first one nothing is caught, because Python delivers signals to the first thread only.
@@ -28,7 +39,7 @@ def guarded_signals(calls: Mapping[signal.Signals, Callable[[int], None]]) -> It
         yield
         return
 
-    def handler(call: Callable[[int], None]) -> Callable[[int, FrameType | None], None]:
+    def handler(call: Callable[[int], object]) -> Callable[[int, FrameType | None], object]:
         return lambda number, _frame: call(number)
 
     before = {
@@ -41,3 +52,58 @@ def guarded_signals(calls: Mapping[signal.Signals, Callable[[int], None]]) -> It
     finally:
         for number, was in before.items():
             signal.signal(number, was)
+
+
+def ended_by_signals() -> contextlib.AbstractContextManager[None]:
+    """End with `SignalledError` by a signal that nobody in the block handles; SIGINT remains `KeyboardInterrupt`."""
+    return guarded_signals(dict.fromkeys(set(WORK_ENDING) - {signal.SIGINT}, _raise))
+
+
+def _raise(number: int) -> None:
+    raise SignalledError(number)
+
+
+class EndedWork:
+    """By which signal work was ended, if by any.
+
+    Attributes:
+        number: the first signal that came; 0 for none.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    @property
+    def status(self) -> int:
+        """The exit status of work without an end of its own: Ctrl-C is how people end it."""
+        return signal_status(self.number) if self.number not in (0, signal.SIGINT) else 0
+
+
+@contextlib.contextmanager
+def ending_signals(
+    stop: Callable[[], object], others: Mapping[signal.Signals, Callable[[int], object]] | None = None,
+    patience: float = _PATIENCE,
+) -> Iterator[EndedWork]:
+    """End the work of a block by a signal; one that comes while it does not end, ends the program where it is.
+
+    Args:
+        stop: asks the work to end; called once.
+        others: what other signals do meanwhile; see `guarded_signals`.
+        patience: seconds in which another signal is taken for the same one.
+
+    Raises:
+        SignalledError: by a later signal.
+    """
+    ended = EndedWork()
+    began = 0.0
+
+    def call(number: int) -> None:
+        nonlocal began
+        if not ended.number:
+            ended.number, began = number, time.monotonic()
+            stop()
+        elif time.monotonic() - began > patience:
+            raise SignalledError(number)
+
+    with guarded_signals({**dict.fromkeys(WORK_ENDING, call), **(others or {})}):
+        yield ended

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import Final, Self, TypeVar
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import TerminalError
+from turbotui.errors import TerminalError, signal_status
 from turbotui.machine.signal_guard import ENDING, guarded_signals
 from turbotui.opening import keys as typing_keys
 from turbotui.opening.picture import Line, OpeningView, help_lines, opening_lines
@@ -145,7 +145,7 @@ class Opening:
     def _take_signal(self, what: bytes) -> bool:
         """Handle a signal, and return whether the other thread has ended."""
         if what == _LEAVE:
-            raise UserLeftError(128 + self._left_by)
+            raise UserLeftError(signal_status(self._left_by))
         if what == _STOP:
             self._terminal.stop()
         elif what == _AGAIN:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import re
+import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -50,7 +51,7 @@ class Served:
 
 @contextlib.asynccontextmanager
 async def served(*words: str, folder: Path | None = None) -> AsyncIterator[Served]:
-    """A server at any port, until the block ends; it ends by SIGTERM with status 0, and has complained of nothing."""
+    """A server at any port, until the block ends; it ends by SIGTERM, and has complained of nothing."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "turbotui", "serve", "--listen", "127.0.0.1:0", *words, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE, cwd=folder)
@@ -61,7 +62,7 @@ async def served(*words: str, folder: Path | None = None) -> AsyncIterator[Serve
         assert found, line
         yield Served(process, found[0].decode())
         process.terminate()
-        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 128 + signal.SIGTERM
         assert process.stderr is not None
         assert (await process.stderr.read()).decode() == ""
     finally:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 from turbotui.commands.arguments import add_watching_arguments
 from turbotui.errors import UsageError
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.signal_guard import ending_signals
 
 _INTERVAL = 1.0
 
@@ -51,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
         columns = (*columns, *kept_columns(session.catalog, session.capabilities, session.machine.topology))
         session.want(column.id for column in columns)
     collector = PipeCollector(session, [column.id for column in columns], sys.stdout.fileno())
-    with _until_signal(collector.stop):
+    with ending_signals(collector.stop) as ended:
         collector.run(os.dup(0) if arguments.requests else None)
-    return 0
+    return ended.status
 
 
 def _serve(arguments: argparse.Namespace) -> int:
@@ -68,11 +65,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     session, columns = open_session(arguments)
     with listening_socket(arguments.socket, group) as listener:
         collector = SocketCollector(session, [column.id for column in columns], Admission(os.geteuid(), group))
-        with _until_signal(collector.stop):
+        with ending_signals(collector.stop) as ended:
             collector.run(listener)
     raise_failure(session)
-    return 0
-
-
-def _until_signal(stop: Callable[[], None]) -> AbstractContextManager[None]:
-    return guarded_signals(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _number: stop()))
+    return ended.status

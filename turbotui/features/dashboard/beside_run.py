@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.formats import terminal_room
-from turbotui.errors import InternalError
+from turbotui.errors import InternalError, signal_status
 from turbotui.features.dashboard.beside import CommandBeside
 from turbotui.machine.command_output import CommandOutput, text_lines
 from turbotui.machine.identity import after_root
@@ -27,7 +27,7 @@ _NOT_FOUND: Final = 127
 _NOT_EXECUTABLE: Final = 126
 """A shell's exit statuses for commands that cannot be run (POSIX.1-2024, Shell Command Language, 2.8.2)."""
 _LOOK: Final = 0.1  # seconds between two polls of the output of a command whose screen was closed
-_HANDED_ON: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+_HANDED_ON: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2)
 
 
 def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *, stays: bool,
@@ -87,7 +87,7 @@ def _ended(beside: CommandBeside) -> int:
     if beside.left_by:
         beside.end(beside.left_by)
     if not beside.has_terminal:
-        return 128 + beside.left_by
+        return signal_status(beside.left_by)
     _write(beside)
     if not beside.left_by:
         _go_on(beside)
@@ -99,7 +99,7 @@ def _ended(beside: CommandBeside) -> int:
     if status is None:
         print(f"turbotui: {beside.title} goes on: it did not end by {signal.Signals(beside.left_by).name}, and nobody "
               "reads its output any more", file=sys.stderr)
-        return 128 + beside.left_by
+        return signal_status(beside.left_by)
     return status
 
 

@@ -19,7 +19,7 @@ from turbotui.features.record.engine import (
     record,
 )
 from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.signal_guard import ending_signals, guarded_signals
 from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.moments import parse_duration, time_of_day
 from turbotui.quantities.plain_numbers import whole_number
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Record; SIGUSR1 marks the moment, SIGINT and SIGTERM end it.
+    """Record; SIGUSR1 marks the moment, and signals that end a process end the recording, or the command's.
 
     Raises:
         UsageError: the options contradict each other.
@@ -85,21 +85,20 @@ def run(arguments: argparse.Namespace) -> int:
     notes += beside.notes
     recorder = open_recorder(arguments.file, session.machine, retention, arguments.command)
     machine = label(session.machine.host) or session.machine.host.name
-    for note in notes:
-        _say(note)
-    _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {len(columns)} columns; "
-         + ("until the command ends" if arguments.command else "Ctrl-C ends it"))
     marks = _Marks()
-    calls = {signal.SIGUSR1: marks.set}
-    if not arguments.command:
-        calls |= dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _number: session.stop(0.0))
-    with guarded_signals(calls):
+    marking = {signal.SIGUSR1: marks.set}
+    signals = guarded_signals(marking) if arguments.command else ending_signals(lambda: session.stop(0.0), marking)
+    with signals as ended:
+        for note in notes:
+            _say(note)
+        _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {len(columns)} columns; "
+             + ("until the command ends" if arguments.command else "Ctrl-C ends it"))
         found = record(session, recorder, intervals=arguments.intervals, command=arguments.command,
                        take_marks=marks.take, tables=tables)
     _report(found, arguments.file, session)
     if found.failure and not arguments.command:
         return 1
-    return found.status
+    return found.status if ended is None else ended.status
 
 
 def _tables(text: str) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class CountedCommand:
     busy: float  # CPUs that it kept busy, on average
     user_only: bool  # whether the kernel's part was excluded
     sets: int = 1  # the most sets of events that were multiplexed; 1 for no multiplexing
-    interrupted: bool = False  # whether SIGINT came before its end
+    interrupted: int = 0  # the signal that came before its end
     regions: Regions = Regions()  # the regions that it marked
     functions: Functions = Functions()  # its sampled functions
 
@@ -203,7 +203,7 @@ def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str,
         older, before = newer, now
     busy = older[0][-1] / 1e9 / max(1e-9, before - began)
     return CountedCommand(seen.commands[0].status or 0, tuple(points), busy, counters.user_only,
-                          interrupted=bool(seen.signals), regions=regions.found())
+                          interrupted=seen.ended_by, regions=regions.found())
 
 
 class _MultiplexedSets:
@@ -274,7 +274,7 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
     places = {one: _joined_points(plan.core_types, [mine[one] for mine in shared], one, sizing=sizing)
               for one in shared[0]}
     found = regions.found({one: mine[0] for one, mine in places.items() if mine})
-    return CountedCommand(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, bool(seen.signals),
+    return CountedCommand(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, seen.ended_by,
                           found)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import MachineError
+from turbotui.errors import MachineError, signal_status
 from turbotui.features.roofline import storage
 from turbotui.features.roofline.beside import MachineReadings
 from turbotui.features.roofline.command import TIME_SLICE, follow
@@ -29,7 +28,7 @@ from turbotui.machine.core_metrics import CountedCoreType, core_types_of
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.region_pipes import MarkPipe
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.signal_guard import ending_signals
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.metric_definitions import MetricDefinition
@@ -50,7 +49,6 @@ BY_MIX: Final = Sizing()
 """The default model of an access's bytes: the mix of widths of floating-point instructions."""
 _INTERRUPTED = "interrupted: this is what was counted until then"
 _SHARES: Final = "--by function runs it all the same, for the shares of its functions and regions in its time"
-_SIGINT_STATUS = 128 + signal.SIGINT  # the exit status that shells give a command ended by Ctrl-C
 
 
 def count_command(
@@ -126,14 +124,14 @@ def count_command(
     return Result(machine.host.name, machine.host.kind, machine_title(machine), points,
                   {point.name: choice for point in points}, _counted(definitions, sizing, points), tuple(notes),
                   joules, energy.reason(joules), seconds,
-                  followed.status or (_SIGINT_STATUS if followed.interrupted else 0), energy.span, regions, choice,
-                  levels, followed.functions)
+                  followed.status or (signal_status(followed.interrupted) if followed.interrupted else 0), energy.span,
+                  regions, choice, levels, followed.functions)
 
 
 def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, *,
                   cpus: frozenset[int] | None = None, by: Scope | None = None, sizing: Sizing = BY_MIX,
                   theory: bool = False, levels: bool = False, regions: MarkPipe | None = None) -> Result:
-    """Count everything that runs on a machine; SIGINT and SIGTERM end that early.
+    """Count everything that runs on a machine; signals that end a process end that early.
 
     Args:
         by: a scope whose instances have rows beside the machine's.
@@ -155,14 +153,14 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     session.want(columns, energy_signals(session.capabilities))
     traffic = MemoryTraffic(machine, by_cache=True)
     session.read_also(traffic.sources(), traffic.signals())
-    interrupts: list[int] = []
-    frames = _frames(session, intervals, interrupts)
+    frames = frames_of(session, intervals)
     counting = None if regions is None else RegionCounting(machine, regions)
     try:
         if counting is not None:
             counting.start()
-        found = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by, sizing=sizing,
-                        theory=theory)
+        with ending_signals(lambda: session.stop(wait_seconds=0.0)) as ended:
+            found = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by,
+                            sizing=sizing, theory=theory)
     finally:
         if counting is not None:
             counting.stop()
@@ -174,7 +172,9 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
         if not found.regions.points:
             found = replace(found, notes=(*found.notes, "no program marked a region in the FIFO while it was read"))
     found = replace(found, levels=levels, notes=(*found.notes, *level_notes(found.points, wanted=levels)))
-    return replace(found, notes=(_INTERRUPTED, *found.notes), status=_SIGINT_STATUS) if interrupts else found
+    if not ended.number:
+        return found
+    return replace(found, notes=(_INTERRUPTED, *found.notes), status=signal_status(ended.number))
 
 
 def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capabilities, catalog: Catalog, *,
@@ -280,17 +280,6 @@ def _choices(machine: Machine, rows: Sequence[tuple[RowId, str]], *, theory: boo
             known[key] = roofs_for(machine, row, os.environ, theory=theory)
         found[name] = known[key]
     return found
-
-
-def _frames(session: Session, intervals: int, interrupts: list[int]) -> Iterator[Frame]:
-    """Yield that many frames, or until SIGINT or SIGTERM, which is added to `interrupts`."""
-
-    def end(number: int) -> None:
-        interrupts.append(number)
-        session.stop(wait_seconds=0.0)
-
-    with guarded_signals({signal.SIGINT: end, signal.SIGTERM: end}):
-        yield from frames_of(session, intervals)
 
 
 def _counted(definitions: Sequence[MetricDefinition], sizing: Sizing, points: Sequence[RooflinePoint]) -> str:

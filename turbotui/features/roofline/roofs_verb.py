@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -30,7 +29,7 @@ from turbotui.features.roofline.theory import chip_roofs, machine_roofs
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.signal_guard import WORK_ENDING, guarded_signals
 from turbotui.tables.envelope import Envelope, envelope_now
 
 _HERE = "this machine"
@@ -155,7 +154,7 @@ def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[RoofSet,
 
 @contextmanager
 def _stoppable() -> Iterator[Callable[[], None]]:
-    """Note SIGINT and SIGTERM, and yield a check that raises after one, while no thread runs a kernel.
+    """Note a signal that ends a process, and yield a check that raises after one, while no thread runs a kernel.
 
     Raises:
         StoppedError: by the yielded check, after a signal.
@@ -166,7 +165,7 @@ def _stoppable() -> Iterator[Callable[[], None]]:
         if seen:
             raise StoppedError("interrupted: nothing stored", seen[0])
 
-    with guarded_signals({signal.SIGINT: seen.append, signal.SIGTERM: seen.append}):
+    with guarded_signals(dict.fromkeys(WORK_ENDING, seen.append)):
         yield check
 
 

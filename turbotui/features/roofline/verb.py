@@ -150,7 +150,7 @@ def _show(arguments: argparse.Namespace, result: Result, wall_ns: int) -> int:
         return report_lines(envelope, result, plot=not arguments.no_plot, width=width, coloured=sys.stdout.isatty())
 
     print_tables(arguments, envelope, result_tables(result), text, marks=True)
-    return result.status if arguments.command else 0
+    return result.status
 
 
 def parse_width(text: str) -> Sizing:

@@ -10,7 +10,6 @@ import contextlib
 import math
 import os
 import re
-import signal
 import statistics
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from typing import Final
 
 from turbotui.commands.sessions import label
 from turbotui.dataclass import dataclass
-from turbotui.errors import MachineError, TurbotuiError, UsageError
+from turbotui.errors import MachineError, SignalledError, TurbotuiError, UsageError
 from turbotui.features.score import baselines, history
 from turbotui.features.score.model import (
     Baseline,
@@ -181,8 +180,8 @@ def _started(load: Load) -> Iterator[Callable[[], float | None] | None]:
             found = None if read_end is None or load.pattern is None else _read_score(read_end, load.pattern)
             seen.wait()
             held = seen.commands[0]
-            if signal.SIGINT in seen.signals:
-                raise KeyboardInterrupt
+            if seen.ended_by:
+                raise SignalledError(seen.ended_by)
             if held.status:
                 raise TurbotuiError(f"the load {held.name} failed with status {held.status} after "
                                     f"{seen.seconds:.1f} s: nothing is concluded from it")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
 from collections.abc import Collection
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from aiohttp import web
 
 from turbotui.commands.addresses import ASK_SECONDS, MOST_CONNECTIONS
+from turbotui.machine.signal_guard import ending_signals
 
 _MADE: Final = 0.01
 """Seconds after which asyncio has told the server of a connection that it accepted."""
@@ -41,21 +41,21 @@ class LimitedConnections:
             one.force_close()
 
 
-async def serve_until_signal(app: web.Application, listener: socket.socket, tabs: Collection[object]) -> None:
-    """Serve an application until SIGINT or SIGTERM.
+async def serve_until_signal(app: web.Application, listener: socket.socket, tabs: Collection[object]) -> int:
+    """Serve an application until a signal that ends a process, and return the exit status.
 
     A connection that sends no whole request within `ASK_SECONDS` is closed.
     """
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ended.set)
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
     runner = web.AppRunner(app, access_log=None, keepalive_timeout=ASK_SECONDS, shutdown_timeout=_LAST)
-    await runner.setup()
-    try:
-        server = runner.server
-        if server is not None:  # always, after setup
-            listening = await loop.create_server(LimitedConnections(server, tabs), sock=listener)
-            await ended.wait()
-            listening.close()
-    finally:
-        await runner.cleanup()
+    with ending_signals(lambda: loop.call_soon_threadsafe(over.set)) as ended:
+        await runner.setup()
+        try:
+            server = runner.server
+            if server is not None:  # always, after setup
+                listening = await loop.create_server(LimitedConnections(server, tabs), sock=listener)
+                await over.wait()
+                listening.close()
+        finally:
+            await runner.cleanup()
+    return ended.status

@@ -174,9 +174,9 @@ class DashboardServer:
         app.add_routes([web.get("/", self._page), web.get("/ws", self._tab), web.static("/static", _STATIC)])
         return app
 
-    async def serve_at(self, listener: socket.socket) -> None:
-        """Serve at a listening socket until SIGINT or SIGTERM."""
-        await serve_until_signal(self.application(), listener, self._tabs)
+    async def serve_at(self, listener: socket.socket) -> int:
+        """Serve at a listening socket until a signal, and return the exit status."""
+        return await serve_until_signal(self.application(), listener, self._tabs)
 
     @web.middleware
     async def _checked(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
@@ -261,8 +261,8 @@ def _is_fault(record: logging.LogRecord) -> bool:
     return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
 
 
-def serve(host: str, port: int, options: Sequence[str]) -> None:
-    """Serve until SIGINT or SIGTERM.
+def serve(host: str, port: int, options: Sequence[str]) -> int:
+    """Serve until a signal, and return the exit status.
 
     Raises:
         TurbotuiError: the address cannot be used.
@@ -277,4 +277,4 @@ def serve(host: str, port: int, options: Sequence[str]) -> None:
         server = DashboardServer(host, listener.getsockname()[1], options)
         print(f"The dashboard is at {server.address}\nCtrl+C ends it.")
         logging.getLogger("aiohttp.server").addFilter(_is_fault)
-        asyncio.run(server.serve_at(listener))
+        return asyncio.run(server.serve_at(listener))

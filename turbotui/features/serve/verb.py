@@ -46,8 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not address.is_loopback:
         print(f"turbotui: everybody who reaches {address} and learns the address below sees this machine, and what is "
               "sent is not encrypted", file=sys.stderr)
-    serve(str(address), port, options)
-    return 0
+    return serve(str(address), port, options)
 
 
 def check_options(words: list[str]) -> list[str]:

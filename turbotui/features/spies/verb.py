@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, print_lines
@@ -21,7 +20,7 @@ from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.signal_guard import ending_signals
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.spies import REFERENCE, SpyPlan, typed_spy
@@ -102,8 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     spying.say(_notes(session))
     if not any(session.capabilities.signals.get(name) for column in session.spied for name in column.needs):
         raise UsageError(f"no event of these spies can be counted here{_instead(session) if notes else _NO_CPU}")
-    spying.run()
-    return 0
+    return spying.run()
 
 
 def _notes(session: Session) -> tuple[str, ...]:
@@ -162,11 +160,13 @@ class _SpyRun:
         name = "table" if arguments.format == TEXT else arguments.format
         self._writer = Writer(name, print_lines, intervals=arguments.samples, marks=True)
 
-    def run(self) -> None:
+    def run(self) -> int:
+        """Print until the samples are over, or a signal; returns the exit status."""
         session = self._session
         beside = (*_BESIDE, "Call/s") if self._arguments.cost else _BESIDE
         session.want(name for name in ("CPU", *beside) if session.catalog.get(name))
-        with self._signals():
+        with ending_signals(lambda: session.stop(0.0),
+                            {signal.SIGUSR1: lambda _number: session.end_interval()}) as ended:
             session.start(self._take, intervals=self._arguments.samples, on_end=lambda: self._frames.put(None),
                           hold=_HOLD)
             try:
@@ -177,6 +177,7 @@ class _SpyRun:
         missed = missed_words(session.latest, session.interval)
         if missed:
             print(f"turbotui: {missed}", file=sys.stderr)
+        return ended.status
 
     def _beside(self, call: Callable[[], None]) -> None:
         """Call on the monitor's CPU, without changing the first thread's affinity, which is the process's."""
@@ -202,15 +203,6 @@ class _SpyRun:
     def _take(self, frame: Frame) -> None:
         session = self._session
         self._frames.put(_Taken(frame, session.own_cost(), session.spies, session.spied, _notes(session)))
-
-    def _signals(self) -> AbstractContextManager[None]:
-        """Handle signals: SIGINT and SIGTERM end after the current sample; SIGUSR1 ends the interval."""
-        session = self._session
-        return guarded_signals({
-            signal.SIGINT: lambda _number: session.stop(0.0),
-            signal.SIGTERM: lambda _number: session.stop(0.0),
-            signal.SIGUSR1: lambda _number: session.end_interval(),
-        })
 
     def _print(self) -> None:
         joiner = Joiner(self._session.spies)

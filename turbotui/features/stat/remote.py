@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator
 from typing import Final
@@ -12,7 +11,7 @@ from turbotui.features.stat.printing import FramePrinter, chosen_layout, is_abse
 from turbotui.features.stat.streams import Streams, warn
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.linux import LinuxHost
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.signal_guard import ending_signals
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.remote.links import Connector
 from turbotui.remote.session import RemoteSession
@@ -56,13 +55,14 @@ def watch_remote(options: StatOptions, streams: Streams) -> int:
             streams.notes([f"# read by {session.way}", *([f"# {layout.label}"] if layout.label else [])])
         streams.configuration(session.machine, options)
         session.want(column.id for column in layout.columns)
-        _print(options, streams, session, layout, frames)
+        with ending_signals(frames.close) as ended:
+            _print(options, streams, session, layout, frames)
     finally:
         session.stop()
     lost = session.lost + frames.lost
     for sentence in (*session.missing, *((f"{lost} intervals were lost: the output is too slow",) if lost else ())):
         warn(sentence)
-    return 0
+    return ended.status
 
 
 def _layout(options: StatOptions, session: RemoteSession) -> Layout:
@@ -84,27 +84,26 @@ def _print(options: StatOptions, streams: Streams, session: RemoteSession, layou
 
 
 def _intervals(session: RemoteSession, needed: frozenset[SignalId], frames: EveryItem[Frame]) -> Iterator[Frame]:
-    """Yield each interval from the first complete one on, until a signal.
+    """Yield each interval from the first complete one on, until the frames are closed.
 
     The reason of missing readings is printed on stderr once, and again after readings resumed.
     """
-    with guarded_signals(dict.fromkeys((signal.SIGINT, signal.SIGTERM), lambda _number: frames.close())):
-        session.start(frames.put)
-        troubled, without = False, 0
-        while not frames.over:
-            frame = frames.take(_LOOK)
-            if frame is None:
-                if session.failure is not None:
-                    raise session.failure
-                if session.trouble and not troubled:
-                    troubled = True
-                    warn(session.trouble)
-                continue
-            troubled = False
-            if frame.older is None:
-                continue
-            if without < _MOST_WITHOUT and not needed <= frame.older.values.keys():
-                without += 1
-                continue
-            without = sys.maxsize
-            yield frame
+    session.start(frames.put)
+    troubled, without = False, 0
+    while not frames.over:
+        frame = frames.take(_LOOK)
+        if frame is None:
+            if session.failure is not None:
+                raise session.failure
+            if session.trouble and not troubled:
+                troubled = True
+                warn(session.trouble)
+            continue
+        troubled = False
+        if frame.older is None:
+            continue
+        if without < _MOST_WITHOUT and not needed <= frame.older.values.keys():
+            without += 1
+            continue
+        without = sys.maxsize
+        yield frame

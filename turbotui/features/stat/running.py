@@ -6,15 +6,14 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from turbotui.features.stat.opening import OpenedSession, open_stat
 from turbotui.features.stat.options import StatOptions, StatTask
 from turbotui.features.stat.printing import FramePrinter
 from turbotui.features.stat.streams import Streams, warn
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.signal_guard import ending_signals
 from turbotui.machine.view import CONTAINER_NOTE
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
@@ -114,8 +113,9 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
     session = opened.session
     printer = FramePrinter(options, streams, opened.layout, options.intervals)
     frames: EveryItem[Frame] = EveryItem()
-    ended_by: list[int] = []
-    with _signals(session, ended_by.append):
+    # SIGINT is how one leaves turbostat, with status 0 (turbostat.md 1.11)
+    with ending_signals(lambda: session.stop(0.0),
+                        {signal.SIGUSR1: lambda _number: session.end_interval()}) as ended:
         session.start(frames.put, intervals=options.intervals, on_end=frames.close)
         _watch_stdin(session)
         try:
@@ -133,7 +133,7 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
         warn(missed)
     if frames.lost:
         warn(f"{frames.lost} intervals were lost: the output is too slow")
-    return 128 + ended_by[0] if ended_by else 0
+    return ended.status
 
 
 def _warn_of_dropped(frame: Frame, opened: OpenedSession) -> None:
@@ -145,23 +145,6 @@ def _warn_of_dropped(frame: Frame, opened: OpenedSession) -> None:
             dropped.setdefault(why.sentence(), []).append(column.id)
     for sentence, names in dropped.items():
         warn(f"{', '.join(names)} cannot be read: {sentence}")
-
-
-def _signals(session: Session, ended_by: Callable[[int], None]) -> AbstractContextManager[None]:
-    """Handle signals: SIGUSR1 ends the interval; SIGINT and SIGTERM also end the program (turbostat.md 1.11).
-
-    SIGINT is how one leaves turbostat, with status 0; SIGTERM, SIGHUP and SIGUSR2 are handed to `ended_by`.
-    """
-
-    def end(number: int) -> None:
-        ended_by(number)
-        session.stop(0.0)
-
-    return guarded_signals({
-        signal.SIGUSR1: lambda _number: session.end_interval(),
-        signal.SIGINT: lambda _number: session.stop(0.0),
-        **dict.fromkeys((signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2), end),
-    })
 
 
 def _watch_stdin(session: Session) -> None:

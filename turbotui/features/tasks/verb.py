@@ -18,7 +18,7 @@ from turbotui.commands.intervals import add_interval_arguments, at_least_one
 from turbotui.commands.recorded import add_span_arguments, refuse_span
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.sessions import named_host, parse_interval
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, signal_status
 from turbotui.features.tasks.applications import GRAMMAR, Application, parse_application, refuse_duplicates
 from turbotui.features.tasks.energy import share_out
 from turbotui.features.tasks.report import Report
@@ -89,9 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a recording, or watch until the command ends, the intervals are over, or SIGINT, SIGTERM or SIGHUP.
+    """Print a recording, or watch until the command ends, the intervals are over, or a signal comes.
 
-    Commands get the signal too. The exit status is theirs, or 128 and the signal's number if they go on.
+    Commands get the signal too. The exit status is theirs, or the signal's if there is none or they go on.
     """
     at_least_one(arguments.intervals)
     if arguments.replay:
@@ -188,7 +188,7 @@ class _Watch:
                 session.stop()
 
     def _end_by(self, watching: WatchedApplications, number: int) -> None:
-        """End the watching on SIGINT, SIGTERM or SIGHUP; the last table is still printed."""
+        """End the watching by a signal; the last table is still printed."""
         self._signal = number
         watching.waiting.wake()
 
@@ -232,8 +232,9 @@ class _Watch:
         for one in seen.running if self._signal else ():
             print(f"turbotui: {one.name} (process {one.pid}) goes on: it did not end by "
                   f"{signal.Signals(self._signal).name}", file=sys.stderr)
-        if self._signal and seen.running:
-            return 128 + self._signal
+        if self._signal and (seen.running or not seen.commands):
+            # Ctrl-C is how people end what has no end of its own
+            return signal_status(self._signal) if seen.running or self._signal != signal.SIGINT else 0
         return next((status for one in seen.commands if (status := one.status) is not None), 0)
 
     def _show(self, watching: WatchedApplications, meter: EnergyMeter, number: int | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
 import socket
 import ssl
 import subprocess
@@ -90,7 +91,7 @@ def received(client: socket.socket) -> bytes:
 
 @contextlib.contextmanager
 def exported(*words: str, folder: Path | None = None) -> Iterator[Exported]:
-    """An exporter, until the block ends; SIGTERM ends it with status 0."""
+    """An exporter, until the block ends; SIGTERM ends it."""
     command = [sys.executable, "-m", "turbotui", "export", "--listen", "127.0.0.1:0", *words]
     errors: list[str] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,  # noqa: S603 - ours
@@ -106,7 +107,7 @@ def exported(*words: str, folder: Path | None = None) -> Iterator[Exported]:
             assert found, (line, errors)
             yield Exported(process, int(found[2]), line, errors)
             process.terminate()
-            assert process.wait(PATIENCE) == 0, errors
+            assert process.wait(PATIENCE) == 128 + signal.SIGTERM, errors
         finally:
             if process.poll() is None:
                 process.kill()

@@ -7,6 +7,7 @@ import gzip
 import os
 import random
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -156,7 +157,7 @@ def test_a_textfile_is_whole_readable_for_all_and_gone_at_the_end(tmp_path: Path
                 seen.add(status.st_mtime_ns)
             assert process.poll() is None
         process.terminate()
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
     assert list(tmp_path.iterdir()) == []
 
 
@@ -180,7 +181,7 @@ def test_a_disk_that_is_full_for_a_time_ends_no_daemon(tmp_path: Path) -> None:
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         assert "turbotui.prom is written again" in process.stderr.readline()
         process.terminate()
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
         assert process.stderr.read() == ""
 
 

@@ -183,6 +183,7 @@ After=network.target
 ExecStart=turbotui export --listen 127.0.0.1:9177
 Environment=XDG_DATA_HOME=/var/lib
 ExecReload=kill -HUP $MAINPID
+SuccessExitStatus=143
 Restart=on-failure
 RestartSec=5
 DynamicUser=yes

@@ -14,6 +14,7 @@ from turbotui.features.export.live.exporter import Exporter
 from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN, RenderedScrape
 from turbotui.features.export.live.requests import HttpRequest, RefusedError
 from turbotui.features.export.live.scrape_server import Access, ClientTimes, HttpAnswer, ScrapeServer
+from turbotui.machine.signal_guard import ending_signals
 from turbotui.machine.uname import own_uname
 from turbotui.untrusted import one_line
 
@@ -45,34 +46,38 @@ def own_names(extra: tuple[str, ...] = ()) -> frozenset[str]:
 
 
 def serve_until_signal(exporter: Exporter, listener: socket.socket, names: frozenset[str], access: Access,
-                       reread: Callable[[], Access]) -> None:
-    """Answer scrapes until SIGTERM or SIGINT, or until sampling ends.
+                       reread: Callable[[], Access]) -> int:
+    """Answer scrapes until a signal, or until sampling ends.
 
     Args:
         reread: reads the rules again after each SIGHUP; an error is reported, and the old rules stay.
+
+    Returns:
+        The exit status.
 
     Raises:
         TurbotuiError: the sampling failed.
     """
     server = ScrapeServer(listener, answers(lambda: exporter.newest), names, ClientTimes())
     server.access = access
-    asyncio.run(_serve(exporter, server, reread))
+    return asyncio.run(_serve(exporter, server, reread))
 
 
-async def _serve(exporter: Exporter, server: ScrapeServer, reread: Callable[[], Access]) -> None:
+async def _serve(exporter: Exporter, server: ScrapeServer, reread: Callable[[], Access]) -> int:
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, over.set)
-    loop.add_signal_handler(signal.SIGHUP, _reread_into, server, reread)
-    exporter.start(on_end=lambda: loop.call_soon_threadsafe(over.set))
-    serving = loop.create_task(server.run())
-    try:
-        await over.wait()
-        serving.cancel()
-        await asyncio.gather(serving, return_exceptions=True)
-    finally:
-        await asyncio.to_thread(exporter.stop)  # the sampler reports its end to this loop
+    with ending_signals(lambda: loop.call_soon_threadsafe(over.set), {
+        signal.SIGHUP: lambda _number: loop.call_soon_threadsafe(_reread_into, server, reread)
+    }) as ended:
+        exporter.start(on_end=lambda: loop.call_soon_threadsafe(over.set))
+        serving = loop.create_task(server.run())
+        try:
+            await over.wait()
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+        finally:
+            await asyncio.to_thread(exporter.stop)  # the sampler reports its end to this loop
+    return ended.status
 
 
 def _reread_into(server: ScrapeServer, reread: Callable[[], Access]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -176,8 +175,7 @@ def _listen(arguments: argparse.Namespace) -> int:
         if not address.is_loopback and not arguments.web_config:
             print(f"turbotui: everybody who reaches {address} can read these metrics: --web-config asks for passwords",
                   file=sys.stderr, flush=True)
-        serve_until_signal(exporter, listener, own_names(tuple(arguments.allow_host)), who, access)
-    return 0
+        return serve_until_signal(exporter, listener, own_names(tuple(arguments.allow_host)), who, access)
 
 
 def _named(machine: Machine) -> str:
@@ -189,12 +187,11 @@ def _write(arguments: argparse.Namespace) -> int:
     """Write a file for node_exporter after each interval; remove it at the end, as its age would not be seen."""
     from turbotui.features.export.live.rendering import PLAIN  # noqa: PLC0415 - --help stays fast
     from turbotui.features.export.live.textfile import TextFile  # noqa: PLC0415 - as above
-    from turbotui.machine.signal_guard import guarded_signals  # noqa: PLC0415 - as above
+    from turbotui.machine.signal_guard import ending_signals  # noqa: PLC0415 - as above
 
     exporter, _machine = _exporter(arguments, _ONCE if arguments.once else _INTERVAL)
     file = TextFile(os.path.join(arguments.textfile, _TEXTFILE))
-    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    with guarded_signals(dict.fromkeys(ends, lambda _number: exporter.interrupt())):
+    with ending_signals(exporter.interrupt) as ended:
         exporter.start()
         try:
             found = exporter.wait()
@@ -207,7 +204,7 @@ def _write(arguments: argparse.Namespace) -> int:
             exporter.stop()
             if not arguments.once:
                 file.withdraw()
-    return 0
+    return ended.status
 
 
 def _once(arguments: argparse.Namespace) -> int:
