@@ -64,7 +64,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 @contextlib.contextmanager
 def started(verb: str, rest: Sequence[str], names: dict[str, str], output: int) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "turbotui", verb, *(word.format(**names) for word in rest)]
-    env = os.environ | {"XDG_DATA_HOME": names["folder"], "HOME": names["folder"]}
+    env = os.environ | {"XDG_DATA_HOME": names["folder"], "HOME": names["folder"], "PYTHONUNBUFFERED": ""}
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=env) as process:  # noqa: S603 - ours
         try:
             yield process
