@@ -48,12 +48,12 @@ def counted(columns: Columns, slot: int, work: int, second: float, name: str = "
 
 
 def increase(older: RowTick | None, newer: RowTick, key: str, serial: int = 0, name: str = "work") -> float | None:
-    return RowDifferences(older, newer, QUANTITIES).deltas(name)[newer.roster.slots[key, serial]]
+    return RowDifferences(older, newer).deltas(name)[newer.roster.slots[key, serial]]
 
 
 def reason(older: RowTick | None, newer: RowTick, key: str, serial: int = 0, name: str = "work") -> Reason | None:
     row = newer.roster.rows[newer.roster.slots[key, serial]]
-    why = RowDifferences(older, newer, QUANTITIES).why(name, row)
+    why = RowDifferences(older, newer).why(name, row)
     return None if why is None else why.reason
 
 
@@ -95,7 +95,7 @@ def test_a_tick_has_every_value_or_its_reason() -> None:
     assert tick.absent["time"] == {slot: refused}
     assert tick.absent["other"][slot].reason is Reason.NOT_READ
     assert tick.absent.keys() == {"time", "other", "on", "ran", "cycles"}
-    gone = RowDifferences(None, tick, QUANTITIES)
+    gone = RowDifferences(None, tick)
     row = tick.roster.rows[slot]
     assert (gone.level("heat", slot), gone.text("words", slot), gone.level("time", slot)) == (-4.5, "idle", None)
     assert gone.why("time", row) == refused
@@ -145,7 +145,7 @@ def test_a_born_row_counts_from_zero_and_one_that_was_there_before_counts_nothin
     assert increase(first, second, "old") is None
     assert reason(first, second, "old") is Reason.FIRST_TICK
     # a rate is over the interval, of which the row lived a part
-    assert RowDifferences(first, second, QUANTITIES).rates("work")[0] == 20
+    assert RowDifferences(first, second).rates("work")[0] == 20
 
 
 def test_a_row_born_between_two_ticks_that_are_not_neighbours_counts_whole() -> None:
@@ -198,7 +198,7 @@ def test_what_was_not_read_is_unknown_and_in_the_next_difference() -> None:
     columns.death(a)
     third = columns.tick()
     assert increase(second, third, "b") == 4
-    assert RowDifferences(second, third, QUANTITIES).rates("work")[b] == 2  # over the two seconds since it was read
+    assert RowDifferences(second, third).rates("work")[b] == 2  # over the two seconds since it was read
     assert increase(second, third, "a") is None
     assert reason(second, third, "a") is Reason.NOT_READ
 
@@ -214,7 +214,7 @@ def test_a_missing_reading_and_a_reset_spoil_one_row() -> None:
     for slot, work in zip(slots, (103, 104, 50), strict=True):
         counted(columns, slot, work, 2)
     second = columns.tick()
-    deltas = RowDifferences(first, second, QUANTITIES).deltas("work")
+    deltas = RowDifferences(first, second).deltas("work")
     assert list(deltas[:3]) == [3, None, None]
     assert reason(first, second, "b") is Reason.FAILED
     assert reason(first, second, "c") is Reason.WENT_BACK
@@ -235,7 +235,7 @@ def test_a_slot_forgets_what_its_row_lacked_and_its_emptiness_costs_no_slow_path
     second = columns.tick()
     assert second.roster.slots["new", 0] == slots[0]
     assert increase(first, second, "new") == 3
-    assert (rose := RowDifferences(first, second, QUANTITIES).rose("work")) is not None
+    assert (rose := RowDifferences(first, second).rose("work")) is not None
     assert rose[:3] == [3, 0, 1]
 
 
@@ -278,7 +278,7 @@ def test_stamps_include_the_time_that_the_machine_slept() -> None:
     first = columns.tick()
     columns.begin(0, 12 * SECOND, 9 * SECOND)
     counted(columns, slot, 11, 2)
-    assert RowDifferences(first, columns.tick(), QUANTITIES).rates("work")[slot] == 1
+    assert RowDifferences(first, columns.tick()).rates("work")[slot] == 1
 
 
 def test_definitions_refuse_what_cannot_be() -> None:
@@ -325,7 +325,7 @@ def test_every_unit_of_work_is_booked_once(steps: list[Step], apart: int) -> Non
             counted(columns, slot, done[str(key), serial], number + 2)
         tick = columns.tick()
         if number % apart == 0 or tick.died or number == len(steps) - 1:
-            deltas = RowDifferences(kept, tick, QUANTITIES).deltas("work")
+            deltas = RowDifferences(kept, tick).deltas("work")
             for slot, row in tick.roster.rows.items():
                 gained = deltas[slot]
                 assert gained is not None
@@ -357,7 +357,7 @@ def test_a_fifth_of_two_thousand_rows_is_replaced_at_every_tick() -> None:
             living.append((slot, number))
         next_number += 400
         tick = columns.tick()
-        deltas = RowDifferences(kept, tick, QUANTITIES).deltas("work")
+        deltas = RowDifferences(kept, tick).deltas("work")
         for slot, row in tick.roster.rows.items():
             booked[row.serial] += round(deltas[slot] or 0)
         kept = tick

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.machine.host import PerfAttr
-from turbotui.sources.event_reader import Count, Part, RowReader
+from turbotui.sources.event_reader import Count, EventReader, Part
 from turbotui.sources.perf_group import GroupEvent, Times
 
 RATE = 1_000_000.0
 EVENT = GroupEvent("x", PerfAttr(9, 0), "x")
 
 
-def opened(turns: dict[int, float]) -> tuple[FakeHost, RowReader]:
+def opened(turns: dict[int, float]) -> tuple[FakeHost, EventReader]:
     host = FakeHost(counters={(9, 0): RATE}, turns=turns)
-    return host, RowReader(host, [Part(cpu, (EVENT,)) for cpu in turns], [Count("x", Times.of("x"))])
+    return host, EventReader(host, [Part(cpu, (EVENT,)) for cpu in turns], [Count("x", Times.of("x"))])
 
 
 @given(st.lists(st.floats(0.01, 1.0), min_size=2, max_size=5), st.integers(1, 4))

@@ -37,8 +37,7 @@ class Cost(Enum):
     """How often a quantity is read."""
 
     TICK = "tick"
-    SELDOM = "seldom"  # every fifth tick, other rows at other ticks
-    ASKED = "asked"  # only for the rows that a view or a rule names
+    SELDOM = "seldom"  # every fifth tick, other rows at other ticks: `Columns.due`
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,12 @@ from typing import Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import Raw, SignalId
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.arithmetic import words
 from turbotui.sampling.plan import Task
+from turbotui.sampling.rows import RowTick
 from turbotui.sources.source import Source
 
 SHARED = -1
@@ -119,6 +122,18 @@ class Answer:
     late: bool = False  # whether it came after its own tick and stands in for a later one
     # (source id, CPU) -> length in ns of a read in which the thread lost its CPU
     interrupted: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    # the rows of the worker's kind, or the reason why there are none
+    rows: Mapping[KindId, RowTick | Unavailable] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RowRequest:
+    """The tick at which rows are to be read."""
+
+    wall_ns: int  # this, and the next: see `RowTick`
+    started_ns: int
+    slept_ns: int = 0  # see `Columns.begin`
+    published: Mapping[KindId, RowTick] = field(default_factory=dict)  # the newest tick that a snapshot has
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +149,7 @@ class ReadRequest:
     # times on the loop's clock (monotonic, in s) at which to read; empty: once, immediately
     ticks: tuple[float, ...] = ()
     after: float = 0.0  # seconds after each tick at which this worker reads
+    rows: RowRequest | None = None  # for a worker that reads rows; the others read nothing for it
 
     @property
     def cpus(self) -> set[int]:

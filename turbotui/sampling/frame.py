@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.marks import MARKS, OUTSTANDING
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.traced import number_text
@@ -21,6 +22,7 @@ from turbotui.sampling.disagreement import Marks, disagreements
 from turbotui.sampling.interval import Interval
 from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.reasons import problem
+from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_inputs import RowInputs, WatchedTotals
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.sweep import Selection
@@ -37,8 +39,8 @@ class Frame(Interval):
     `older` is None on the first tick, when gauges and constants are known but deltas are not.
     """
 
-    __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_increases", "_lacks", "_latest", "_levels_of",
-                 "_marks", "_selections", "_without")
+    __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_increases", "_kinds", "_lacks", "_latest",
+                 "_levels_of", "_marks", "_selections", "_without")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities,
                  held: tuple[Snapshot, Snapshot] | None = None) -> None:
@@ -52,6 +54,7 @@ class Frame(Interval):
         self._levels_of: dict[Scope, Selection] = {}
         self._selections: dict[tuple[RowId, ...], Selection] = {}
         self._latest: Selection | None = None
+        self._kinds: dict[KindId, RowDifferences] = {}
         self._without: dict[tuple[SignalId, ...], frozenset[int]] = {}
 
     @property
@@ -364,3 +367,14 @@ class Frame(Interval):
     def rows(self, scope: Scope) -> tuple[RowId, ...]:
         """Rows of one level, in topology order."""
         return self.topology.rows(scope)
+
+    def kind(self, kind: KindId) -> RowDifferences | Unavailable:
+        """The rows of a kind over this interval, or why they were not read."""
+        found = self._kinds.get(kind)
+        if found is None:
+            rows, why = self.newer.rows.get(kind), self.newer.no_rows.get(kind)
+            if rows is None:
+                return why or Unavailable(Reason.NOT_READ, f"{kind} were not read in this interval")
+            older = None if self.older is None else self.older.rows.get(kind)
+            found = self._kinds[kind] = RowDifferences(older, rows, why)
+        return found

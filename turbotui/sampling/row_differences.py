@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from turbotui.quantities.row_kinds import ClockId, Quantity, QuantityId
@@ -12,6 +12,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import Numbers, increases, quotients, rises, seconds
 from turbotui.sampling.rows import Row, RowSlot, RowTick
 
+_UNREAD = Unavailable(Reason.NOT_READ, "not read in this interval: its next difference is longer")
 _NO_ROW = Unavailable(Reason.OFFLINE, "the row is gone")
 
 
@@ -24,18 +25,21 @@ class RowDifferences:
         older: None where the kind was not read before.
         newer: the tick at the end.
         quantities: those of the kind.
+        missed: why the newer tick is no newer than the older one; None if it is.
     """
 
-    __slots__ = ("_before", "_born", "_clocks", "_deltas", "_new", "_rates", "_rises", "_spans", "_unread", "newer",
-                 "older", "quantities")
+    __slots__ = ("_before", "_born", "_clocks", "_deltas", "_empty", "_new", "_rates", "_rises", "_spans", "_unread",
+                 "missed", "newer", "older", "quantities")
 
-    def __init__(self, older: RowTick | None, newer: RowTick, quantities: Mapping[QuantityId, Quantity]) -> None:
+    def __init__(self, older: RowTick | None, newer: RowTick, missed: Unavailable | None = None) -> None:
         self.older = older
+        self.missed = missed
         self.newer = newer
-        self.quantities = quantities
+        self.quantities = newer.quantities
         self._before: dict[RowSlot, RowSlot] = {}
         self._born: frozenset[RowSlot] = frozenset()
         self._new: frozenset[RowSlot] = frozenset()
+        self._empty: list[RowSlot] = []
         if older is not None and older.roster is not newer.roster:
             self._compare(older, newer)
         self._clocks: dict[ClockId, Sequence[int]] = {}
@@ -61,6 +65,8 @@ class RowDifferences:
             else:
                 new.add(slot)
         self._born, self._new = frozenset(born), frozenset(new)
+        size = newer.roster.capacity
+        self._empty = [slot for slot in before.keys() - newer.roster.rows.keys() if slot < size]
 
     def _aligned(self, before: RowTick, older: Sequence[int], newer: Sequence[int], born_at: int) -> Sequence[int]:
         """A column of the older tick by the newer one's slots; `born_at` for rows that were born since.
@@ -72,15 +78,12 @@ class RowDifferences:
         size = len(newer)
         found = array("Q", older[:size])
         found.extend(newer[len(found):])
-        for slot in before.roster.rows.keys() - self.newer.roster.rows.keys():
-            if slot < size:
-                found[slot] = newer[slot]
+        for slot in (*self._empty, *self._new):
+            found[slot] = newer[slot]
         for slot, place in self._before.items():
             found[slot] = older[place]
         for slot in self._born:
             found[slot] = born_at
-        for slot in self._new:
-            found[slot] = newer[slot]
         return found
 
     def stamps(self, clock: ClockId) -> tuple[Sequence[int], Sequence[int]]:
@@ -221,7 +224,7 @@ class RowDifferences:
         if slot in self.unread(quantity.clock):
             if slot in self.newer.died:
                 return Unavailable(Reason.NOT_READ, "the row ended before its last part could be read")
-            return Unavailable(Reason.NOT_READ, "not read in this interval: its next difference is longer")
+            return self.missed or _UNREAD
         if self.deltas(quantity.id)[slot] is not None:
             return None
         if quantity.running and not self.deltas(quantity.running)[slot]:

@@ -26,6 +26,7 @@ RawColumn: TypeAlias = "array[int] | array[float] | tuple[str, ...]"
 """Raw values by slot: words, doubles or texts; 0 or "" where a slot is free or the value is in `RowTick.absent`."""
 
 _FIRST_CAPACITY: Final = 16
+_SELDOM: Final = 5  # ticks between two readings of `Cost.SELDOM`
 _NEVER_PUT: Final = Unavailable(Reason.NOT_READ, "not read for this row yet")
 _CODES: Final = {Form.WORD: "Q", Form.DOUBLE: "d"}
 
@@ -125,22 +126,29 @@ class Columns:
         self._died: set[RowSlot] = set()
         self._omitted = 0
         self._wall_ns = self._started_ns = self._slept_ns = 0
+        self._seq = 0
+        self._newest: set[RowSlot] = set()
 
     @property
     def rows(self) -> Mapping[RowSlot, Row]:
         """The rows that have not died, by slot."""
         return {slot: row for slot, row in self._rows.items() if slot not in self._died}
 
-    def begin(self, wall_ns: int, started_ns: int, slept_ns: int = 0) -> None:
+    def begin(self, wall_ns: int, started_ns: int, slept_ns: int = 0, *, lost: bool = False) -> None:
         """Begin a tick; the slots of rows that died at the tick before become free.
 
         Args:
             wall_ns: see `RowTick`.
             started_ns: see `RowTick`.
             slept_ns: the time that the machine slept, which `started_ns` includes and stamps of readings lack.
+            lost: whether nobody has seen the tick before, which came too late: rows that died at it are in this one.
         """
         self._wall_ns, self._started_ns, self._slept_ns = wall_ns, started_ns, slept_ns
         self._omitted = 0
+        self._seq += 1
+        self._newest.clear()
+        if lost:
+            return
         for slot in sorted(self._died, reverse=True):
             del self._rows[slot]
             self._clear(slot)
@@ -164,11 +172,16 @@ class Columns:
         if not self._free:
             self._grow()
         slot = self._free.pop()
+        self._newest.add(slot)
         self._rows[slot] = replace(row, born_ns=self._started_ns) if began else row
         for absent in self._absent.values():
             absent[slot] = _NEVER_PUT
         self._changed = True
         return slot
+
+    def due(self, slot: RowSlot) -> bool:
+        """Whether quantities of `Cost.SELDOM` are to be read for a row at this tick."""
+        return slot in self._newest or (self._seq + slot) % _SELDOM == 0
 
     def death(self, slot: RowSlot) -> None:
         """Note that a row has ended. What was read of it after its end may still be put at this tick."""

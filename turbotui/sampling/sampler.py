@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,9 @@ from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import text_of
 from turbotui.machine.topology import Topology, read_topology
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
-from turbotui.sampling.answers import Answer
+from turbotui.sampling.answers import Answer, RowRequest
 from turbotui.sampling.assembly import Assembler, Tick
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.capabilities import Capabilities, probe_sources
@@ -28,6 +29,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.late_values import FrameMaker
 from turbotui.sampling.liveness import Liveness
 from turbotui.sampling.plan import Plan, make_plan
+from turbotui.sampling.row_workers import LatestRows, RowSource
 from turbotui.sampling.suspensions import Suspensions
 from turbotui.sampling.worker_pool import NO_HURRY, WorkerPool
 from turbotui.sampling.wraps import WrapCounter
@@ -78,6 +80,9 @@ class Sampler:
         self._next_retold = False
         self._beside: tuple[Source, ...] = ()
         self._next_beside: tuple[Source, ...] = ()
+        self._rows: Mapping[KindId, RowSource] = {}
+        self._next_rows: Mapping[KindId, RowSource] = {}
+        self._latest_rows = LatestRows()
         self._changed = False
         self._stopping = False
         self._give_up: Callable[[], None] | None = None
@@ -135,6 +140,12 @@ class Sampler:
         """Read exactly these sources beside the capabilities' own from the next tick on."""
         with self._handover:
             self._next_beside = tuple(sources)
+        self._say_changed()
+
+    def read_rows(self, sources: Mapping[KindId, RowSource]) -> None:
+        """Read the rows of exactly these kinds from the next tick on."""
+        with self._handover:
+            self._next_rows = dict(sources)
         self._say_changed()
 
     def _say_changed(self) -> None:
@@ -290,7 +301,8 @@ class Sampler:
         self._asleep.look()
         wall, started = host.wall_ns(), host.now_ns()
         patience = self._patience() if self._seq > 1 else _FIRST_TICK_SECONDS
-        answers, late = await self._pool.ask(now, patience, waits=self.waits)
+        rows = RowRequest(wall, started + self._asleep.ns, self._asleep.ns, self._latest_rows.ticks)
+        answers, late = await self._pool.ask(now, patience, waits=self.waits, rows=rows)
         self._wraps_checked = now()
         self._publish(answers, late, wall, started, torn=self._asleep.look())
         # after the readings, which come first, when the machine is at rest again
@@ -315,6 +327,9 @@ class Sampler:
             Tick(self._seq - 1, wall, started + slept, late, self._overruns, self._late_total, behind, slept,
                  self._anew),
         )
+        if self._rows:
+            rows, no_rows = self._latest_rows.take(tuple(self._rows), answers, torn=torn)
+            snapshot = replace(snapshot, rows=rows, no_rows=no_rows)
         self._anew = self._plan.signals() if torn else frozenset()
         self._recheck = bool(snapshot.failed)
         self.bus.publish(self._frames.frame(snapshot, self._capabilities))
@@ -340,9 +355,14 @@ class Sampler:
         with self._handover:
             wanted, added, tcc = self._next_wanted, self._next_sources, self._next_tcc
             beside = self._next_beside
+            rows = self._next_rows
             retold, self._next_retold = self._next_retold, False
             self._next_sources = ()
             self._changed = False
+        if rows != self._rows:
+            self._rows = rows
+            self._latest_rows.keep(rows)
+            self._pool.follow_rows(rows)
         topology, self._found = self._found, None
         same = wanted == self._wanted and tcc == self._machine.tcc and beside == self._beside and not retold
         if same and topology is None and not added:

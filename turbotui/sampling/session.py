@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from turbotui.errors import UsageError
@@ -13,6 +13,7 @@ from turbotui.machine.allocator import spare_memory
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.capabilities import probe_sources
@@ -21,6 +22,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.growing_catalog import GrowingCatalog
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.own_cost import Meter, OwnCost
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import compared_with, signals_of
 from turbotui.sampling.spy_file import SpyFile
@@ -51,6 +53,7 @@ class Session(GrowingCatalog):
         self._signals: frozenset[SignalId] = frozenset()
         self._also: frozenset[SignalId] = frozenset()
         self._wrapping: set[SignalId] = set()
+        self._row_sources: dict[object, Mapping[KindId, RowSource]] = {}
         self._sampler = Sampler(machine, self.capabilities, frozenset(), interval, cpus)
         self._sampler.waits = True
         self._thread: threading.Thread | None = None
@@ -95,6 +98,18 @@ class Session(GrowingCatalog):
         self._also = signals
         self._sampler.beside(sources)
         self._want()
+
+    def read_rows(self, owner: object, sources: Iterable[RowSource]) -> None:
+        """Read rows for an owner from the next tick on, replacing what it asked for before; none to read no more.
+
+        Kinds that several owners ask for are read once.
+        """
+        self._row_sources.pop(owner, None)
+        found = {source.kind.id: source for source in sources}
+        if found:
+            self._row_sources[owner] = found
+        self._sampler.read_rows({source.kind.id: source for kinds in self._row_sources.values()
+                                 for source in kinds.values()})
 
     def _want(self) -> None:
         wanted = signals_of((*self._columns, *self.spied), self.capabilities, self._signals | self._also) | self._also

@@ -7,7 +7,9 @@ from dataclasses import field
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import Raw, SignalId
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.rows import RowTicks
 
 
@@ -47,4 +49,7 @@ class Snapshot:
     # (source id, reading CPU) -> length in ns of a read in which the reader lost its CPU, so that its counters are not
     # of one moment
     interrupted: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    rows: RowTicks = field(default_factory=dict)  # the rows that come and go, by kind
+    # the rows of each kind that was asked for. A kind that was not read at this tick, because its reader was late or
+    # failed, has the same tick as in the snapshot before, so that its next difference is longer.
+    rows: RowTicks = field(default_factory=dict)
+    no_rows: Mapping[KindId, Unavailable] = field(default_factory=dict)  # kind that was not read at this tick -> why

@@ -9,10 +9,12 @@ from dataclasses import replace
 
 from turbotui.errors import InternalError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import Signal, SignalId
-from turbotui.sampling.answers import SHARED, Answer, AnsweringWorker, ReadRequest
+from turbotui.sampling.answers import SHARED, Answer, AnsweringWorker, ReadRequest, RowRequest
 from turbotui.sampling.collector import CLOCK, Clock, Collector, WakeUp
 from turbotui.sampling.plan import Plan
+from turbotui.sampling.row_workers import RowSource, RowWorker
 from turbotui.sampling.semaphore import STUCK_SECONDS, WorkerSemaphore, together
 from turbotui.sampling.workers import Worker
 
@@ -49,7 +51,7 @@ class LateAnswers:
             missed = self._answers.pop(answer.worker, None)
             found.append(answer if missed is None else _began_too(answer, missed.began))
         for worker, answer in list(self._answers.items()):
-            if not ticks and (answer.readings.cpus or answer.shared):
+            if not ticks and (answer.readings.cpus or answer.shared or answer.rows):
                 found.append(self._answers.pop(worker))
         return found
 
@@ -89,6 +91,7 @@ class WorkerPool:
     def __init__(self, cut: Callable[[], bool], grace: Callable[[], float], clock: Clock = CLOCK) -> None:
         self.wake_up = WakeUp(clock)
         self.by_cpu: dict[int, Worker] = {}
+        self._by_kind: dict[KindId, RowWorker] = {}
         self._cut = cut
         self._grace = grace
         self._clock = clock
@@ -110,13 +113,24 @@ class WorkerPool:
                 self.by_cpu.pop(cpu).end()
                 self._holding.discard(cpu)
 
+    def follow_rows(self, sources: Mapping[KindId, RowSource]) -> None:
+        """Read the rows of exactly these kinds from the next request on."""
+        for kind, worker in list(self._by_kind.items()):
+            if sources.get(kind) is not worker.source:
+                self._by_kind.pop(kind).end()
+        for kind in sources.keys() - self._by_kind.keys():
+            self._by_kind[kind] = worker = RowWorker(sources[kind], self._clock)
+            worker.start()
+
     @property
     def keeps_time(self) -> bool:
         """Whether workers can read several ticks by their own clocks."""
-        return self._machine.host.pins and len(self._plan.tasks) + bool(self._plan.shared) <= _TOGETHER
+        return (self._machine.host.pins and not self._by_kind
+                and len(self._plan.tasks) + bool(self._plan.shared) <= _TOGETHER)
 
     async def ask(self, now: Callable[[], float], seconds: float, *, wrap_check: bool = False,
-                  ticks: tuple[float, ...] = (), waits: bool = False) -> tuple[list[Answer], frozenset[int]]:
+                  ticks: tuple[float, ...] = (), waits: bool = False,
+                  rows: RowRequest | None = None) -> tuple[list[Answer], frozenset[int]]:
         """Ask every free worker and wait for the answers.
 
         Args:
@@ -124,6 +138,7 @@ class WorkerPool:
             ticks: times at which to read; empty: once, immediately.
             waits: whether to ask a worker that is still reading when it is free, unless it was waited for in vain
                 before.
+            rows: the tick for which rows are read; None to read none.
 
         Returns:
             The answers, and the CPUs whose workers did not answer in time (SHARED for the shared files).
@@ -145,6 +160,8 @@ class WorkerPool:
                 reading.append((cpu, worker, work))
             else:
                 late |= work.cpus or {cpu}
+        if rows is not None:
+            self._ask_for_rows(collector, rows)
         self._semaphore.admit()  # not earlier: the first would compete for the interpreter's lock
         until, whole = now() + seconds, bool(ticks)
         while not (collector.complete() and not reading) and now() < until:
@@ -179,17 +196,29 @@ class WorkerPool:
         else:
             self._holding.discard(cpu)
 
+    def _ask_for_rows(self, collector: Collector, rows: RowRequest) -> None:
+        """Ask the readers of rows after those of the CPUs, whose counters they would delay."""
+        for worker in self._by_kind.values():
+            if not worker.busy:
+                collector.expect(worker)
+                worker.ask(ReadRequest((), (), self._machine, collector.receive, rows=rows),
+                           None if self._semaphore.together > 1 else self._semaphore)
+
     def end(self) -> None:
         """End all workers: have each close its files, and wait for those that can be waited for."""
-        for worker in self.by_cpu.values():
+        for worker in self._workers:
             worker.end()
         until = time.monotonic() + _CLOSE_SECONDS
-        for worker in self.by_cpu.values():
+        for worker in self._workers:
             if not worker.busy:
                 worker.join(max(0.0, until - time.monotonic()))
 
+    @property
+    def _workers(self) -> Sequence[Worker]:
+        return [*self.by_cpu.values(), *self._by_kind.values()]
+
     def _raise_crashes(self) -> None:
-        for worker in self.by_cpu.values():
+        for worker in self._workers:
             if worker.crash is not None:
                 raise InternalError(
                     f"reading on {worker.name} failed unexpectedly: {type(worker.crash).__name__}: {worker.crash}"

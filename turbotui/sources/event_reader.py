@@ -60,7 +60,7 @@ class _Sum:
             self.value += round(estimate * running / enabled) if enabled else 0
 
 
-class RowReader:
+class EventReader:
     """Open counters of one row.
 
     Raises:

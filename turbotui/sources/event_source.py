@@ -32,7 +32,7 @@ from turbotui.quantities.units import Unit
 from turbotui.sources.bases import PerCpuSource
 from turbotui.sources.event_bundles import bundles_of, counting
 from turbotui.sources.event_places import Bundle, Family, Filters, Placed, check_together, families, filters_of
-from turbotui.sources.event_reader import Count, Part, RowReader, open_part
+from turbotui.sources.event_reader import Count, EventReader, Part, open_part
 from turbotui.sources.event_trial import AcceptedEvents, accepted_events
 from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.source import Probe, Reader
@@ -159,7 +159,7 @@ class EventSource(PerCpuSource):
                         continue
                     name = self.request.signal(event)
                     counts.append(Count(name, None if self.traits[event].level else Times.of(name)))
-        return RowReader(machine.host, parts, counts)
+        return EventReader(machine.host, parts, counts)
 
     def parts(self, machine: Machine, cpu: int) -> list[Part]:
         """The groups of counters of the row that this CPU reads, in the form that opened."""
