@@ -58,3 +58,7 @@ def last_counts(pid: int, tid: int, time: int, values: tuple[int, ...], *, event
 
 def switch(tid: int, time: int, *, out: bool, cpu: int = 0) -> bytes:
     return record(14, trailer(tid, tid, time, cpu), misc=out << 13)
+
+
+def cpu_switch(tid: int, time: int, *, out: bool, other: int = 0, event: int = 79) -> bytes:
+    return record(15, struct.pack("II", other, other) + trailer(tid, tid, time, event=event), misc=out << 13)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from itertools import groupby
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.perf_records import (
     COUNTS,
+    CPU_SWITCH,
     HEADER,
     LIFE,
     NOBODY,
@@ -25,6 +27,7 @@ from turbotui.machine.perf_records import (
     GroupReading,
     LastCounts,
     Lost,
+    Misnumbered,
     ReadFormat,
     Record,
     RecordError,
@@ -35,6 +38,7 @@ from turbotui.machine.perf_records import (
     parse_record,
     switched,
 )
+from turbotui.machine.sample_numbers import SETTLED, SampleNumbers
 
 _BEHIND: Final = 1 << 15  # bytes from which a block is thinned out: 300 samples in `clock_throttle.POLL_NS`
 _TOGETHER: Final = 128  # records of such a block that are examined together
@@ -44,6 +48,7 @@ _AT_ONCE: Final = 32 * _TOGETHER  # records unpacked at a time
 _EVENT, _PID, _TID, _TIME, _CPU = 3, 4, 5, 6, 7
 _ENABLED, _RUNNING, _VALUES = 10, 11, 12
 _SWITCH_KIND: Final = int(RecordType.SWITCH)
+_CPU_SWITCH_KIND: Final = int(RecordType.SWITCH_CPU_WIDE)
 _READ_KIND: Final = int(RecordType.READ)
 _FORK_KIND: Final = int(RecordType.FORK)
 _EXIT_KIND: Final = int(RecordType.EXIT)
@@ -59,6 +64,8 @@ class Decoder:
     counters: int  # number of counters in a complete set
     shared: bool = False  # whether the counters are a CPU's, shared by its threads, and not a thread's own
     behind: int = _BEHIND  # bytes of a block from which samples are thinned out
+    numbers: SampleNumbers | None = None  # tells whose numbers samples have; None where no other program's are expected
+    named: bool = False  # whether a record of the switch follows each sample of a switch on a whole CPU
     damaged: int = 0  # number of records that could not be parsed
     _whole: struct.Struct = field(init=False)
     _key: struct.Struct = field(init=False)
@@ -109,18 +116,14 @@ class Decoder:
                 found.append(life(LIFE.unpack_from(data, at)))
                 at += length
                 continue
-            if behind and not self.shared and length == size:
-                rows, taken = self._newest(view[at:])
-                if taken:
-                    at += taken * size
-                    found += map(self._sample, rows)
+            if length == size:
+                rows, taken = self._run(view[at:], behind=behind, more=more)
+                if rows:
+                    at += taken
+                    found += self._samples(rows, behind=behind and self.shared)
                     continue
-            rows = rows_of(self._whole, SAMPLE_KIND, view[at:]) if length == size else []
-            if rows:
-                at += len(rows) * size
-                found += map(self._sample, self._by_thread(rows) if behind else rows)
-                self._before = rows[-1]
-                continue
+                if more and at and self.named and kind == SAMPLE_KIND:
+                    return found, at
             rows = rows_of(self._end, _READ_KIND, view[at:]) if length == self._end.size else []
             if rows:
                 at += len(rows) * length
@@ -141,6 +144,68 @@ class Decoder:
                     self._before = None  # the next sample's counts belong to several threads
             at += length
         return found, end
+
+    def _run(self, view: memoryview, *, behind: bool, more: bool) -> tuple[list[Words], int]:
+        """The samples at the start of a block, and the bytes that they take."""
+        if behind and not self.shared:
+            rows, taken = self._newest(view)
+            return rows, taken * self._whole.size
+        if self.named:
+            return self._named(view, more=more)
+        rows = rows_of(self._whole, SAMPLE_KIND, view)
+        return rows, len(rows) * self._whole.size
+
+    def _samples(self, rows: Sequence[Words], *, behind: bool) -> Iterator[Record]:
+        """Samples of rows; those on a whole CPU that another program numbered become one that is nobody's."""
+        strange = set() if self.numbers is None else self.numbers.strange({words[_EVENT] for words in rows})
+        if self.numbers is None or not strange:
+            yield from map(self._sample, self._by_thread(rows) if behind else rows)
+            self._before = rows[-1]
+            return
+        for foreign, run in groupby(rows, key=lambda words: words[_EVENT] in strange):
+            part = list(run)
+            if foreign:
+                self.numbers.foreign += len(part)
+                part = [self._in_time(words, self.numbers.now) for words in part]
+                if self.shared:
+                    yield Misnumbered(len(part), part[-1][_TIME])
+                    part = part[-1:]
+            yield from map(self._sample, self._by_thread(part) if behind and not foreign else part)
+            self._before = part[-1]
+
+    def _in_time(self, words: Words, now: int) -> Words:
+        """A sample with a time that it can have: another program's event may go by another clock."""
+        before = 0 if self._before is None else self._before[_TIME]
+        return words if before <= words[_TIME] <= now else (*words[:_TIME], before or now, *words[_TIME + 1:])
+
+    def _named(self, view: memoryview, *, more: bool) -> tuple[list[Words], int]:
+        """Samples at the start of a block, with the threads that records of their switches name, and their bytes.
+
+        The record is written right after the sample, before anything else can happen on the CPU
+        (perf_event_task_sched_out(), kernel/events/core.c). The last sample is left for the next call where its record
+        is.
+        """
+        numbers, size, at = self.numbers, self._whole.size, 0
+        rows: list[Words] = []
+        while numbers is not None and len(rows) < _AT_ONCE and len(view) - at >= size:
+            words = self._whole.unpack_from(view, at)
+            if words[0] != SAMPLE_KIND or words[2] != size:
+                break
+            after = at + size
+            if more and len(view) - after < CPU_SWITCH.size:
+                break
+            while len(view) - after >= CPU_SWITCH.size:
+                switch = CPU_SWITCH.unpack_from(view, after)
+                if switch[0] != _CPU_SWITCH_KIND or switch[2] != CPU_SWITCH.size:
+                    break
+                if switch[1] & SWITCH_OUT and words[_EVENT] != SETTLED:
+                    _other_pid, _other_tid, pid, tid, time, *_ = switch[3:]
+                    numbers.compare(words[_EVENT], words[_PID:_TIME], (pid, tid))
+                    words = (*words[:_EVENT], SETTLED, pid, tid, time, *words[_CPU:])
+                after += CPU_SWITCH.size
+            rows.append(words)
+            at = after
+        return rows, at
 
     def _sample(self, words: Words) -> Sample:
         stride = self._stride

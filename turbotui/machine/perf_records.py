@@ -23,6 +23,8 @@ _PAIR: Final = struct.Struct("II")
 WORD: Final = struct.Struct("Q")
 TRAILER: Final = struct.Struct("IIQIIQ")  # what sample_id_all and SAMPLE_TYPE put after every other record
 SWITCH: Final = struct.Struct(f"{HEADER.format}{TRAILER.format}")  # its words: type, misc, size, pid, tid, time, cpu
+CPU_SWITCH: Final = struct.Struct(f"{HEADER.format}II{TRAILER.format}")
+"""Of a whole CPU's switch: type, misc, size, pid and tid of the other thread, then the trailer."""
 LIFE: Final = struct.Struct(f"{HEADER.format}IIIIQ{TRAILER.format}")
 """Of births and ends: type, misc, size, pid, parent, tid, its creator, time, then the trailer."""
 NOBODY: Final = 0xFFFFFFFF
@@ -117,6 +119,14 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Misnumbered:
+    """The next sample stands for `count` that another program's sampler numbered (`sample_numbers`)."""
+
+    count: int
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadNamed:
     """A thread got a name, by exec(2) (`executed`) or by itself; `event` recorded it."""
 
@@ -183,8 +193,8 @@ class CounterReopened:
     time: int
 
 
-Record = (Sample | LastCounts | Lost | ThreadNamed | Forked | Exited | Switched | Throttled | OtherRecord
-          | CounterReopened)
+Record = (Sample | LastCounts | Lost | Misnumbered | ThreadNamed | Forked | Exited | Switched | Throttled
+          | OtherRecord | CounterReopened)
 
 
 def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[GroupReading, int]:

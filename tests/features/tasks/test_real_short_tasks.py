@@ -16,6 +16,7 @@ from turbotui.errors import MachineError
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.totals_table import MISNUMBERED_PART
 from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.launching import HeldCommand
@@ -144,10 +145,10 @@ def test_before_linux_6_12_descendants_are_followed(root: bool) -> None:
         pytest.skip("whole CPUs need root or CAP_PERFMON")
     for _again in range(3):
         report, read = watched(OlderHost(root=root), Application("", command=(sys.executable, "-S", "-c", SPINS)))
-        if not report.lost:
+        if not report.lost and MISNUMBERED_PART not in report.apart:
             break
     else:
-        pytest.skip("the tasks of this machine switch too often to sample all of them")
+        pytest.skip("the tasks of this machine switch too often to sample all of them, or are sampled by others too")
     assert report.choice is not None
     assert (report.choice.mode, report.choice.when) == (
         (Mode.CPUS, SamplingMoment.SWITCHES) if root else (Mode.INHERITED, SamplingMoment.ENDS))

@@ -88,6 +88,11 @@ class ApplicationTotals:
         return sum(one.throttled for one in self._aggregators)
 
     @property
+    def misnumbered(self) -> int:
+        """Samples whose thread is unknown because another program's sampler numbered them."""
+        return sum(one.misnumbered for one in self._aggregators)
+
+    @property
     def samples(self) -> int:
         """Samples added to totals so far."""
         return sum(entry.samples for one in self._aggregators for entry in one.entries()

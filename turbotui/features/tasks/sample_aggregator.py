@@ -18,7 +18,7 @@ from turbotui.features.tasks.slices import Slices
 from turbotui.features.tasks.task_regions import TaskRegions
 from turbotui.features.tasks.thread_totals import ThreadTotals
 from turbotui.features.tasks.timeline import Timeline
-from turbotui.features.tasks.totals_table import ALIVE, ENDED, LOST, OTHERS, OUTSIDE, TotalsTable
+from turbotui.features.tasks.totals_table import ALIVE, ENDED, LOST, MISNUMBERED, OTHERS, OUTSIDE, TotalsTable
 from turbotui.machine.perf_records import (
     NOBODY,
     CounterReopened,
@@ -27,6 +27,7 @@ from turbotui.machine.perf_records import (
     GroupReading,
     LastCounts,
     Lost,
+    Misnumbered,
     Record,
     Sample,
     Switched,
@@ -56,6 +57,7 @@ class SampleAggregator(TotalsTable):
     Attributes:
         lost: samples that found no room.
         throttled: times that the kernel held samples back.
+        misnumbered: samples whose thread is unknown because another program's sampler numbered them.
         forked: numbers of threads of mode A that came into being.
         births: the parent of each process that came into being, of the latest ones.
         children: processes of mode A that came into being, whose threads are to be found.
@@ -72,6 +74,7 @@ class SampleAggregator(TotalsTable):
         super().__init__(choice, roots, timeline, ended=ended, alive=alive, multiplexed=multiplexed,
                          scheduled=scheduled)
         self.throttled = 0
+        self.misnumbered = 0
         self.forked: set[int] = set()
         self.children: set[int] = set()
         self.births: OrderedDict[int, int] = OrderedDict()
@@ -88,7 +91,7 @@ class SampleAggregator(TotalsTable):
             multiplexed.aggregators.append(self)
         self._heirs: dict[tuple[int, int], list[int]] = {}
         self._dying: dict[int, deque[tuple[int, int]]] = {}
-        self._gaps: set[int] = set()
+        self._gaps: dict[int, int] = {}
         self._kept = None if kept is None else set()
         self._awaited = frozenset(kept or ())
         # a set that rests hears of no switch
@@ -174,9 +177,12 @@ class SampleAggregator(TotalsTable):
         match record:
             case Lost():
                 self.lost += record.count
-                self._gaps.add(cpu)
+                self._gaps[cpu] = LOST
                 if self._slices is not None:
                     self._slices.forget()
+            case Misnumbered():
+                self.misnumbered += record.count
+                self._gaps.setdefault(cpu, MISNUMBERED)
             case ThreadNamed(tid=0) | Forked(tid=0):
                 return  # of a task outside this pid namespace
             case Exited(tid=0):
@@ -277,12 +283,14 @@ class SampleAggregator(TotalsTable):
         if self.choice.mode is Mode.CPUS:
             root, key = -1, (-1, -1, ring_cpu)
             if ring_cpu in self._gaps:
-                self._gaps.discard(ring_cpu)
-                pid, tid = -1, LOST
+                pid, tid = -1, self._gaps.pop(ring_cpu)
             elif self._kept is not None and tid not in self._kept and tid not in (0, OUTSIDE):
                 pid, tid = -1, OTHERS
         else:
-            root = self._roots.get(sample.event, tid)
+            root = self._roots.get(sample.event, -1)
+            if root < 0 and (root := self._root_of(tid)) < 0:
+                self.misnumbered += 1  # its counts come with the thread's next sample, of its clock or its end
+                return
             key = (root, tid, ring_cpu)
         entry = self._entries.get((root, tid)) or self._entry(root, pid, tid)
         entry.pid = pid
@@ -296,6 +304,18 @@ class SampleAggregator(TotalsTable):
             self._slices.booked((root, tid), sample.time)
         if ran > 0 and tid > 0:
             self.timeline.add(entry.serial, cpu, sample.time - ran, sample.time)
+
+    def _root_of(self, tid: int) -> int:
+        """The thread whose set a sample is of that has another program's identifier; -1 if nobody here is that thread.
+
+        In another pid namespace the number is most likely nobody's.
+        """
+        if self._has_set(tid):
+            return tid
+        known = {entry.root for entry in self._by_tid.get(tid, ())} | {root for root, one in self._unseen if one == tid}
+        if not known and tid in self._known:
+            known = set(self._with_sets)
+        return known.pop() if len(known) == 1 else -1
 
     def _last_counts(self, ring_cpu: int, record: LastCounts) -> None:
         """Add the counts that an exiting thread had on one CPU."""

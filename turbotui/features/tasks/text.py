@@ -149,6 +149,9 @@ def _what_lacks(table: TaskInterval) -> Iterator[str]:
     if report.lost:
         harm = _HARM[aggregate.choice.mode]
         yield f"{report.lost} samples LOST{so_far} for want of room in the ring ({harm}): --pages gives more"
+    if aggregate.misnumbered:
+        yield (f"{aggregate.misnumbered} samples{so_far} were numbered by another program that samples switches, maybe "
+               "in another pid namespace: whose they are is unknown")
     if report.throttled:
         yield (f"the kernel held samples back {report.throttled} times{so_far} "
                "(kernel.perf_event_max_sample_rate)")

@@ -28,13 +28,17 @@ OTHERS: Final = -3
 """Who is no descendant of what is watched."""
 OUTSIDE: Final = -4
 """Who has no number in the pid namespace in which the counters were opened, and is not the idle task for certain."""
+MISNUMBERED: Final = -5
+"""Who was counted while another program numbered the samples (`sample_numbers`)."""
 IDLE_PART: Final = "idle"
 OUTSIDE_PART: Final = "outside what may be seen"
 MEANWHILE_PART: Final = "ended meanwhile, or interrupts"
 EITHER_PART: Final = "idle or outside what may be seen"
-IN_NO_ROW: Final = {0: IDLE_PART, OTHERS: "others", OUTSIDE: OUTSIDE_PART}
+MISNUMBERED_PART: Final = "numbered by another program"
+IN_NO_ROW: Final = {0: IDLE_PART, OTHERS: "others", OUTSIDE: OUTSIDE_PART, MISNUMBERED: MISNUMBERED_PART}
 """Accounts of whole CPUs that are no row: nobody's work, or that of others than a watched command, by thread number."""
-_UNNAMED: Final = {0: "idle", -1: "(ending)", LOST: "(lost samples)", OTHERS: "(others)", OUTSIDE: "(outside)"}
+_UNNAMED: Final = {0: "idle", -1: "(ending)", LOST: "(lost samples)", OTHERS: "(others)", OUTSIDE: "(outside)",
+                  MISNUMBERED: "(numbered by another program)"}
 _MANY: Final = "(many names)"
 _GONE: Final = 4_096  # threads whose names are remembered after their end
 

@@ -226,6 +226,12 @@ def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cg
     return [replace(timed(one), target_flags=target) for one in found]
 
 
+def switch_namer(*, cgroup: bool) -> PerfAttr:
+    """Return the event whose records name the threads that leave a CPU, in the ring of the CPU's samples."""
+    return timed(PerfAttr(_SOFTWARE, _DUMMY, flags=_SAMPLE_ID_ALL | _CONTEXT_SWITCH, sample_type=_TRAILER,
+                          target_flags=_PID_CGROUP if cgroup else 0))
+
+
 def timed(attr: PerfAttr) -> PerfAttr:
     """Return the event with records in the time of `Host.now_ns`, so that they compare with readings of /proc."""
     return replace(attr, flags=attr.flags | _USE_CLOCKID, clockid=time.CLOCK_MONOTONIC_RAW)

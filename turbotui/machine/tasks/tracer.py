@@ -13,12 +13,13 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.perf_blocks import Decoder
 from turbotui.machine.perf_records import CounterReopened, GroupReading, parse_reading
-from turbotui.machine.perf_ring import WHOLE_GROUP, Ring, event_id
+from turbotui.machine.perf_ring import SET_OUTPUT, WHOLE_GROUP, Ring, event_id
+from turbotui.machine.sample_numbers import SampleNumbers
 from turbotui.machine.tasks.clock_throttle import POLL_NS, ClockThrottle
 from turbotui.machine.tasks.draining import Draining, RingRecords, in_order
 from turbotui.machine.tasks.memory import affordable, pages_for, pages_of_ends
 from turbotui.machine.tasks.processes import threads_of
-from turbotui.machine.tasks.sets import CounterSet, Mode, SamplingMoment, TaskSampling, open_set
+from turbotui.machine.tasks.sets import CounterSet, Mode, SamplingMoment, TaskSampling, open_set, switch_namer
 from turbotui.machine.tasks.wait_set import WaitSet
 
 _PAGES_THREAD: Final = 16  # many threads share the memory that may be locked
@@ -26,6 +27,7 @@ _SEARCH: Final = 0.05  # seconds between two polls for new threads in /proc (mod
 _TAKE: Final = 0.2  # seconds between two polls of rings that wake their reader when they are half full
 _REPLUG_NS: Final = 1_000_000_000  # ns between two readings of the list of online CPUs
 _ONLINE: Final = "/sys/devices/system/cpu/online"
+_UNDOUBTED: Final = 3  # calls of `take` after which no other program numbers samples
 _SCANS: Final = 20  # at most so many listings of a process that creates threads faster than they can be listed
 
 
@@ -72,6 +74,9 @@ class TaskTracer:
         self.choice = choice
         self.roots: dict[int, int] = {}
         """By the identifier that a sample carries: the thread whose set took it."""
+        self._numbers = SampleNumbers(self.roots)
+        self._undoubted = 0  # calls of `take` since a sample had another program's numbers
+        self._namers: dict[int, int] = {}  # events that name who is switched out, by the descriptor of the ring
 
     @property
     def damaged(self) -> int:
@@ -132,6 +137,7 @@ class TaskTracer:
         self._replug_ns = self._host.now_ns() + _REPLUG_NS
         for cpu in self._cpus:
             self._add_cpu(cpu, enable=False)
+        self._name_switches()
         self._enable(self._sets)  # all at one instant: it takes a millisecond a CPU to open them
 
     def _add_cpu(self, cpu: int, *, enable: bool) -> None:
@@ -171,21 +177,53 @@ class TaskTracer:
         The content of the rings of last counts is determined first, so that the records before them, of the thread's
         creation and its end, are present.
         """
-        now = self._host.now_ns()
+        now = self._numbers.now = self._host.now_ns()
+        foreign = self._numbers.foreign
         ends = [Draining(ring, self._decoders[descriptor], self._ends_cpu[descriptor])
                 for descriptor, ring in self._ends.items()]
         samples = {descriptor: Draining(ring, self._decoders[descriptor], self._ring_cpu[descriptor])
                    for descriptor, ring in self._rings.items()}
         for descriptor, one in samples.items():
             throttle = self._throttles.get(descriptor)
-            if throttle is not None and throttle.update(now, one.size // self._decoders[descriptor].sample_bytes):
-                self._rest(descriptor, throttle)
+            if throttle is not None and throttle.update(
+                    now, 0 if foreign else one.size // self._decoders[descriptor].sample_bytes):
+                self._rest(descriptor, throttle)  # of samples that another program numbers, those of the clock are ours
             if one.size:
                 self._active_cpus.add(self._ring_cpu[descriptor])
         yield from in_order([*ends, *samples.values()])
         self._release()
+        if self.choice.mode is Mode.CPUS:
+            self._name_switches()
         if self.choice.mode is Mode.CPUS and now >= self._replug_ns:
             yield self._replug(now)
+
+    def _name_switches(self) -> None:
+        """Have each CPU's ring name who is switched out while another program may number samples.
+
+        At first, because another may be there already; later from the first sample on that shows it. A switch then
+        takes three times the bytes.
+        """
+        self._undoubted = 0 if self._numbers.doubted else self._undoubted + 1
+        self._numbers.doubted = False
+        if self._undoubted > _UNDOUBTED:
+            self._unname()
+            return
+        cgroup = self._cgroup
+        try:
+            for one in self._sets:
+                if one.leader not in self._namers:
+                    self._namers[one.leader] = namer = self._host.perf_event_open(
+                        switch_namer(cgroup=cgroup is not None), -1 if cgroup is None else cgroup, one.cpu, -1)
+                    control(namer, SET_OUTPUT, one.leader, "sending records of switches to the ring of samples")
+                    self._decoders[one.leader].named = True
+        except HostError:  # without descriptors such samples stay nobody's, which the report says
+            self._unname()
+
+    def _unname(self, *leaders: int) -> None:
+        for leader in leaders or tuple(self._namers):
+            if leader in self._namers:
+                self._host.close(self._namers.pop(leader))
+                self._decoders[leader].named = False
 
     def _replug(self, now: int) -> list[RingRecords]:
         """Open the counters of CPUs that came online, and close those of CPUs that went offline.
@@ -252,6 +290,7 @@ class TaskTracer:
         if self._cgroup is not None:
             self._host.close(self._cgroup)
             self._cgroup = None
+        self._unname()
         for one in self._sets:
             one.close(self._host)
         self._sets.clear()
@@ -293,6 +332,7 @@ class TaskTracer:
         self._rings.pop(one.leader).close()
         del self._ring_cpu[one.leader]
         self._throttles.pop(one.leader, None)
+        self._unname(one.leader)
         self._sets.remove(one)
         one.close(self._host)
 
@@ -364,7 +404,7 @@ class TaskTracer:
                     ) from error
                 pages //= 2
         self._decoders[descriptor] = Decoder(self.choice.read_format, self.choice.width,
-                                             shared=self.choice.mode is Mode.CPUS)
+                                             shared=self.choice.mode is Mode.CPUS, numbers=self._numbers)
         self._waiting.add(descriptor)
         return ring
 
