@@ -1,4 +1,4 @@
-"""Fuzzes the reader of recordings: any exception other than a `RecordingError` is a fault.
+"""Fuzzes the reader of recordings: any exception other than a `RecordingError` is a fault, and so is a `MisreadError`.
 
 `python -m bench.fuzz --count 1000000 --seed 1` (some 600 a second) takes short recordings and changes them, each
 input in one of four ways: bytes of the file; bytes of a payload, under a right checksum; a value of a JSON document in
@@ -22,36 +22,49 @@ import struct
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Final, TypeVar
 
 from turbotui.app.live_past import past_events
+from turbotui.diagnosis.recorded_looks import look_results
 from turbotui.features.fleet.engine import FleetQuestion
 from turbotui.features.fleet.recorded import recorded_reading
 from turbotui.features.groups.recorded_groups import group_record, groups_of
 from turbotui.features.tasks.recorded_tasks import task_record, tasks_of
 from turbotui.features.tasks.region_totals import region_totals, regions_of
 from turbotui.features.tasks.tables import Grouping
+from turbotui.features.topdown.recorded_regions import region_slots
 from turbotui.features.topdown.recorded_threads import thread_record, threads_of
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.recording.codec import HEAD
 from turbotui.recording.compression import pack, stream_compressor, stream_decompressor, unpack
-from turbotui.recording.framing import Damage, DamagedError, Record, RecordingError, RecordKind, RecordParser, framed
+from turbotui.recording.framing import (
+    Damage,
+    DamagedError,
+    MisreadError,
+    Record,
+    RecordingError,
+    RecordKind,
+    RecordParser,
+    framed,
+)
 from turbotui.recording.journal import Journal
 from turbotui.recording.parts import paths_of
 from turbotui.recording.rows import (
     FLEET_STREAM,
     GROUPS_STREAM,
+    LOOKS_STREAM,
+    REGION_SLOTS_STREAM,
     REGIONS_STREAM,
     TASKS_STREAM,
     TOPDOWN_STREAM,
     RecordedRows,
     rows_from,
 )
-from turbotui.recording.stream_reader import KnownLayouts, RecordedTick, StreamReader
+from turbotui.recording.stream_reader import KnownLayouts, Missing, RecordedTick, StreamReader
 from turbotui.sampling.late_values import FrameMaker
 
 T = TypeVar("T")
@@ -75,6 +88,8 @@ _READERS: Final[Mapping[int, Callable[[RecordedRows], object]]] = {
     FLEET_STREAM: lambda rows: recorded_reading(rows, FleetQuestion()),
     TOPDOWN_STREAM: lambda rows: thread_record(rows.said, rows.wall_ns),
     REGIONS_STREAM: lambda rows: region_totals(rows.said),
+    REGION_SLOTS_STREAM: lambda rows: region_slots(rows.said),
+    LOOKS_STREAM: lambda rows: look_results(rows.said),
 }
 """What reads the rows of each stream."""
 _ODD_WORDS: Final = (0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF, 1 << 22, 1 << 26)
@@ -234,20 +249,40 @@ def read_all(data: bytes, number: int, layouts: KnownLayouts) -> None:
     for record in _pieces(parser, data):
         if isinstance(record, Record) and record.kind == RecordKind.ROWS:
             _read_rows(record)
-        for item in reader.take(record):
+        items = list(reader.take(record))
+        _expect_foreseen(items)
+        for item in items:
             if isinstance(item, RecordedTick):
                 frame = maker.frame(item.snapshot, item.capabilities)
                 for name in frame.newer.values:
                     frame.deltas(name)
                     frame.rates(name)
                     frame.levels(name)
-    list(reader.rest())
+    _expect_foreseen(reader.rest())
+
+
+def _expect_foreseen(items: Iterable[object]) -> None:
+    """Raise the `MisreadError` of what is missing."""
+    for item in items:
+        if isinstance(item, Missing) and item.fault:
+            raise MisreadError(item.text, item.fault)
+
+
+@contextlib.contextmanager
+def _damage_foreseen() -> Iterator[None]:
+    """Let damage pass, unless a reader did not foresee it."""
+    try:
+        yield
+    except MisreadError:
+        raise
+    except DamagedError:
+        pass
 
 
 def _read_rows(record: Record) -> None:
-    with contextlib.suppress(DamagedError):
-        rows = rows_from(record)
-        _READERS.get(record.stream, _READERS[TASKS_STREAM])(rows)
+    with _damage_foreseen():
+        read = _READERS.get(record.stream, _READERS[TASKS_STREAM])
+        rows_from(record).restored(lambda said, wall_ns: read(RecordedRows(wall_ns, said)))
 
 
 def _pieces(parser: RecordParser, data: bytes) -> Iterator[Record | Damage]:
@@ -263,7 +298,7 @@ def _read_file(data: bytes, layouts: KnownLayouts) -> None:
     try:
         os.write(memory, data)
         with Journal(paths_of(f"/proc/self/fd/{memory}"), layouts) as journal:
-            journal.check()
+            _expect_foreseen(journal.check())
             past_events((*journal.events(), *journal.gaps()))
             journal.clocks()
             journal.definitions()
@@ -272,10 +307,10 @@ def _read_file(data: bytes, layouts: KnownLayouts) -> None:
             middle = (journal.first_ns + journal.last_ns) // 2
             journal.frame_at(middle)
             for frame in journal.frames():
-                with contextlib.suppress(DamagedError):
+                with _damage_foreseen():
                     tasks_of(journal.rows, frame, journal.machine.model, Grouping.UNIT)
                 for read in (groups_of, regions_of, threads_of):
-                    with contextlib.suppress(DamagedError):
+                    with _damage_foreseen():
                         read(journal.rows, frame)
                 for column in catalog.columns[:40]:
                     frame.cell(column, SYSTEM_ROW)
@@ -323,6 +358,8 @@ def run(count: int, inputs: Callable[[int], T], first: int = 0, *, read: Callabl
                     read_all(data, number, layouts)  # type: ignore[arg-type] # bytes, where nothing else reads them
                 else:
                     read(data, number)
+            except MisreadError as error:
+                note(number, error.fault, traceback.format_exc())
             except refusals:
                 pass
             except Exception as error:  # noqa: BLE001 - whichever it is

@@ -64,6 +64,20 @@ async def test_a_key_waits_for_a_slow_one_however_often_it_is_asked_for() -> Non
         assert app.passed == ["a", "b"]
 
 
+async def test_of_keys_that_come_faster_than_they_are_handled_the_newest_are_kept() -> None:
+    app = _Gated()
+    async with app.run_test() as pilot:
+        slow = app.query_one(_Slow)
+        slow.focus()
+        await pilot.pause()
+        for number in range(1_000):
+            await app.gate.take(events.Key(f"f{number}", None))
+        slow.done.set()
+        while not app.gate.idle:  # noqa: ASYNC110 - the gate tells nobody
+            await asyncio.sleep(0.001)
+        assert app.passed == ["f0", *(f"f{number}" for number in range(744, 1_000))]
+
+
 async def test_a_key_waits_for_one_whose_widget_closes_and_still_handles_it() -> None:
     app = _Gated()
     async with app.run_test() as pilot:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import json
+import random
 import struct
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from made_frames import NOON, frames, machine, topology_of_cpus
 
 from turbotui import recording
+from turbotui.features.fleet.engine import FleetQuestion
+from turbotui.features.fleet.recorded import recorded_reading
 from turbotui.features.groups.recorded_groups import groups_of
+from turbotui.features.topdown.recorded_threads import thread_record
+from turbotui.recording.capability_facts import capabilities_from
 from turbotui.recording.codec import COUNTS, HEAD
 from turbotui.recording.compression import pack, stream_compressor, stream_decompressor, unpack
 from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser, framed
+from turbotui.recording.journal_file import JournalFile
 from turbotui.recording.json_values import JsonValue
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.rows import GROUPS_STREAM, RecordedRows
+from turbotui.recording.stream_writer import INDEX, OFFSET
 
 TOPOLOGY = topology_of_cpus(range(2))
 MOST = 150 << 20
@@ -92,9 +100,15 @@ def test_a_layout_of_millions_of_lists(records: Records, tmp_path: Path) -> None
 
 
 def test_texts_of_many_ticks(records: Records, tmp_path: Path) -> None:
-    document = json.dumps({"texts": [""] * 300_000}).encode()
-    found = missing(tmp_path / "b.ttj", ticks(records, *[document] * 12))
+    documents = [json.dumps({"texts": [f"{tick:x}{text * 7919 % 300_000:x}" for text in range(300_000)]}).encode()
+                 for tick in range(5)]
+    found = missing(tmp_path / "b.ttj", ticks(records, *documents))
     assert any("texts" in sentence and "since the last key tick" in sentence for sentence in found)
+
+
+def test_ticks_out_of_proportion(records: Records, tmp_path: Path) -> None:
+    found = missing(tmp_path / "b.ttj", ticks(records, b"", *[b'{"texts":[' + b'"",' * 5_000_000 + b'""]}'] * 3))
+    assert any("is not possible in its layout" in sentence for sentence in found)
 
 
 def test_positions_that_overlap(records: Records, tmp_path: Path) -> None:
@@ -115,7 +129,9 @@ def test_layouts_of_many_cells(records: Records, tmp_path: Path) -> None:
         columns = [*document["columns"][:clocks], unused, *document["columns"][clocks:]]
         made.append(Record(RecordKind.LAYOUT, 0, 0, pack(json.dumps(
             document | {"columns": columns, "number": document["number"] + 1 + number}).encode())))
-    assert missing(tmp_path / "b.ttj", [*records, *made]) == []
+    found = missing(tmp_path / "b.ttj", [*records, *made])
+    assert len(found) == 20
+    assert all("a clock of the recording is of no signal" in sentence for sentence in found)
 
 
 def rows(seconds: float, document: object) -> Record:
@@ -125,14 +141,96 @@ def rows(seconds: float, document: object) -> Record:
 
 
 def test_rows_of_many_intervals_are_not_in_memory_together(records: Records, tmp_path: Path) -> None:
-    """Each is 64 MB once it is read, and there are twelve between two ticks."""
+    """Each is 15 MB once it is read, and there are twelve between two ticks."""
     path = tmp_path / "b.ttj"
-    bomb: dict[str, list[list[int]]] = {"more": [[]] * 800_000}
+    chance = random.Random(1)
+    bomb = {"more": [[chance.randrange(10)] for _number in range(200_000)]}
     missing(path, [*records, *(rows(0.5 + number / 100, bomb) for number in range(12))])
     with bounded(), recording.read(str(path)) as journal:
         assert sum(1 for _one in journal.rows(GROUPS_STREAM, 0, 1 << 62)) == 12
         with pytest.raises(recording.RecordingError, match="has no"):
             [groups_of(journal.rows, frame) for frame in journal.frames()]
+
+
+def unlike(count: int) -> list[str]:
+    """Names that no packer makes small."""
+    chance = random.Random(2)
+    return [f"{chance.getrandbits(40):x}" for _number in range(count)]
+
+
+def test_more_groups_than_any_recording_keeps(records: Records, tmp_path: Path) -> None:
+    names = unlike(100_000)
+    nothing: dict[str, object] = {"increases": {}, "values": {}, "spans": {}, "absent": {}}
+    bomb = {"table": "groups", "seconds": 1.0, "complete": True, "reasons": [], "plans": [{}],
+            "kind": ["cgroup"] * len(names), "path": names, "name": names, "plan": [0] * len(names), **nothing}
+    path = tmp_path / "b.ttj"
+    missing(path, [*records, *(rows(0.1 * number, bomb) for number in range(1, 6))])
+    with bounded(), recording.read(str(path)) as journal, pytest.raises(DamagedError, match="100,000 groups, and none"):
+        [groups_of(journal.rows, frame) for frame in journal.frames()]
+
+
+def test_threads_and_nodes_without_end() -> None:
+    threads = {"pid": [1] * 20_001, "tid": list(range(20_001)), "name": [""] * 20_001}
+    with pytest.raises(DamagedError, match="20,001 threads, and none"):
+        thread_record(JsonValue(threads, "record 7"), NOON)
+    with pytest.raises(DamagedError, match="10,001 nodes, and none"):
+        recorded_reading(RecordedRows(NOON, JsonValue({"name": [""] * 10_001}, "record 7")), FleetQuestion())
+
+
+def test_sources_without_end(records: Records) -> None:
+    layout = next(record for record in records if record.kind == RecordKind.LAYOUT)
+    said = json.loads(unpack(layout.payload))["capabilities"]
+    said["sources"] *= 5_000
+    with pytest.raises(DamagedError, match="has 5,000 sources"):
+        capabilities_from(JsonValue(said, "a layout"))
+
+
+def test_long_texts_of_events_are_cut(records: Records, tmp_path: Path) -> None:
+    """A hundred bytes are 100,000 letters, and all events of a recording are kept."""
+    event = pack(json.dumps({"wall_ns": NOON, "started_ns": 0, "kind": "mark", "text": "x" * 60_000}).encode())
+    path = tmp_path / "b.ttj"
+    assert missing(path, [*records, Record(RecordKind.EVENT, 0, 0, event)]) == []
+    with recording.read(str(path)) as journal:
+        assert [len(one.text) for one in journal.events()] == [1_000]
+
+
+def test_an_index_that_names_a_record_again_and_again(records: Records, tmp_path: Path) -> None:
+    """Each name of a record of files would read it once more; records within a record are none."""
+    event = Record(RecordKind.EVENT, 0, 7, pack(json.dumps(
+        {"wall_ns": NOON, "started_ns": 0, "kind": "mark", "text": "whole"}).encode()))
+    inner = framed(replace(event, payload=event.payload.replace(b"whole", b"inner")))
+    made, offset = b"", 0
+    for number, record in enumerate(records):
+        if record.kind == RecordKind.INDEX:
+            wall, started, key, layout, before, _noted = INDEX.unpack_from(record.payload)
+            outer = framed(replace(event, sequence=number, payload=event.payload + inner))
+            within = len(made) + len(outer) - len(inner)
+            offset = len(made)
+            index = INDEX.pack(wall, started, key, layout, before, 2_001) + b"".join(
+                OFFSET.pack(at) for at in [*[offset] * 2_000, within])
+            made += outer + framed(replace(record, sequence=number + 1, payload=index))
+        else:
+            made += framed(replace(record, sequence=number + bool(offset)))
+    path = tmp_path / "b.ttj"
+    path.write_bytes(made)
+    reads: list[int] = []
+    whole = JournalFile.record_at
+
+    def noting(file: JournalFile, at: int) -> Record | None:
+        reads.append(at)
+        return whole(file, at)
+
+    with recording.read(str(path)) as journal, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(JournalFile, "record_at", noting)
+        assert [one.text for one in journal.events()] == ["whole"]
+    assert reads.count(offset) <= 1
+
+
+def test_damage_is_listed_up_to_a_number(records: Records, tmp_path: Path) -> None:
+    wrongs = [Record(RecordKind.EVENT, 0, 0, pack(json.dumps([number]).encode())) for number in range(1_500)]
+    found = missing(tmp_path / "b.ttj", [*records, *wrongs])
+    assert len(found) == 1_001
+    assert found[-1] == "more than 1,000 parts, of which only the first are listed"
 
 
 @pytest.mark.parametrize("error", [KeyError, IndexError, OverflowError, RecursionError, MemoryError, ZeroDivisionError])

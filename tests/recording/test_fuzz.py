@@ -24,6 +24,14 @@ def test_no_input_makes_the_reader_fall() -> None:
     assert run(COUNT, Inputs(seed=5).__getitem__) == {}
 
 
+def test_what_a_reader_did_not_foresee_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users see damage, of the whole or of a part; the fuzzer sees whose fault it is."""
+    monkeypatch.setattr("turbotui.recording.stream_reader.header_from", len)
+    found = run(20, Inputs(seed=5).__getitem__)
+    assert {key.partition(" at ")[0] for key in found} == {"TypeError"}
+    assert all("/stream_reader.py:" in key for key in found)
+
+
 def test_inputs_are_of_both_sorts_and_made_again_from_their_number() -> None:
     """Damaged recordings: some are refused at once, some are read in part."""
     inputs, refused = Inputs(seed=5), 0

@@ -16,6 +16,8 @@ from textual.dom import DOMNode
 from textual.timer import Timer
 
 _PATIENCE = 0.5
+_MOST_WAITING = 256
+"""Keys that may wait; on a machine that is minutes behind the oldest are lost, so that `q` still ends the program."""
 _LONGEST = 20
 """Number of waits for a key that is still in a queue: on a busy machine a key can take seconds, but not for ever."""
 
@@ -32,7 +34,7 @@ class KeyGate:
         self._app = app
         self._pass_on = pass_on
         self._patience = patience
-        self._waiting: deque[events.Key] = deque()
+        self._waiting: deque[events.Key] = deque(maxlen=_MOST_WAITING)
         self._turn = 0
         self._busy = False
         self._at: DOMNode | None = None  # whose queue holds the key; None for the app's

@@ -32,16 +32,20 @@ def parse_cpulist(text: str) -> frozenset[int]:
     if stripped in ("", "(null)"):
         return frozenset()
     cpus: set[int] = set()
+    named = 0
     for item in stripped.split(","):
         found = _KERNEL_ITEM.match(item.strip())
         if found is None:
-            raise ValueError(f"{item!r} is not a CPU or a range in the CPU list {stripped[:80]!r}")
+            raise ValueError(f"{item[:80]!r} is not a CPU or a range in the CPU list {stripped[:80]!r}")
         first = integer(found[1])
         last = first if found[2] is None else integer(found[2])
         if last >= MOST_CPUS:
             raise ValueError(f"{item!r} is beyond any CPU in the CPU list {stripped[:80]!r}")
         if last < first:
             raise ValueError(f"the range {item!r} runs backwards in the CPU list {stripped[:80]!r}")
+        named += last - first + 1
+        if named > MOST_CPUS:
+            raise ValueError(f"CPUs are named again and again in the CPU list {stripped[:80]!r}")
         if found[3] is None:
             cpus.update(range(first, last + 1))
             continue

@@ -21,6 +21,8 @@ from turbotui.sources.second_source import SecondSource
 from turbotui.sources.source import Defined, Probe, Source
 
 T = TypeVar("T")
+_MOST_SOURCES: Final = 4_096
+"""The most sources of a layout; 1,024 CPUs with every uncore PMU have 132, and each added column is one more."""
 
 _USUAL: Final = {one.name: one.default for one in fields(Signal) if one.default is not MISSING}
 
@@ -81,7 +83,7 @@ def capabilities_from(said: JsonValue) -> Capabilities:
         for name, probe in said["probes"].entries().items()
     }
     sources: list[Source] = []
-    for one in said["sources"].items():
+    for one in _listed_sources(said):
         sources.append(_source_from(one, probes, sources))
     chosen = {name: pair.items() for name, pair in said["chosen"].entries().items()}
     if any(len(pair) != 2 for pair in chosen.values()):
@@ -109,11 +111,18 @@ def layout_definitions(said: JsonValue) -> Iterator[Definition]:
     Raises:
         DamagedError: it is none.
     """
-    for source in said["sources"].items():
+    for source in _listed_sources(said):
         found = source.get("definition")
         definition = None if found is None else definition_from(found)
         if definition is not None:
             yield definition
+
+
+def _listed_sources(said: JsonValue) -> Sequence[JsonValue]:
+    sources = said["sources"].items()
+    if len(sources) > _MOST_SOURCES:
+        raise DamagedError(f"{said.where} of the recording has {len(sources):,} sources")
+    return sources
 
 
 def _check(found: Capabilities) -> None:

@@ -1,6 +1,7 @@
 """zstd compression, by the standard library since Python 3.14, else by the package zstandard.
 
-Unpacked data is never longer than its reader allows, because lengths in a file are only claims.
+Unpacked data is never longer than its reader allows, because lengths in a file are only claims, and never out of
+proportion to what is packed, so that the time for a file is in proportion to its bytes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ _STREAM_LEVEL: Final = 1
 WINDOW_LOG: Final = 20
 """The window of a stream, 1 MiB, holds ten ticks of 256 CPUs; readers refuse windows of more than 8 MiB."""
 _MOST_WINDOW_LOG: Final = 23
+_MOST_TIMES: Final = 1024
+"""Bytes that a packed byte may become. What recordings hold packs to a 50th at most (files of 1,024 CPUs at rest)."""
+_FREE: Final = 1 << 16  # bytes that any record may unpack to
 
 
 class StreamCompressor(Protocol):
@@ -69,12 +73,12 @@ if sys.version_info >= (3, 14):
         return zstd.compress(data, LEVEL)
 
     def unpack(data: bytes) -> bytes:
-        """Undo `pack`. Raises DamagedError if it is nothing that was packed, or longer than any record may be."""
+        """Undo `pack`. Raises DamagedError if it is nothing that was packed, or longer than such a record may be."""
         try:
-            found = zstd.ZstdDecompressor(options=_LIMITS).decompress(data, MOST_PAYLOAD + 1)
+            found = zstd.ZstdDecompressor(options=_LIMITS).decompress(data, most_unpacked(data) + 1)
         except (zstd.ZstdError, EOFError) as error:
             raise DamagedError(f"a record cannot be unpacked: {error}") from error
-        return _short_enough(found)
+        return _short_enough(found, most_unpacked(data))
 
 else:
     import io
@@ -123,15 +127,25 @@ else:
         return zstandard.ZstdCompressor(level=LEVEL).compress(data)
 
     def unpack(data: bytes) -> bytes:
-        """Undo `pack`. Raises DamagedError if it is nothing that was packed, or longer than any record may be."""
+        """Undo `pack`. Raises DamagedError if it is nothing that was packed, or longer than such a record may be."""
         pieces = _Pieces()
         pieces.piece = data
         unpacking = zstandard.ZstdDecompressor(max_window_size=1 << _MOST_WINDOW_LOG)
         try:
-            found = unpacking.stream_reader(pieces).read(MOST_PAYLOAD + 1)
+            found = unpacking.stream_reader(pieces).read(most_unpacked(data) + 1)
         except zstandard.ZstdError as error:
             raise DamagedError(f"a record cannot be unpacked: {error}") from error
-        return _short_enough(found)
+        return _short_enough(found, most_unpacked(data))
+
+
+def most_unpacked(data: bytes, times: int = _MOST_TIMES) -> int:
+    """Return the most bytes that a packed piece may become.
+
+    Args:
+        data: the piece.
+        times: bytes for each of its bytes.
+    """
+    return min(MOST_PAYLOAD, _FREE + times * len(data))
 
 
 def stream_compressor() -> StreamCompressor:
@@ -150,7 +164,7 @@ def _of_size(found: bytes, size: int) -> bytes:
     return found
 
 
-def _short_enough(found: bytes) -> bytes:
-    if len(found) > MOST_PAYLOAD:
-        raise DamagedError(f"a record unpacks to more than {MOST_PAYLOAD:,} bytes")
+def _short_enough(found: bytes, most: int) -> bytes:
+    if len(found) > most:
+        raise DamagedError(f"a record unpacks to more than {most:,} bytes")
     return found

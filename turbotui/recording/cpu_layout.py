@@ -120,6 +120,7 @@ class CpuTableLayout:
     clocks: int  # the number of clocks; signals that are read together share a clock
     wraps: tuple[SignalId, ...]  # signals whose wraps are counted, in the order of their columns
     lane_layout: LaneLayout  # the columns and their lanes
+    document: int = 0  # bytes of the document that it was read from, with topology and capabilities of its own
     _columns: Mapping[SignalId, int] = field(init=False)
     _wrapped: Mapping[SignalId, int] = field(init=False)
 
@@ -132,7 +133,7 @@ class CpuTableLayout:
     @property
     def size(self) -> int:
         """Bytes in memory: masks of as many lanes as a tick has, and the objects of columns, most of it on few CPUs."""
-        return _MASKS * self.lane_layout.arithmetic.size + _COLUMN * len(self.lane_layout.columns)
+        return _MASKS * self.lane_layout.arithmetic.size + _COLUMN * len(self.lane_layout.columns) + self.document
 
     def fits(self, snapshot: Snapshot, capabilities: Capabilities) -> bool:
         """Tell whether a snapshot has this layout."""
@@ -270,7 +271,9 @@ def layout_from(said: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLayo
     for at, (name, clock) in enumerate(signals.items()):
         if not 0 <= clock < clocks or columns[clock].rows != columns[clocks + at].rows:
             raise DamagedError(f"{name!r} of the recording has no clock")
-    return CpuTableLayout(topology, capabilities, signals, clocks, tuple(wraps), LaneLayout(columns))
+    if len(set(signals.values())) < clocks:
+        raise DamagedError("a clock of the recording is of no signal")
+    return CpuTableLayout(topology, capabilities, signals, clocks, tuple(wraps), LaneLayout(columns), said.size)
 
 
 class _Columns(Mapping[SignalId, T], Generic[T]):

@@ -40,12 +40,24 @@ class DamagedError(RecordingError):
     """A payload is intact by its checksum, but its content does not fit its kind."""
 
 
+class MisreadError(DamagedError):
+    """A payload whose reader raised an exception of the interpreter: damage for users, a fault of the reader for tests.
+
+    Attributes:
+        fault: the exception and its place in the program: "TypeError at turbotui/recording/lanes.py:7".
+    """
+
+    def __init__(self, why: str, fault: str) -> None:
+        super().__init__(why)
+        self.fault = fault
+
+
 _FOREIGN: Final = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
 @contextlib.contextmanager
 def damage_of(place: str) -> Iterator[None]:
-    """Turn what values of a payload can cause in the code that reads them into a `DamagedError` with its place.
+    """Turn what values of a payload can cause in the code that reads them into a `MisreadError` with its place.
 
     This is the edge of every reader: a payload with a right checksum may hold anything.
 
@@ -53,14 +65,24 @@ def damage_of(place: str) -> Iterator[None]:
         place: of the payload: "record 7".
 
     Raises:
-        DamagedError: the block raised it, or an exception of the interpreter.
+        DamagedError: the block raised it.
+        MisreadError: the block raised an exception of the interpreter.
     """
     try:
         yield
     except RecordingError:
         raise
     except _FOREIGN as error:
-        raise DamagedError(f"{place} holds what no recording holds ({type(error).__name__}: {error})") from error
+        raise MisreadError(f"{place} holds what no recording holds ({type(error).__name__}: {error})",
+                           f"{type(error).__name__} at {_place_of(error)}") from error
+
+
+def _place_of(error: BaseException) -> str:
+    """Return the file and line at which an exception was raised."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return "" if last is None else f"{last.tb_frame.f_code.co_filename}:{last.tb_lineno}"
 
 
 class RecordKind(IntEnum):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Self, TypeVar
+from itertools import chain
+from typing import Final, Self, TypeVar
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog
@@ -29,6 +30,7 @@ from turbotui.sampling.late_values import FrameMaker
 from turbotui.sampling.snapshot import Snapshot
 
 T = TypeVar("T")
+_MOST_DEFINITIONS: Final = 1_000
 
 
 class Journal:
@@ -135,10 +137,13 @@ class Journal:
         return recorded_catalog(self.capabilities)
 
     def definitions(self) -> tuple[Definition, ...]:
-        """The definitions that were counted beside the catalog at any time, each once, in the order of the files."""
+        """The first thousand definitions that were counted beside the catalog, each once, in the order of the files."""
         found: list[Definition] = []
-        for part in self._parts:
-            found += (one for one in part.definitions() if one not in found)
+        for one in chain.from_iterable(part.definitions() for part in self._parts):
+            if len(found) >= _MOST_DEFINITIONS:
+                break
+            if one not in found:
+                found.append(one)
         return tuple(found)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -122,6 +122,15 @@ class JournalFile:
             found = next(iter(parser.feed(os.pread(self._descriptor, size, offset + len(data)))), None)
         return found if isinstance(found, Record) and found.offset == offset else None
 
+    def records_at(self, offsets: Iterable[int]) -> Iterator[Record]:
+        """Yield the records at ascending offsets; one that begins within the record before is none of the file's."""
+        end = 0
+        for offset in offsets:
+            record = self.record_at(offset) if offset >= end else None
+            if record is not None:
+                end = record.end
+                yield record
+
     def header(self) -> Header | None:
         """Return the header at the file's beginning; None if damaged, but layouts repeat it.
 
@@ -157,14 +166,15 @@ class JournalFile:
         """Return the entries of the chain of index records; where the chain is broken, read all records before."""
         at, self._seen = self._last_index(size)
         found: list[KeyEntry] = []
+        end = size
         while at:
             record = self.record_at(at)
-            entry, before = (None, 0) if record is None else _entry(record)
+            entry, before = (None, 0) if record is None or record.end > end else _entry(record)
             if entry is None or before >= at:
                 found += reversed(self._forward(0, at))
                 break
             found.append(entry)
-            at = before
+            at, end = before, at
         return found[::-1]
 
     def _last_index(self, size: int) -> tuple[int, int]:

@@ -14,6 +14,10 @@ from turbotui.untrusted import in_cell, json_text
 
 _MOST_VALUES: Final = 1_000_000
 """Values and keys of a record's document: twice those of a layout of 4,096 CPUs with every column."""
+_VALUES_A_BYTE: Final = 8
+"""Values and keys for each packed byte: documents of 1,024 CPUs at rest have 1.9."""
+_FREE_VALUES: Final = 512  # of any record
+_LONGEST_KEY: Final = 80  # characters of a key in a message
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
 
@@ -24,33 +28,45 @@ class JsonValue:
     Every method raises DamagedError if the value has another type.
 
     Args:
-        where: the value's place in the document, for error messages.
+        place: the document's name, or the value's key or position in the value around it.
+        within: the value around it; None for a document.
+        size: bytes of a document's text; 0 for a value within one.
     """
 
-    __slots__ = ("value", "where")
+    __slots__ = ("_place", "_within", "size", "value")
 
-    def __init__(self, value: object, where: str) -> None:
+    def __init__(self, value: object, place: str | int, within: JsonValue | None = None, size: int = 0) -> None:
         self.value = value
-        self.where = where
+        self.size = size
+        self._place = place
+        self._within = within
+
+    @property
+    def where(self) -> str:
+        """The value's place in the document, for error messages."""
+        place, within = self._place, self._within
+        if within is None:
+            return str(place)
+        return f"{within.where}[{place}]" if isinstance(place, int) else f"{within.where}.{place[:_LONGEST_KEY]}"
 
     def __getitem__(self, key: str) -> JsonValue:
         entries = self._of(dict)
         if key not in entries:
             raise DamagedError(f"{self.where} of the recording has no {key!r}")
-        return JsonValue(entries[key], f"{self.where}.{key}")
+        return JsonValue(entries[key], key, self)
 
     def get(self, key: str) -> JsonValue | None:
         """Return the value of a key; None for a missing key or null."""
         value = self._of(dict).get(key)
-        return None if value is None else JsonValue(value, f"{self.where}.{key}")
+        return None if value is None else JsonValue(value, key, self)
 
     def items(self) -> Sequence[JsonValue]:
         """Return the values of a list."""
-        return [JsonValue(value, f"{self.where}[{at}]") for at, value in enumerate(self._of(list))]
+        return [JsonValue(value, at, self) for at, value in enumerate(self._of(list))]
 
     def entries(self) -> Mapping[str, JsonValue]:
         """Return the values of an object by their keys."""
-        return {in_cell(key): JsonValue(value, f"{self.where}.{key}") for key, value in self._of(dict).items()}
+        return {in_cell(key): JsonValue(value, key, self) for key, value in self._of(dict).items()}
 
     def text(self) -> str:
         """Return the value as a text of one line; line breaks and TABs are marked, as the recorded machine's were."""
@@ -151,8 +167,10 @@ def unpacked(payload: bytes, where: str) -> JsonValue:
     """Parse the JSON document of a payload. Raises DamagedError if it is none."""
     from turbotui.recording.compression import unpack  # noqa: PLC0415 - as above
 
+    most = min(_MOST_VALUES, _FREE_VALUES + _VALUES_A_BYTE * len(payload))
     try:
-        return JsonValue(parse_json(unpack(payload), _MOST_VALUES), where)
+        text = unpack(payload)
+        return JsonValue(parse_json(text, most), where, size=len(text))
     except DocumentError as error:
         raise DamagedError(f"{where} of the recording cannot be read: {error}") from error
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from bisect import bisect_right, insort
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise, starmap
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise, starmap
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -25,6 +25,7 @@ from turbotui.recording.tick_decoder import head_of
 from turbotui.recording.tiers import SLEW, STEP_SECONDS
 
 _NEAR: Final = 1 << 20  # bytes before a damaged layout in which to look for its other copy
+_MOST_MISSING: Final = 1_000  # parts that are listed; where everything is damaged, more tell nobody anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +100,24 @@ class RecordingPart:
     def _look(self) -> None:
         """Scan new records for the times of ticks and the offsets of rows of other tables."""
         with self._looking:
-            self._look_on()
+            changed = self._look_on()
+            for stream in changed:
+                self._rows[stream].sort()
 
-    def _look_on(self) -> None:
+    def _look_on(self) -> set[int]:
+        changed = set()
         for record in self.file.records(self._seen_end):
             if not isinstance(record, Record):
                 continue
             self._seen_end = record.end
             wall = wall_of(record)
             if wall is not None:
-                insort(self._rows.setdefault(record.stream, []), (wall, record.offset))
+                self._rows.setdefault(record.stream, []).append((wall, record.offset))
+                changed.add(record.stream)
             elif record.kind in (RecordKind.KEY, RecordKind.DELTA) and not record.stream:
                 with contextlib.suppress(DamagedError):  # `items` reports the damage
                     self._clocks.append(head_of(record.payload).wall_ns)
+        return changed
 
     def header(self) -> Header | None:
         """Return the header of the file's first session, from its first tick if the record is damaged.
@@ -235,16 +241,8 @@ class RecordingPart:
     def noted(self) -> Iterator[Gap | Event | KeptAnswers]:
         """Return gaps, events and kept files, without reading the ticks."""
         index = self.file.index()
-        offsets = [offset for entry in index for offset in entry.noted]
         reader = StreamReader()
-        found: list[Record] = []
-        if index:
-            found += [one for one in self.file.records(0, index[0].key) if isinstance(one, Record)]
-            known = {one.offset for one in found}
-            found += [one for offset in offsets if offset not in known and (one := self.file.record_at(offset))]
-        behind = index[-1].key if index else 0
-        found += [one for one in self.file.records(behind) if isinstance(one, Record)]
-        for record in found:
+        for record in self._listed(offset for entry in index for offset in entry.noted):
             if record.kind in NOTED:
                 for item in reader.one(record):
                     if isinstance(item, Gap | Event | KeptAnswers):
@@ -253,16 +251,20 @@ class RecordingPart:
     def definitions(self) -> Iterator[Definition]:
         """Return the definitions in the file's layouts that were counted beside the catalog."""
         known = b""
-        index = self.file.index()
-        offsets = dict.fromkeys(entry.layout for entry in index)
-        records = [one for at in offsets if (one := self.file.record_at(at))]
-        behind = index[-1].key if index else 0
-        records += [one for one in self.file.records(behind) if isinstance(one, Record)]
-        for record in records:
+        for record in self._listed(entry.layout for entry in self.file.index()):
             if record.kind == RecordKind.LAYOUT and record.payload != known:
                 known = record.payload
                 with contextlib.suppress(DamagedError):  # `items` reports the damage
                     yield from layout_definitions(unpacked(record.payload, "a layout")["capabilities"])
+
+    def _listed(self, offsets: Iterable[int]) -> Iterator[Record]:
+        """Yield the records before the first key tick of the index, those at offsets, and those behind the last."""
+        index = self.file.index()
+        first, last = (index[0].key, index[-1].key) if index else (0, 0)
+        within = self.file.records_at(sorted({offset for offset in offsets if first <= offset < last}))
+        for record in chain(self.file.records(0, first) if index else (), within, self.file.records(last)):
+            if isinstance(record, Record):
+                yield record
 
     def _layout(self, entry: KeyEntry) -> Record | None:
         """Return a key tick's layout: the copy in its index, the copy beside it, or an earlier intact layout.
@@ -274,12 +276,15 @@ class RecordingPart:
             return record
         near = [one for one in self.file.records(max(0, entry.layout - _NEAR), entry.key) if isinstance(one, Record)]
         others = sorted({one.layout for one in self.file.index() if one.layout < entry.layout}, reverse=True)
-        known = (*reversed(near), *filter(None, map(self.file.record_at, others)))
+        known = chain(reversed(near), filter(None, map(self.file.record_at, others)))
         return next((one for one in known if one.kind == RecordKind.LAYOUT), None)
 
     def _noted(self, item: Item) -> Item:
         if isinstance(item, Missing):
-            self.missing.setdefault((item.offset, item.text), item)
+            if len(self.missing) == _MOST_MISSING and (item.offset, item.text) not in self.missing:
+                item = Missing(0, 0, 0, f"more than {_MOST_MISSING:,} parts, of which only the first are listed")
+            if len(self.missing) <= _MOST_MISSING:
+                self.missing.setdefault((item.offset, item.text), item)
         return item
 
 

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_from
-from turbotui.recording.framing import Damage, DamagedError, Record, RecordKind, damage_of
+from turbotui.recording.framing import Damage, DamagedError, MisreadError, Record, RecordKind, damage_of
 from turbotui.recording.json_values import JsonValue, unpacked
 from turbotui.recording.kept_files import kept_from
 from turbotui.recording.machine_facts import Header, header_from
@@ -38,11 +38,22 @@ class Missing:
     length: int  # in bytes; 0 if whole records are missing
     ticks: int  # the number of missing ticks, as far as known
     text: str  # a sentence for people
+    fault: str = ""  # see `MisreadError`; "" for damage that the reader foresaw
+
+
+def missing_of(record: Record, error: DamagedError) -> Missing:
+    """Return what a damaged record leaves out."""
+    text = f"record {record.sequence}: {error}"
+    return Missing(record.offset, record.end - record.offset, 0,
+                   text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}...",
+                   error.fault if isinstance(error, MisreadError) else "")
 
 
 _MOST_LAYOUTS: Final = 16
-_MOST_LAYOUT_BYTES: Final = 64 << 20
-"""Layouts that a reader keeps; the newest one is kept whatever its size."""
+_MOST_LAYOUT_BYTES: Final = 128 << 20
+"""Layouts that a reader keeps, with their documents; the newest one is kept whatever its size."""
+_LONGEST_TEXT: Final = 1_000
+"""Characters of an event, or of what is missing; the longest that turbotui writes has some 200."""
 
 Item: TypeAlias = RecordedTick | Gap | Event | Missing | KeptAnswers
 
@@ -142,7 +153,7 @@ class StreamReader:
                 else:
                     yield from self._others(found)
         except DamagedError as error:
-            yield Missing(found.offset, found.end - found.offset, 0, f"record {found.sequence}: {error}")
+            yield missing_of(found, error)
 
     def one(self, record: Record) -> Iterator[Item]:
         """Decode a record other than a tick or layout, which needs no earlier record."""
@@ -197,7 +208,7 @@ class StreamReader:
     def _others(self, record: Record) -> Iterator[Item]:
         if record.kind == RecordKind.GAP:
             said = unpacked(record.payload, "a gap")
-            yield Gap(said["wall_ns"].integer(), said["started_ns"].integer(), said["reason"].text(),
+            yield Gap(said["wall_ns"].integer(), said["started_ns"].integer(), _short(said["reason"]),
                       said["seconds"].number(), said["frames"].integer())
         elif record.kind == RecordKind.EVENT:
             yield event_from(unpacked(record.payload, "an event"))
@@ -235,4 +246,8 @@ def _missing(damage: Damage | None, found: Record, lost: int) -> Missing:
 
 def event_from(said: JsonValue) -> Event:
     """Restore an event from its JSON document. Raises DamagedError if it is none."""
-    return Event(said["wall_ns"].integer(), said["started_ns"].integer(), said["kind"].text(), said["text"].text())
+    return Event(said["wall_ns"].integer(), said["started_ns"].integer(), _short(said["kind"]), _short(said["text"]))
+
+
+def _short(said: JsonValue) -> str:
+    return said.text()[:_LONGEST_TEXT]

@@ -23,7 +23,7 @@ from turbotui.recording.codec import (
     Tag,
     words_of,
 )
-from turbotui.recording.compression import StreamDecompressor, stream_decompressor
+from turbotui.recording.compression import StreamDecompressor, most_unpacked, stream_decompressor
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.lanes import MASK
 
@@ -31,6 +31,8 @@ _MOST_EXTRAS: Final = 1 << 24
 _MOST_TEXTS: Final = 1 << 20
 _MOST_LETTERS: Final = 1 << 25
 """Texts, and their letters, from one key tick to the next: cells of a later tick may be any of them."""
+_MOST_TIMES: Final = 4096
+"""Bytes for each packed byte: of clocks, at least, some bits are new in each tick, and few counters share a clock."""
 _HEX: Final = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
 
 
@@ -144,8 +146,9 @@ class TickDecoder:
         lane_layout = self._lane_layout
         (size,) = struct.unpack_from("<I", payload, HEAD.size - 4)
         planes = lane_layout.arithmetic.size
-        if size > planes + COUNTS.size + len(lane_layout.columns) + lane_layout.arithmetic.count + _MOST_EXTRAS:
-            raise DamagedError(f"a tick of {size:,} bytes is not possible in its layout")
+        most = planes + COUNTS.size + len(lane_layout.columns) + lane_layout.arithmetic.count + _MOST_EXTRAS
+        if size > min(most, most_unpacked(payload, _MOST_TIMES)):
+            raise DamagedError(f"a tick of {size:,} bytes, packed {len(payload):,}, is not possible in its layout")
         body = stream.decompress(payload[HEAD.size :], size)
         if size < COUNTS.size + len(lane_layout.columns) + planes:
             raise DamagedError(f"a tick of {size:,} bytes is too short for its layout")

@@ -21,12 +21,14 @@ from patience import PATIENCE
 
 from turbotui import recording
 from turbotui.cli import main
+from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord, task_record
 from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.machine.machine import Machine
+from turbotui.machine.tasks.proc_facts import Stat, TaskFacts, TaskKey
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser
 from turbotui.recording.journal import Journal
@@ -76,6 +78,27 @@ def written(path: Path, ticks: int = 6, recorder: Recorder | None = None) -> Non
 def again(record: TaskRecord, made_of: Machine) -> TaskRecord:
     said = unpacked(packed(record.facts()), "tasks")
     return task_record(said, record.wall_ns, made_of.model)
+
+
+def test_what_is_joined_over_many_intervals_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks come and go: those that ran most are kept, the others counted."""
+    monkeypatch.setattr("turbotui.features.tasks.recorded_tasks._MOST_JOINED", 3)
+    joined = made_record(0)
+    for number in range(1, 5):
+        rows = (row(10 + number, 10 + number, "new", 2000 * number),)
+        later = made_record(number)
+        report = replace(later.reports[Grouping.THREAD][0], rows=rows)
+        stat = Stat("new", "R", 1, 0, kernel=False, priority=20, nice=0, policy="")
+        seen: dict[TaskKey, TaskFacts] = {(number, None): TaskFacts(stat, "new", "", "", None)}
+        joined = joined.plus(replace(later, reports={Grouping.THREAD: (report,)}, left_out={Grouping.THREAD: (0,)},
+                                     facts_seen=seen, ancestry=Ancestry({number: 1}, {number: "new"})))
+        if number == 1:
+            joined = replace(joined, left_out={Grouping.THREAD: (1,)})
+    (report,) = joined.reports[Grouping.THREAD]
+    assert [each.pid for each in report.rows] == [14, 13, 12]
+    assert joined.left_out[Grouping.THREAD] == (4,)
+    assert list(joined.facts_seen or {}) == [(4, None), (3, None), (2, None)]
+    assert list(joined.ancestry.parents) == [4, 3, 2]
 
 
 def same(one: TaskRecord, other: TaskRecord) -> bool:

@@ -10,6 +10,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.fleet.columns import AGE
 from turbotui.features.fleet.engine import FleetQuestion, judged_by
 from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
+from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue
 from turbotui.recording.rows import FLEET_STREAM, FindRows, IntervalRows, RecordedRows, newest_rows
 from turbotui.sampling.frame import Frame
@@ -53,7 +54,10 @@ def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReadin
 
 
 def _reading(said: JsonValue, wall_ns: int, question: FleetQuestion) -> FleetReading:
-    names, many = said["name"].texts(), len(said["name"].items())
+    names = said["name"].lines()
+    many = len(names)
+    if many > _MOST_NODES:
+        raise DamagedError(f"{said.where} of the recording has {many:,} nodes, and none has more than {_MOST_NODES:,}")
     gone = [one.flag() for one in said["gone"].items()]
     labels, values = said["labels"].rows(many, JsonValue.text), said["values"].rows(many, JsonValue.number)
     said.expect_columns(many, gone)

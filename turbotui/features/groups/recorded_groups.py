@@ -103,16 +103,18 @@ def group_record(said: JsonValue, wall_ns: int) -> GroupRecord:
     """
     reasons = [reason_from(one) for one in said["reasons"].items()]
     plans = [{name: file.text() for name, file in one.entries().items()} for one in said["plans"].items()]
-    kinds, paths, names = (said[name].texts() for name in ("kind", "path", "name"))
-    plan = said["plan"].integers()
+    kinds, paths, names = (said[name].lines() for name in ("kind", "path", "name"))
+    plan = said["plan"].values(int)
     many = len(paths)
+    if many > _MOST_ROWS:
+        raise DamagedError(f"{said.where} of the recording has {many:,} groups, and none has more than {_MOST_ROWS:,}")
     increases, values, spans = (said[name].rows(many, JsonValue.number) for name in ("increases", "values", "spans"))
     absent = said["absent"].rows(many, lambda one: _at(one, reasons))
     if not len(kinds) == len(names) == len(plan) == many or not set(kinds) <= set(_KINDS):
         raise DamagedError(f"{said.where} of the recording has columns of different lengths, or rows of no known kind")
     rows = tuple(
         GroupRow(Group(kinds[at], paths[at], names[at]), increases[at], values[at], spans[at], absent[at],
-                 _at(JsonValue(plan[at], f"{said.where}.plan"), plans)) for at in range(many))
+                 _at(JsonValue(plan[at], "plan", said), plans)) for at in range(many))
     counted = said.get("counted")
     found = () if counted is None else tuple(definition_from(one) for one in counted.items())
     return GroupRecord(wall_ns, 0, said["seconds"].number(), rows, said["complete"].flag(),

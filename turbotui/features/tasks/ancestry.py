@@ -14,7 +14,3 @@ class Ancestry:
 
     parents: Mapping[int, int] = field(default_factory=dict)  # of each process, and of those above it
     names: Mapping[int, str] = field(default_factory=dict)  # of all of them that live
-
-    def plus(self, later: Ancestry) -> Ancestry:
-        """The ancestry of this interval joined with that of the interval before it."""
-        return Ancestry({**self.parents, **later.parents}, {**self.names, **later.names})

@@ -59,6 +59,8 @@ def _waited(numbers: Sequence[int | None]) -> WaitSums | None:
     return WaitSums(queued, times, longest, pushed, held, storage, asleep)
 
 
+MOST_ROWS: Final = 2_000
+"""Rows of each grouping of an application that are kept of an interval: those that ran most."""
 _INCOMPLETE, _ENDED, _GUESSED = 1, 2, 4
 _LISTS: Final = 4096  # of CPUs that are remembered: most rows are seen on the same ones
 
@@ -93,6 +95,8 @@ def rows_from(said: JsonValue, names: Sequence[str], application: str) -> tuple[
     loads, counts = said["loads"].values(dict), {name: said["counts"][name].values_or_none(int) for name in names}
     estimated, waits, sampled = said.get("estimated"), said.get("waits"), said.get("sampled")
     many = len(pids)
+    if many > MOST_ROWS:
+        raise DamagedError(f"{said.where} of the recording has {many:,} rows, and none has more than {MOST_ROWS:,}")
     marked = [frozenset[str]()] * many if estimated is None else _texts(estimated)
     waited = [None] * many if waits is None else waits_from(waits, many)
     served = [None] * many if sampled is None else loads_from(sampled, many)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
+from itertools import islice
 from typing import Final, Self, TypeVar
 
 from turbotui.dataclass import dataclass
@@ -14,7 +15,7 @@ from turbotui.features.tasks.loads import sampled_together
 from turbotui.features.tasks.merging import NO_GROUP, by_group
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.recorded_facts import ancestry_facts, ancestry_from, facts_facts, facts_from
-from turbotui.features.tasks.recorded_rows import rows_facts, rows_from
+from turbotui.features.tasks.recorded_rows import MOST_ROWS, rows_facts, rows_from
 from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.thread_totals import RUN
@@ -33,14 +34,15 @@ from turbotui.sampling.frame import Frame
 
 E = TypeVar("E", bound=Enum)
 K = TypeVar("K")
+V = TypeVar("V")
 
 RECORDED_BY: Final = (Grouping.THREAD, Grouping.PROCESS, Grouping.COMMAND)
 """What rows stand for in a recording; each has its own, for a sum of threads lacks those that did nothing."""
 NOT_RECORDED: Final = Unavailable(
     Reason.NOT_READ, "the recording does not say: the task had ended, or was not among those that ran most")
 _NO_GROUPS: Final = "(groups were not recorded)"
-_MOST_ROWS: Final = 2_000
-"""Rows of each grouping of an application that are kept of an interval: those that ran most."""
+_MOST_JOINED: Final = 10 * MOST_ROWS
+"""Rows of joined intervals, and what else is known of their tasks: tasks come and go without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class TaskRecord(IntervalRows):
             found: dict[str, object] = {}
             for by in RECORDED_BY:
                 rows = self.reports[by][at].rows
-                kept = rows[:_MOST_ROWS]
+                kept = rows[:MOST_ROWS]
                 left_out = len(rows) - len(kept) + sum(self.left_out.get(by, ())[at:at + 1])
                 found[by.value] = {**rows_facts(kept, report.names), "left_out": left_out}
             applications.append({**_report_facts(report), "rows": found})
@@ -77,12 +79,17 @@ class TaskRecord(IntervalRows):
 
     def plus(self, later: Self) -> Self:
         """Applications are found again by their names."""
-        reports = {by: tuple(_joined(later.reports[by], self.reports[by])) for by in later.reports}
-        left_out = {by: tuple(max(pair) for pair in zip(later.left_out.get(by, ()), self.left_out.get(by, ()),
-                                                        strict=False)) for by in later.reports}
-        seen = [one.facts_seen for one in (self, later) if one.facts_seen is not None]
-        return replace(later, reports=reports, left_out=left_out, ancestry=self.ancestry.plus(later.ancestry),
-                       facts_seen={key: facts for one in seen for key, facts in one.items()} if seen else None)
+        joined = {by: tuple(_joined(later.reports[by], self.reports[by])) for by in later.reports}
+        over = {by: [max(0, len(report.rows) - _MOST_JOINED) for report in joined[by]] for by in joined}
+        left_out = {by: tuple(max(pair) + more for *pair, more in zip(
+            later.left_out.get(by, ()), self.left_out.get(by, ()), over[by], strict=False)) for by in joined}
+        reports = {by: tuple(replace(report, rows=report.rows[:_MOST_JOINED]) if more else report
+                             for report, more in zip(joined[by], over[by], strict=True)) for by in joined}
+        seen = (self.facts_seen, later.facts_seen)
+        ancestry = Ancestry(_merged(self.ancestry.parents, later.ancestry.parents),
+                            _merged(self.ancestry.names, later.ancestry.names))
+        return replace(later, reports=reports, left_out=left_out, ancestry=ancestry,
+                       facts_seen=None if seen == (None, None) else _merged(seen[0] or {}, seen[1] or {}))
 
 
 def task_record(said: JsonValue, wall_ns: int, model: CpuModel,
@@ -251,6 +258,12 @@ def _plus(first: TaskRow, later: TaskRow) -> TaskRow:
         incomplete=first.incomplete or later.incomplete, guessed=first.guessed or later.guessed,
         estimated=first.estimated | later.estimated, waits=waits_of_all([first.waits, later.waits]),
         sampled=sampled_together([first.sampled, later.sampled]))
+
+
+def _merged(earlier: Mapping[K, V], later: Mapping[K, V]) -> dict[K, V]:
+    """Join what is known by key, the later interval's first, as much of it as is kept."""
+    found = {**later, **{key: value for key, value in earlier.items() if key not in later}}
+    return found if len(found) <= _MOST_JOINED else dict(islice(found.items(), _MOST_JOINED))
 
 
 def _sum(one: Mapping[K, int], other: Mapping[K, int]) -> dict[K, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Final, Self
 
 from turbotui.dataclass import dataclass
 from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
@@ -16,6 +16,9 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
 from turbotui.recording.rows import TOPDOWN_STREAM, FindRows, IntervalRows, joined_rows
 from turbotui.sampling.frame import Frame
+
+_MOST_ROWS: Final = 20_000
+"""The most threads of an interval, and of joined ones: a counter of each takes a descriptor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,12 @@ class ThreadRecord(IntervalRows):
         before = {one.thread: one.counts for one in self.interval.threads}
         threads = [replace(one, counts=_joined(before.pop(one.thread, {}), one.counts))
                    for one in later.interval.threads]
-        gone = [ThreadCounts(thread, counts) for thread, counts in before.items()]
+        threads += (ThreadCounts(thread, counts) for thread, counts in before.items())
         newer, older = later.interval, self.interval
         return replace(later, interval=replace(
-            newer, threads=(*threads, *gone), seconds=older.seconds + newer.seconds,
-            left_out=max(older.left_out, newer.left_out), refused={**older.refused, **newer.refused},
+            newer, threads=tuple(threads[:_MOST_ROWS]), seconds=older.seconds + newer.seconds,
+            left_out=max(older.left_out, newer.left_out) + max(0, len(threads) - _MOST_ROWS),
+            refused={**older.refused, **newer.refused},
             user_only=older.user_only or newer.user_only))
 
 
@@ -88,6 +92,8 @@ def thread_record(said: JsonValue, wall_ns: int) -> ThreadRecord:
     """
     pids, tids, names = said["pid"].values(int), said["tid"].values(int), said["name"].lines()
     many = len(pids)
+    if many > _MOST_ROWS:
+        raise DamagedError(f"{said.where} of the recording has {many:,} threads, and none has more than {_MOST_ROWS:,}")
     said.expect_columns(many, tids, names)
     counts = groups_from(said["groups"], many)
     refused = {reason_from(why): number.integer() for number, why in map(_pair, said["refused"].items())}

@@ -24,6 +24,9 @@ TOP: Final = "gathered"
 LARGEST: Final = 1 << 26
 """The most bytes of a gathered machine's file; one of 1,024 CPUs has a fortieth."""
 _MOST_UNPACKED: Final = 1 << 30
+_MOST_TIMES: Final = 200
+"""Bytes that a packed byte may become, beside the free ones; a machine of 1,024 CPUs packs to a 33rd."""
+_FREE: Final = 1 << 26
 _MOST_CONTENT: Final = 1 << 27
 _MOST_FILES: Final = 400_000
 _BLOCK: Final = 512
@@ -35,7 +38,10 @@ _USTAR, _GNU = b"ustar\0", b"ustar "
 _FILE, _FOLDER = (b"0", b"\0"), b"5"
 _OF_NEXT, _LONG_NAME = b"x", b"L"
 _EXTENSIONS: Final = (_OF_NEXT, b"g", _LONG_NAME)
-_LONGEST_EXTENSION: Final = 1 << 16
+_LONGEST_EXTENSION: Final = 1 << 13
+"""Bytes of an extended header: paths have 4,096 (PATH_MAX), and times take a hundred."""
+_MOST_EXTENSIONS: Final = 8  # before one file
+_DEEPEST: Final = 64  # parts of a path; sysfs and procfs have some ten
 
 
 class GatheredError(Exception):
@@ -82,6 +88,7 @@ def unpack(packed: bytes) -> dict[str, bytes]:
 def _entries(stream: _Unpacking) -> Iterator[tuple[str, int]]:
     """Yield path and size of each file; the caller reads its blocks before the next one."""
     extended: dict[str, bytes] = {}
+    extensions = 0
     while True:
         header = stream.take(_BLOCK)
         if not header.strip(b"\0"):
@@ -89,8 +96,12 @@ def _entries(stream: _Unpacking) -> Iterator[tuple[str, int]]:
             return
         name, kind, size = _header(header)
         if kind in _EXTENSIONS:
+            extensions += 1
+            if extensions > _MOST_EXTENSIONS:
+                raise GatheredError(f"it holds more than {_MOST_EXTENSIONS} extended headers of one file")
             extended |= _extension(stream, kind, size)
             continue
+        extensions = 0
         if "path" in extended:
             name = _text(extended["path"])
         if "size" in extended:
@@ -170,7 +181,7 @@ def _text(field: bytes) -> str:
 def _path(name: str) -> str:
     """Return a name without `TOP`. Raises GatheredError if the name leads elsewhere."""
     parts = name.removesuffix("/").split("/")
-    if parts[0] != TOP or any(part in ("", ".", "..") for part in parts):
+    if parts[0] != TOP or any(part in ("", ".", "..") for part in parts) or len(parts) > _DEEPEST:
         raise GatheredError(f"it holds {_shown(name)}, and everything belongs below {TOP}/")
     return "/".join(parts[1:])
 
@@ -183,6 +194,7 @@ class _Unpacking:
     def __init__(self, packed: bytes) -> None:
         self._inflate = zlib.decompressobj(_GZIP)
         self._packed = packed
+        self._most = min(_MOST_UNPACKED, _FREE + _MOST_TIMES * len(packed))
         self._ready = memoryview(b"")
         self._total = 0
 
@@ -221,7 +233,7 @@ class _Unpacking:
             raise GatheredError("it is no file of gzip(1), or a damaged one") from error
         self._packed = self._inflate.unconsumed_tail
         self._total += len(found)
-        if self._total > _MOST_UNPACKED:
-            raise GatheredError(f"it unpacks to more than {_MOST_UNPACKED} bytes")
+        if self._total > self._most:
+            raise GatheredError(f"it unpacks to more than {self._most} bytes")
         self._ready = memoryview(found)
         return bool(found)

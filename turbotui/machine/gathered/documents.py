@@ -28,6 +28,9 @@ _CPU_DEVICE = re.compile(r"/dev/cpu/(\d{1,9})/(\w+)\Z", re.ASCII)
 _CPUS_OF = re.compile(r"/dev/cpu/\*/(\w+)\Z", re.ASCII)
 _ERRNO = re.compile(r"E[A-Z0-9]+\Z")
 _MOST = 1_000_000  # most words or counters of all CPUs; 1,024 CPUs with 200 registers have a fifth
+_MOST_BESIDE = 64  # events of a group, which the kernel limits by the size of a reading (perf_event_validate_size)
+_LONGEST_PATH = 4096  # characters (PATH_MAX, include/uapi/linux/limits.h)
+_MOST_FOLDERS = 4_000_000  # parts of all paths, each of which may be a folder; 1,024 CPUs have a ninth
 _NUMBERS: Final = {name: number for number, name in errno.errorcode.items()}
 _WORDS_OF_ATTR: Final = tuple(field.name for field in fields(PerfAttr))
 _OPENED = "opened"
@@ -124,7 +127,7 @@ def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
     folders, devices, counters = _Json(files, _FOLDERS), _Json(files, _DEVICES), _Json(files, _COUNTERS)
     rights = about.inner("rights")
     try:
-        return Gathered(
+        machine = Gathered(
             origin=HostKind(about.text("kind")),
             time=about.text("time"),
             version=about.text("turbotui"),
@@ -139,9 +142,15 @@ def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
             words=_words(devices),
             counters=_attempts(counters),
             left_out={path: _word(why) for path, why in about.inner("left_out").items()},
-        ), {name: data for name, data in files.items() if not name.startswith(f"{ROOT}/")}
+        )
     except (ValueError, KeyError, IndexError) as error:
         raise GatheredError(f"what it says of the machine cannot be read ({error})") from error
+    paths = (*machine.files, *machine.folders, *machine.present, *machine.words)
+    if max(map(len, paths), default=0) > _LONGEST_PATH:
+        raise GatheredError(f"it names a path of more than {_LONGEST_PATH} characters")
+    if sum(path.count("/") for path in paths) > _MOST_FOLDERS:
+        raise GatheredError(f"its paths have more than {_MOST_FOLDERS} parts")
+    return machine, {name: data for name, data in files.items() if not name.startswith(f"{ROOT}/")}
 
 
 def _words(devices: _Json) -> dict[str, dict[int, Answer]]:
@@ -170,6 +179,8 @@ def _attempts(counters: _Json) -> dict[OpenAttempt, int]:
     for row in _Json.all_of(counters.value("tried"), _COUNTERS):
         attr = _at(events, row.number("event"))
         beside = tuple(_at(events, number) for number in row.numbers("beside"))
+        if len(beside) > _MOST_BESIDE:
+            raise GatheredError(f"it holds a group of more than {_MOST_BESIDE} events")
         for said, cpus in row.inner("answers").items():
             where = (-1,) if cpus == "any" else sorted(parse_cpulist(_word(cpus)))
             total += len(where)
