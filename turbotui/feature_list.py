@@ -23,11 +23,7 @@ _NAMES: Final = (
 """Folders of `turbotui.features` in the order of their verbs in --help, and of their places in the help."""
 
 
-def _own_features() -> tuple[Feature, ...]:
-    return tuple(importlib.import_module(f"turbotui.features.{name}").FEATURE for name in _NAMES)
-
-
-_OWN: Final = _own_features()
+_OWN: Final = tuple(importlib.import_module(f"turbotui.features.{name}").FEATURE for name in _NAMES)
 INSTALLED, REFUSED = installed_features(_OWN)
 """The features of other packages, and a sentence for each that cannot be used."""
 

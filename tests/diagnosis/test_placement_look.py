@@ -7,7 +7,7 @@ import errno
 import pytest
 from judged_frames import made
 
-from turbotui.diagnosis.placement_look import placement
+from turbotui.diagnosis.looks import placement
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import LookResults, Observed
 from turbotui.machine.host import HostError

@@ -105,8 +105,8 @@ class _Level:
 class Topology:
     """The machine's measured CPUs; two topologies are equal if their facts are."""
 
-    # measured CPUs in print order: ascending, SMT siblings directly after their first sibling (docs/specs/turbostat.md
-    # 6.3)
+    # measured CPUs in print order: ascending, SMT siblings directly after their first sibling
+    # (docs/specs/turbostat.md 6.3)
     cpus: tuple[int, ...]
     places: Mapping[int, CpuPlace]  # the position of each measured CPU
     keys: Mapping[Scope, Mapping[int, Key]]  # for each scope, the row key of each measured CPU

@@ -151,13 +151,9 @@ def nvidia_names(shape: MachineShape) -> list[str]:
     return [name for _, _, _, name in _instances(shape)]
 
 
-def _words(attr: PerfAttr) -> tuple[int, int, int]:
-    return (attr.config, attr.config1, attr.config2)
-
-
 def _passing(kind: NvidiaPmuKind, attr: PerfAttr) -> float | int:
     """Return the share of traffic that passes the filters, or an errno; a filter without bits passes everything."""
-    words = _words(attr)
+    words = (attr.config, attr.config1, attr.config2)
     if kind.complexes and kind.width == 33:  # PCIE: a source is a set of ports or one device, not both
         if attr.config1 & _BDF_ENABLE:
             if attr.config1 & _PORT_MASK:

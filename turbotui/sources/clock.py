@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
@@ -45,12 +44,10 @@ class _Clock(PerCpuSource):
         return Probe(dict(self._signals))
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's
-        clocks = _clocks(machine.host)
+        host = machine.host
+        clocks: Mapping[SignalId, Callable[[], int]] = {
+            "clock.start": host.now_ns, "clock.end": host.now_ns, "clock.wall": host.wall_ns}
         return _ClockReader({name: clocks[name] for name in self._signals if name in wanted})
-
-
-def _clocks(host: Host) -> Mapping[SignalId, Callable[[], int]]:
-    return {"clock.start": host.now_ns, "clock.end": host.now_ns, "clock.wall": host.wall_ns}
 
 
 class ClockStart(_Clock):

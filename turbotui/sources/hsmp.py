@@ -41,7 +41,9 @@ class Hsmp(LocatedFiles):
 
     def _find(self, machine: Machine) -> LocatedSignals:
         packages = [instance.row for instance in machine.topology.instances(Scope.PACKAGE)]
-        chips = _chips(machine.host)
+        host = machine.host
+        # by number, which is the order in which the driver registered them
+        chips = [chip for chip in numbered_in(host, CLASS, "hwmon") if read_line(host, f"{chip}/name") == _DRIVER]
         if not chips:
             return LocatedSignals({LIMIT: _absent(machine)})
         if len(chips) != len(packages):
@@ -54,11 +56,6 @@ class Hsmp(LocatedFiles):
         )  # fmt: skip
         return LocatedSignals({LIMIT: LocatedSignal.at(signal, lambda cpu: paths.get(machine.topology.row(Scope.PACKAGE,
                                                                                                        cpu)))})
-
-
-def _chips(host: Host) -> list[str]:
-    """Directories of the driver's chips, in the order in which they were registered."""
-    return [chip for chip in numbered_in(host, CLASS, "hwmon") if read_line(host, f"{chip}/name") == _DRIVER]
 
 
 def _by_package(host: Host, chips: list[str], packages: list[RowId]) -> Mapping[RowId, str]:

@@ -85,11 +85,6 @@ def parse_stat(text: str) -> StatText:
     return StatText(cpus, rows)
 
 
-def _column(rows: Sequence[Sequence[str]], place: int) -> Sequence[int | None]:
-    """Return one field of every row."""
-    return whole_numbers([row[place] if place < len(row) else "" for row in rows])
-
-
 def times_together(signals: Mapping[SignalId, Signal | Unavailable]) -> dict[SignalId, Signal]:
     """The counters that the sampler makes of the times of a CPU (sampling/conservation.py), if there are times."""
     parts = tuple(
@@ -178,7 +173,7 @@ class StatReader(NothingToClose):
         fields = [stat.cpus.get(cpu, ()) for cpu in self._cpus]
         result: list[Sequence[Raw]] = []
         for signal, place in self._times:
-            values = _column(fields, place)
+            values = whole_numbers([row[place] if place < len(row) else "" for row in fields])
             result.append(self._steady(signal, values) if signal in _UNSTEADY else values)
         for _, word in self._rows:
             field = stat.rows.get(word)

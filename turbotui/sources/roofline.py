@@ -71,10 +71,11 @@ class PerfRoofline(PerfSource):
                     }
             for signal, why in refused.items():
                 signals.setdefault(signal, why)
-            notes += _note(core_type.definition, refused)
+            lacking = _whys(core_type.definition, refused)
+            notes += [f"{core_type.definition.name}: {why.detail}" for why in dict.fromkeys(lacking) if why is not None]
             if core_type.definition.unverified:
                 notes.append(f"{core_type.definition.name}: {core_type.definition.unverified}")
-            whys.append(_whys(core_type.definition, refused))
+            whys.append(lacking)
         _say_why(signals, whys)
         _say_where(signals, groups, machine)
         if any(width.per_vector for core_type in core_types for width in core_type.definition.widths):
@@ -178,11 +179,6 @@ def _whys(
         size = Unavailable(Reason.NO_HARDWARE, f"{definition.name}: {definition.note}",
                            "give the width: w on the roofline screen, turbotui roofline --width BYTES")
     return flops, flops or (None if exact else size)
-
-
-def _note(definition: MetricDefinition, refused: dict[SignalId, Unavailable]) -> list[str]:
-    """Return the doctor's note on the missing events of a metric definition."""
-    return [f"{definition.name}: {why.detail}" for why in dict.fromkeys(_whys(definition, refused)) if why is not None]
 
 
 def _say_why(signals: dict[SignalId, Signal | Unavailable],

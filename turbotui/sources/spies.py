@@ -82,7 +82,8 @@ class Spies(PerCpuSource):
         if found.sets:
             absent = {cpu: NO_SPY for cpu in counted if cpu not in found.sets}
             for id_, origin in ((SAMPLES, "readings of a spy"), (SETS, "multiplexed sets on the CPU")):
-                signals[id_] = replace(_plain(id_, origin, Reduce.MAX), absent=absent)
+                signals[id_] = Signal(id_, Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.MAX, origin, _DOCUMENT,
+                                      absent=absent)
         self._found = found
         return Probe(signals, "; ".join(found.notes))
 
@@ -120,7 +121,3 @@ def _signal(ids: SpySignals, id_: SignalId) -> Signal:
         enabled=ids.enabled if scaled else "",
         running=ids.running if scaled else "",
     )
-
-
-def _plain(id_: SignalId, origin: str, reduce: Reduce) -> Signal:
-    return Signal(id_, Scope.CPU, Unit.COUNT, Behavior.GAUGE, reduce, origin, _DOCUMENT)

@@ -13,7 +13,7 @@ from roofline_bed import Bed
 from smallmachines import small_shape
 
 from turbotui.errors import UsageError
-from turbotui.features.roofline.time_slices import joined_intervals
+from turbotui.features.roofline.command import joined_intervals
 from turbotui.machine.core_metrics import metric_definition_of
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities import metric_table

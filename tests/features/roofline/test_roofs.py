@@ -16,7 +16,6 @@ from turbotui.errors import MachineError, UsageError
 from turbotui.features.roofline import storage
 from turbotui.features.roofline.measuring import Measuring, machine_title, threads_of
 from turbotui.features.roofline.plot import LineKind, LogAxis, PlotMark, build_plot
-from turbotui.features.roofline.recognition import core_name
 from turbotui.features.roofline.roof_tables import roof_tables
 from turbotui.features.roofline.roofs import (
     Bandwidth,
@@ -31,7 +30,7 @@ from turbotui.features.roofline.roofs import (
     roof,
     verdict,
 )
-from turbotui.features.roofline.theory import chip_roofs, machine_roofs
+from turbotui.features.roofline.theory import chip_roofs, core_name, machine_roofs
 from turbotui.features.roofline.working_sets import working_sets
 from turbotui.machine.caches import Cache, parse_size, read_caches
 from turbotui.machine.code.shapes import Mix, Operation

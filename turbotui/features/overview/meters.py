@@ -72,7 +72,7 @@ def plan_meters(cpus: int, width: int, lines: int, most: int) -> MeterPlan | Non
 def meter_lines(source: CpuSource, plan: MeterPlan, kept: KeptLines) -> list[Line]:
     """Draw all meters, from top to bottom and then from left to right."""
     cpus = source.frame.topology.cpus
-    label = len(str(max(cpus, default=0))) + 2 + _kind_width(source, cpus)
+    label = len(str(max(cpus, default=0))) + 2 + (5 if any(kind_of(source.frame, cpu) for cpu in cpus) else 0)
 
     def draw(cpu: int) -> list[Line]:
         return _box(source, cpu, plan) if plan.height > 1 else [_meter(source, cpu, plan.width, label)]
@@ -87,10 +87,6 @@ def meter_lines(source: CpuSource, plan: MeterPlan, kept: KeptLines) -> list[Lin
         beside = [boxes[at] for at in range(row, len(boxes), plan.down)]
         lines += [tuple(chain.from_iterable(parts)) for parts in zip(*beside, strict=True)]
     return lines
-
-
-def _kind_width(source: CpuSource, cpus: Sequence[int]) -> int:
-    return 5 if any(kind_of(source.frame, cpu) for cpu in cpus) else 0
 
 
 def _meter(source: CpuSource, cpu: int, width: int, label: int) -> Line:

@@ -144,11 +144,7 @@ def _device(frame: Frame, catalog: Catalog, meter: PowerMeter, meters: tuple[Pow
     if kind.place is WattPlace.PLATFORM:
         role = BalanceRole.PLATFORM
     yield Consumer(name, kind.id, meter.label, role, found.watts, found.why, inside, found.target, meter.interval,
-                   _age(frame, meter))
-
-
-def _age(frame: Frame, meter: PowerMeter) -> float | None:
-    return frame.inputs(SYSTEM_ROW).value(meter.signal("age")) if "age" in meter.quantities else None
+                   frame.inputs(SYSTEM_ROW).value(meter.signal("age")) if "age" in meter.quantities else None)
 
 
 def _container(meter: PowerMeter, meters: tuple[PowerMeter, ...], *, has_package: bool) -> str:

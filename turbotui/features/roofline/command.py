@@ -15,7 +15,6 @@ from turbotui.errors import MachineError
 from turbotui.features.roofline.function_points import Functions, SampledEvent, function_points, sampled_events
 from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.roofline.region_points import Regions, RegionWatch, point_of, speed_of_rates
-from turbotui.features.roofline.time_slices import joined_intervals
 from turbotui.machine.core_metrics import CountedCoreType, vector_bits
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.ip_sampling import CPU_CLOCK, IpSampler, SampledCode
@@ -23,7 +22,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.region_pipes import RegionPipe
-from turbotui.quantities.joined_sets import SetInterval
+from turbotui.quantities.joined_sets import Joined, SetInterval, join_rotation
 from turbotui.quantities.metric_definitions import MetricEvent, plan_sets
 from turbotui.quantities.roofline import Sizing
 from turbotui.quantities.speeds import Speed, sum_speeds
@@ -343,3 +342,19 @@ def speed_of(
         at += len(mine)
         speeds.append(speed_of_rates(core_type.definition, counts, sizing))
     return sum_speeds(speeds), estimated
+
+
+def joined_intervals(slices: Sequence[tuple[int, SetInterval]]) -> tuple[tuple[int, Joined], ...]:
+    """Join the numbered time slices of each interval by instructions over the whole run, and add them up."""
+    found: dict[int, Joined] = {}
+    for (number, _slice), one in zip(slices, join_rotation([part for _number, part in slices]), strict=True):
+        before = found.get(number)
+        found[number] = one if before is None else _sum(before, one)
+    return tuple(found.items())
+
+
+def _sum(one: Joined, two: Joined) -> Joined:
+    """Add two time slices, without events that one of them lacks."""
+    counts = {key: count + two.counts[key] for key, count in one.counts.items() if key in two.counts}
+    return Joined(one.seconds + two.seconds, one.instructions + two.instructions, counts,
+                  one.estimated | two.estimated)

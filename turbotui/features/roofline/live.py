@@ -92,7 +92,9 @@ def read_points(
         weights: relative arithmetic of a core of each type (`verdicts.core_weights`).
         traffic: bytes per second of the memory, by package row.
     """
-    by_cpu = _all_cpus(frame, definitions, sizing) if frame.older is not None else {}
+    by_cpu: dict[RowId, Speed | None] = {}
+    if frame.older is not None:  # one sweep over the signals, and not one for each row
+        by_cpu = {row: cpu_speed(inputs, definitions, sizing) for row, inputs in each_row(frame, Scope.CPU)}
     at_work = WorkingCores(frame.topology, by_cpu, weights, traffic)
     found: list[RooflinePoint] = []
     unknown = 0
@@ -160,8 +162,3 @@ def _speed(frame: Frame, row: RowId, by_cpu: Mapping[RowId, Speed | None]) -> Sp
         return sum_speeds(by_cpu.values())
     cpus = frame.rows(Scope.CPU)
     return sum_speeds(by_cpu.get(cpus[position]) for position in frame.topology.parts(row, Scope.CPU))
-
-
-def _all_cpus(frame: Frame, definitions: Sequence[MetricDefinition], sizing: Sizing) -> dict[RowId, Speed | None]:
-    """Compute the speed of every CPU once, in one sweep over the signals."""
-    return {row: cpu_speed(inputs, definitions, sizing) for row, inputs in each_row(frame, Scope.CPU)}

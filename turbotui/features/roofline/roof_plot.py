@@ -202,7 +202,7 @@ class RoofPlot(Widget):
                 canvas.mark(*place, MARKS.get(dot.dominant, MARKS[""]), StyleRole.SUMMARY)
         for dot, place in zip(picture.dots, self._places, strict=True):
             if dot.name and place is not None:
-                name = _cells(dot.name)
+                name = cut("".join(letter if cell_len(letter) == 1 else "?" for letter in dot.name), _LABEL)
                 any(canvas.text(place[0] + step, place[1] + down, name, StyleRole.KEY)
                     for down, step in ((0, 2), (0, -1 - len(name)), (-1, 1), (1, 1), (-1, -len(name)), (1, -len(name))))
         if picture.cursor is not None and 0 <= picture.cursor < len(self._places):
@@ -290,11 +290,6 @@ def draw_roofs(plot: Plot, width: int, rows: int, *, short: bool) -> Canvas:
         else:
             _name_flat(canvas, name, start[1])
     return canvas
-
-
-def _cells(name: str) -> str:
-    """Return a name of single-cell characters, cut to the length allowed beside a point."""
-    return cut("".join(letter if cell_len(letter) == 1 else "?" for letter in name), _LABEL)
 
 
 def _short(name: str) -> str:

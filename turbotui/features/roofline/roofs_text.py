@@ -80,8 +80,4 @@ def draw_plot(plot: Plot, width: int, coloured: bool) -> str:
         ruler.ticks([math.log10(tick.value) for tick in ticks], [tick.label for tick in ticks])
         figure.label(scale.title, axis)
     figure.theme("simple")  # colours for the lines, and the terminal's own background
-    return _lines(figure.build().string(colorless=not coloured))
-
-
-def _lines(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.splitlines())
+    return "\n".join(line.rstrip() for line in figure.build().string(colorless=not coloured).splitlines())

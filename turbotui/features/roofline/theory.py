@@ -11,13 +11,14 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, UsageError
 from turbotui.features.roofline.dram import Dram, dram_of
 from turbotui.features.roofline.measuring import machine_title
-from turbotui.features.roofline.recognition import core_name
 from turbotui.features.roofline.roofs import Bandwidth, CoreGroup, Origin, Peak, RoofSet
 from turbotui.features.roofline.spec_sheets import CHIPS, CORES, Core, chip_of, core_of
 from turbotui.machine.caches import read_caches
 from turbotui.machine.code.shapes import Mix, Operation
+from turbotui.machine.cpumodel import AMD_VENDORS, CpuModel
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.platforms import processor_of
 from turbotui.quantities.facts import FactFile
 from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.precision import Precision
@@ -285,3 +286,25 @@ def _memory(core: Core, dram: Dram, share: float) -> Iterator[Bandwidth]:
     rate = dram.of(share)
     if rate:
         yield Bandwidth("DRAM", Mix.LOADS, core.widths[-1][0], rate, at_most=dram.at_most)
+
+
+_TILES: Final = "amx_tile"
+
+
+def core_name(model: CpuModel, kind: str | None = None) -> str:
+    """Return the microarchitecture of a processor's cores in `spec_sheets`; "" if they are in no table.
+
+    Args:
+        model: the processor's model.
+        kind: the core type on machines with several, "P", "E" or "LP"; None for the only type.
+    """
+    processor = processor_of(model)
+    if processor is None:
+        return ""
+    if model.vendor == "GenuineIntel":
+        if _TILES in model.flags and not processor.amx:
+            return ""  # a virtual machine may have another model's number without its instructions
+        return {"E": processor.sheet_e, "LP": processor.sheet_lp}.get(kind or "", processor.sheet)
+    if kind is not None and model.vendor not in AMD_VENDORS:  # AMD's dense cores have the same pipes as the others
+        return ""  # capacity classes: the first CPU's model does not tell the other cores' models
+    return processor.sheet

@@ -61,7 +61,8 @@ def open_stat(options: StatOptions, given: Host | None = None) -> OpenedSession:
     refused = frozenset(name for text in joined_metrics(options.added) for name in _add(session, text, options))
 
     sets = [text for text in map(usual_prefix, options.added) if text.startswith(SET)]
-    shown = [name for text in sets for name in _of_set(session, text)]
+    shown = [column.id for text in sets for column in session.add_all(text)
+             if "added" not in column.groups]  # added columns are always shown
     if shown:
         options = replace(options, choices=(*options.choices, ("enable", ",".join(shown))))
 
@@ -111,11 +112,6 @@ def _add(session: Session, text: str, options: StatOptions) -> frozenset[str]:
             warn(f"{column.id} is not added: {why.sentence()}")
             refused.add(column.id)
     return frozenset(refused)
-
-
-def _of_set(session: Session, text: str) -> list[str]:
-    """Return the program's own columns that a set names; added ones are always shown."""
-    return [column.id for column in session.add_all(text) if "added" not in column.groups]
 
 
 def _add_counter(session: Session, text: str, options: StatOptions) -> frozenset[str]:

@@ -17,7 +17,6 @@ from turbotui.recording import read_machine
 from turbotui.recording.journal import Journal
 from turbotui.tables.envelope import timestamp
 from turbotui.tables.formats import SEVERAL
-from turbotui.tables.layout import Layout
 
 _MOST_TOLD: Final = 5  # most sentences about missing parts, of which a damaged disk can leave thousands
 
@@ -35,7 +34,7 @@ def replay(options: StatOptions, streams: Streams) -> int:
             frames = chosen_frames(journal, options.start, options.end, options.every)
         except UsageError as error:
             raise StatError(str(error), 1) from None
-        layout = _layout(options, journal)
+        layout = chosen_layout(options, journal.catalog, journal.machine.host, _absent(journal), "not recorded: {}")
         if options.task is StatTask.LIST:
             streams.rows([",".join(column.id for column in layout.columns)])
             return 0
@@ -53,10 +52,6 @@ def replay(options: StatOptions, streams: Streams) -> int:
         if len(journal.missing) > _MOST_TOLD:
             warn(f"{journal.paths[0]}: {len(journal.missing) - _MOST_TOLD:,} more parts cannot be read")
     return 0
-
-
-def _layout(options: StatOptions, journal: Journal) -> Layout:
-    return chosen_layout(options, journal.catalog, journal.machine.host, _absent(journal), "not recorded: {}")
 
 
 def _absent(journal: Journal) -> Callable[[CounterColumn], bool]:

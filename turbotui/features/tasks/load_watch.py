@@ -142,7 +142,8 @@ class LoadWatch:
         if isinstance(events, Unavailable):
             self.why = events
             return
-        groups = _by_cpu(events, cpus)
+        # a CPU whose core type cannot sample loads has no group
+        groups = [(cpu, one.attrs) for cpu in cpus for one in events if not one.cpus or cpu in one.cpus]
         try:
             self._sampler = LoadSampler(host, groups)
         except HostError as error:
@@ -206,8 +207,3 @@ class LoadWatch:
         return [replace(row, sampled=SampledLoads(loads_of_all(
             counted[threads[one].tid] for one in row.serials if one in threads and threads[one].tid in counted)))
                 for row in found]
-
-
-def _by_cpu(events: Sequence[LoadEvent], cpus: Sequence[int]) -> list[tuple[int, tuple[PerfAttr, ...]]]:
-    """The event group of each CPU; CPUs whose core type cannot sample loads have none."""
-    return [(cpu, one.attrs) for cpu in cpus for one in events if not one.cpus or cpu in one.cpus]

@@ -16,8 +16,9 @@ from turbotui.events.uncore.fields import settings_in_words
 from turbotui.events.uncore.unapplied import unapplied
 from turbotui.features.uncore.kinds import UncoreUnits, UnitRow, find_kinds, raw_metric, typed_metric
 from turbotui.features.uncore.memory_peak import MemoryPeak
-from turbotui.features.uncore.sampled_latency import SampledLatency
 from turbotui.features.uncore.stacks import StackMap
+from turbotui.machine.caches import read_caches
+from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.signals import SignalId
@@ -34,6 +35,8 @@ _UNLINKED = ("no PCI Express link is up below it, sysfs does not say its speed (
              "only root may read which root ports it counts")
 _UNSIZED = "its unit depends on the size of the L3, which sysfs does not say (cache/index*/size) or which differs here"
 _EMPTY = "a divisor is zero: nothing of it happened in this interval"
+_LARGE: Final = 32 << 20  # bytes of the L3 of one complex
+_LARGE_NS, _SMALL_NS = 10.0, 30.0  # L3LatScalingFactor of Zen 4 (AMD PPR 55901, L3PMCxAC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,3 +352,18 @@ def _no_value(metric: Metric, inputs: Mapping[str, float | None]) -> Unavailable
 
 
 _RAN = "the part of the interval in which the counters ran"
+
+
+class SampledLatency:
+    """Nanoseconds of one count of Zen 4's sampled L3 latency; each L3 is looked up once, when needed."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._units: dict[int, float | None] = {}
+
+    def unit_of(self, cpu: int) -> float | None:
+        """Return the unit of a CPU's L3; None if sysfs does not describe the L3."""
+        if cpu not in self._units:
+            size = next((cache.size for cache in read_caches(self._host, cpu) if cache.level == 3), None)
+            self._units[cpu] = None if size is None else _LARGE_NS if size >= _LARGE else _SMALL_NS
+        return self._units[cpu]

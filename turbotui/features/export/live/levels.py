@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.topology import CpuPlace, Topology
+from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import RowId, Scope
 
 
@@ -113,10 +113,6 @@ def cpu_places(topology: Topology) -> Sequence[Mapping[str, str]]:
     names = {scope: row_labels(topology, scope) for scope in scopes}
     return [
         {"cpu": str(cpu), **{scope.value: names[scope][topology.row(scope, cpu)] for scope in scopes},
-         "core_type": _kind(topology.places[cpu])}
+         "core_type": (topology.places[cpu].core_type or "")}
         for cpu in topology.cpus
     ]
-
-
-def _kind(place: CpuPlace) -> str:
-    return place.core_type or ""
