@@ -64,7 +64,7 @@ class FramesApp(App[int]):
         first_screen: mode of the screen to begin with.
 
     Attributes:
-        open_recorder: opens a file to record to; None for a recording of the readings alone.
+        open_recorder: opens a file to record to; None for one file that is never divided or thinned.
         kept_columns: returns the columns that are recorded whatever is shown; None for none.
         left_by: the signal that ended the program; 0 for none.
     """
@@ -285,10 +285,27 @@ class FramesApp(App[int]):
     def _record_to(self, path: str | None) -> None:
         if path is None or not path.strip():
             return
-        from turbotui.app.live_recorder import begin_recording  # noqa: PLC0415 - as above
-
-        self.say(begin_recording(self.watched, path.strip(), self.open_recorder, self.kept_columns))
+        self.say(self._begin_recording(path.strip()))
         self.read_wanted()
+
+    def _begin_recording(self, path: str) -> str:
+        from turbotui.app.live_recorder import LiveRecorder  # noqa: PLC0415 - as above
+        from turbotui.app.memory_meter import watch_memory  # noqa: PLC0415 - as above
+        from turbotui.recording.framing import RecordingError  # noqa: PLC0415 - as above
+        from turbotui.recording.recorder import Recorder  # noqa: PLC0415 - as above
+
+        watch, session = self.watched, self.watched.session
+        columns = () if self.kept_columns is None else self.kept_columns(session.catalog, session.capabilities,
+                                                                         session.machine.topology)
+        can_look, opener = watch.judge.can_look, self.open_recorder or Recorder
+        try:
+            watch.recorder = LiveRecorder(path, session.machine, opener, columns, looks=can_look)
+        except RecordingError as error:
+            return str(error)
+        memory = watch_memory(session.machine) if can_look else None
+        if memory is not None and memory.counts:
+            watch.read_also(watch.recorder, memory.sources(), memory.signals(), lasting=True)
+        return f"Recording to {path} until Ctrl+R is pressed again"
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:
         """Search the past in a task beside keys and frames."""

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from turbotui.app.memory_meter import watch_memory
-from turbotui.app.sessions import PlayedSession
+from turbotui.app.sessions import PlayedSession, WatchedSession
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.recorded_looks import RecordedLooks
-from turbotui.diagnosis.rules import LookResults
+from turbotui.diagnosis.rules import LookResults, SlownessRule
 from turbotui.diagnosis.verdict import Verdict
 from turbotui.machine.host import HostKind
 from turbotui.machine.tasks.process_stats import ProcessStat
 from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
-
-if TYPE_CHECKING:  # the watch has a judge
-    from turbotui.app.watch import Watch
 
 _FEW: Final = 64  # CPUs up to which files of each may be read for the details of a sentence at every tick
 
@@ -27,14 +25,21 @@ _FEW: Final = 64  # CPUs up to which files of each may be read for the details o
 class Judge:
     """Judges every new frame once, and moments of the past, for all screens; used on the screens' thread.
 
+    Args:
+        why_absent: why a column is not here; None if it is.
+        shown: returns the shown moment of the past; None for now.
+
     Attributes:
         diagnosis: of the newest frames.
     """
 
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
+    def __init__(self, session: WatchedSession, rules: Sequence[SlownessRule],
+                 why_absent: Callable[[CounterColumn], Unavailable | None], shown: Callable[[], Frame | None]) -> None:
+        self._session = session
+        self._rules = rules
+        self._why_absent = why_absent
+        self._shown_moment = shown
         self._looks: Looks | None = None
-        session = watch.session
         self._recorded = RecordedLooks(session.rows) if isinstance(session, PlayedSession) else None
         self._memory = (watch_memory(session.machine, session.definitions) if isinstance(session, PlayedSession)
                         else None)
@@ -43,22 +48,20 @@ class Judge:
 
     def fresh(self) -> MachineDiagnosis:
         """A diagnosis of the same machine by the same rules that has seen no frame."""
-        watch = self._watch
-        found = MachineDiagnosis(watch.session.catalog, watch.rules, recorded=watch.player is not None)
+        found = MachineDiagnosis(self._session.catalog, self._rules, recorded=self._recorded is not None)
         found.memory = None if self._memory is None else self._memory.share
         return found
 
     @property
     def can_look(self) -> bool:
         """Whether tasks and groups of the machine can be looked at: it is neither recorded nor remote."""
-        session = self._watch.session
+        session = self._session
         return session.machine.host.kind is not HostKind.RECORDED and session.collector is None
 
     def wanted(self, *, costly: bool = False) -> tuple[CounterColumn, ...]:
         """The columns to read."""
-        watch = self._watch
-        few = len(watch.session.machine.topology.cpus) <= _FEW
-        return self.diagnosis.wanted(lambda column: watch.why_absent(column) is None, costly=costly,
+        few = len(self._session.machine.topology.cpus) <= _FEW
+        return self.diagnosis.wanted(lambda column: self._why_absent(column) is None, costly=costly,
                                      details=costly or few)
 
     def push(self, frame: Frame, diagnosis: MachineDiagnosis | None = None) -> None:
@@ -83,7 +86,7 @@ class Judge:
     def look(self, processes: Mapping[int, ProcessStat] | None = None, began_ns: int | None = None) -> LookResults:
         """Look at tasks and control groups; callers do it seldom, on a thread of its own."""
         if self._looks is None:
-            self._looks = Looks(self._watch.session.machine.host)
+            self._looks = Looks(self._session.machine.host)
         return self._looks.look(processes, began_ns)
 
     def verdict(self) -> Verdict:
@@ -95,9 +98,8 @@ class Judge:
         return self._shown().limits
 
     def _shown(self) -> MachineDiagnosis:
-        watch = self._watch
-        frame = watch.frame
-        if not watch.in_past or frame is None:
+        frame = self._shown_moment()
+        if frame is None:
             return self.diagnosis
         moment = frame.newer.wall_ns
         if self._past is None or self._past[0] != moment:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from turbotui.app.memory_meter import watch_memory
-from turbotui.app.watch import Watch
 from turbotui.diagnosis.recorded_looks import PacedLooks
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
@@ -120,28 +118,3 @@ def default_path(machine: Machine, now: float) -> str:
     name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in machine.host.name)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     return str(Path(f"{name or 'machine'}-{stamp}.ttj"))
-
-
-def begin_recording(watch: Watch, path: str, open_recorder: Callable[[str, Machine], FrameRecorder] | None,
-                    kept_columns: KeptColumns | None = None) -> str:
-    """Record a watch's frames to a file from now on.
-
-    Args:
-        open_recorder: opens the file; None for one file that is never divided or thinned.
-        kept_columns: returns the columns that are recorded whatever is shown; None for none.
-
-    Returns:
-        A sentence for the status line: that the recording began, or why not.
-    """
-    try:
-        session = watch.session
-        columns = () if kept_columns is None else kept_columns(session.catalog, session.capabilities,
-                                                               session.machine.topology)
-        watch.recorder = LiveRecorder(path, session.machine, open_recorder or Recorder, columns,
-                                      looks=watch.judge.can_look)
-    except RecordingError as error:
-        return str(error)
-    memory = watch_memory(session.machine) if watch.judge.can_look else None
-    if memory is not None and memory.counts:
-        watch.read_also(watch.recorder, memory.sources(), memory.signals(), lasting=True)
-    return f"Recording to {path} until Ctrl+R is pressed again"

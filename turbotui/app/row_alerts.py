@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
-from turbotui.app.screen_table import background_modules
 from turbotui.app.sessions import PlayedSession, WatchedSession
 from turbotui.app.settings import PersonalSettings
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
+from turbotui.feature_list import FEATURES
 from turbotui.quantities.alerts import AlertRule, parse_alert
 from turbotui.quantities.columns import Column, Value
 from turbotui.sampling.alerting import Alert, AlertWatch
@@ -113,7 +113,7 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
     Returns:
         The alerts by table; sentences about alerts that are impossible here; about malformed alerts, with line numbers.
     """
-    modules = background_modules()
+    modules = {table: module for feature in FEATURES for table, module in feature.background}
     rules: dict[str, list[AlertRule]] = {}
     made: dict[str, BackgroundTable] = {}
     absent: list[str] = []

@@ -31,11 +31,6 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
     raise UsageError(f'no screen is called "{name}"; there are {", ".join(spec.id for spec in screens)}')
 
 
-def background_modules() -> dict[str, str]:
-    """Tables that can be read in the background, with their modules."""
-    return {table: module for feature in FEATURES for table, module in feature.background}
-
-
 def build_screen(spec: ScreenSpec, watch: Watch) -> WatchScreen:
     """Make a screen; its module is imported when the screen is first shown."""
     made: WatchScreen = getattr(importlib.import_module(spec.module), spec.name)(watch)

@@ -28,7 +28,6 @@ from turbotui.widgets.cells import StyleRole, said
 from turbotui.widgets.comparison import difference_in_words, mark_line
 from turbotui.widgets.content import F
 from turbotui.widgets.segment_lines import SegmentLines
-from turbotui.widgets.table_messages import ColumnDragged, FoldClicked, Moved, TitleClicked, WidthDragged
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
@@ -150,7 +149,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         rows = sum(line.open is None for line in self._table.lines)
         return [*super().flags(), *([f"filter {text}: {rows} rows"] if text else [])]
 
-    def on_table_widget_moved(self, message: Moved) -> None:
+    def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
         """Show the cell under the cursor on the status line."""
         if message.table is self._table:
             self.show_status()
@@ -163,7 +162,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         if column is not None:
             self._table.select_column(column)
 
-    def on_table_widget_title_clicked(self, message: TitleClicked) -> None:
+    def on_table_widget_title_clicked(self, message: TableWidget.TitleClicked) -> None:
         """Sort by the column, or reverse the order if it is already the sort column."""
         view = self._table.view
         column = self.find_column(message.column.id)
@@ -242,7 +241,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         self._table.select_column(cell[0])
         self.app.push_screen(ArrangeKeys(self, cell[0]))
 
-    def on_table_widget_column_dragged(self, message: ColumnDragged) -> None:
+    def on_table_widget_column_dragged(self, message: TableWidget.ColumnDragged) -> None:
         """Show where the column would go, or move it there."""
         name, to = message.column.id, message.to.id
         if not message.dropped:
@@ -253,7 +252,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
             self.show_arrangement(self.arrangement.moved(names, name, to))
             self.notice(f"{name} stands where {to} was: Ctrl+S remembers it")
 
-    def on_table_widget_width_dragged(self, message: WidthDragged) -> None:
+    def on_table_widget_width_dragged(self, message: TableWidget.WidthDragged) -> None:
         """Give the column the width to which its border was dragged."""
         self.enter(message.table)
         self.show_arrangement(self.arrangement.sized(message.column.id, message.width))
@@ -287,7 +286,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         folded = self._table.view.folded
         self._change(folded=folded | {row} if fold else folded - {row})
 
-    def on_table_widget_fold_clicked(self, message: FoldClicked) -> None:
+    def on_table_widget_fold_clicked(self, message: TableWidget.FoldClicked) -> None:
         """Fold or unfold one group."""
         self._fold(message.row, fold=message.row not in self._table.view.folded)
 

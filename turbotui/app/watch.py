@@ -131,7 +131,7 @@ class Watch:
         """The diagnosis that all screens share."""
         from turbotui.app.judge import Judge  # noqa: PLC0415 - not every screen judges
 
-        return Judge(self)
+        return Judge(self.session, self.rules, self.why_absent, lambda: self.frame if self.in_past else None)
 
     @property
     def in_past(self) -> bool:

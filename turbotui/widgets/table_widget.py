@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic
+from typing import Any, Generic
 
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
+from textual.message import Message
 from textual.strip import Strip
+from textual.widget import Widget
 
+from turbotui.dataclass import dataclass
+from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import F, Line
+from turbotui.widgets.direct_screen import draw_lines
 from turbotui.widgets.geometry import Geometry
+from turbotui.widgets.headings import Drag, Heading, border_at, heading_at
 from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
 from turbotui.widgets.row_list import RowList
+from turbotui.widgets.styled_scroll import StyledScroll
 from turbotui.widgets.table_canvas import Paint, TableCanvas
-from turbotui.widgets.table_messages import CellOpened, FoldClicked, Moved
 from turbotui.widgets.table_view import Follow, TableView
-from turbotui.widgets.title_mouse import TitleMouse
 
 
-class TableWidget(TitleMouse, Generic[F, C, K]):
+class TableWidget(StyledScroll, Generic[F, C, K]):
     """Rows by columns, with a cursor on one cell and some rows pinned at the top.
 
     Cursor, tags and folds are stored by the rows' keys and disappear with their row. If the height is `auto`, the
@@ -32,6 +37,49 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
     """
 
     DEFAULT_CSS = "TableWidget { scrollbar-gutter: stable; }"
+
+    @dataclass()
+    class Moved(Message):
+        """The cursor moved to another cell, or the cell's value changed."""
+
+        table: TableWidget[Any, Any, Any]
+
+    @dataclass()
+    class TitleClicked(Message):
+        """A column's title was clicked."""
+
+        table: TableWidget[Any, Any, Any]
+        column: Column[Any]
+
+    @dataclass()
+    class FoldClicked(Message):
+        """The mark of a group was clicked."""
+
+        table: TableWidget[Any, Any, Any]
+        row: Any
+
+    @dataclass()
+    class CellOpened(Message):
+        """A cell was clicked twice."""
+
+        table: TableWidget[Any, Any, Any]
+
+    @dataclass()
+    class ColumnDragged(Message):
+        """A column's title was dragged onto another one, and dropped there if `dropped`."""
+
+        table: TableWidget[Any, Any, Any]
+        column: Column[Any]
+        to: Column[Any]
+        dropped: bool
+
+    @dataclass()
+    class WidthDragged(Message):
+        """A column's right border was dragged to this width; None after a double click."""
+
+        table: TableWidget[Any, Any, Any]
+        column: Column[Any]
+        width: int | None
 
     def __init__(self, view: TableView[C, K], rows: RowList[F, C, K], paint: Paint[C, K, F], *, seconds: float = 1.0,
                  charts: RowCharts[F, C, K] | None = None,
@@ -46,6 +94,8 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         self._has_cursor = True
         self._canvas = TableCanvas(self, view, paint, seconds)
         self._charts = charts
+        self._shown: dict[int, Strip] = {}
+        self._drag: Drag | None = None
 
     # What is shown
 
@@ -145,6 +195,16 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         """Drawn columns and rows, including pinned rows."""
         columns = [slot.column for slot in self._geometry.slots if not slot.spark]
         return columns, tuple(line.row for line in self._lines_drawn())
+
+    @property
+    def headings(self) -> Sequence[Heading]:
+        """The drawn titles."""
+        return self._canvas.painter.headings(self._canvas.geometry)
+
+    def width_of(self, column: Column[Any]) -> int | None:
+        """Characters of a column's values as drawn, or as they would be; None if the column is not in the table."""
+        slots = (*self._canvas.painter.fixed, *self._canvas.painter.moving)
+        return next((slot.width for slot in slots if slot.column.id == column.id and not slot.spark), None)
 
     @property
     def has_charts(self) -> bool:
@@ -295,16 +355,67 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         """Draw what changed; a `moved` cursor is reported even if it is out of sight, so that the container follows."""
         if not self.is_attached:
             return
-        if self.is_out_of_sight:
+        if self._is_out_of_sight:
             self._shown.clear()  # drawn when it is scrolled into view
             if moved:
-                self.post_message(Moved(self))
+                self.post_message(self.Moved(self))
             return
-        self.draw_changes(everything=everything)
+        self._draw_changes(everything=everything)
         if not quietly:
-            self.post_message(Moved(self))
+            self.post_message(self.Moved(self))
 
-    def all_strips(self) -> dict[int, Strip]:
+    def _draw_changes(self, *, everything: bool) -> None:
+        """Draw the lines that changed, or all of them."""
+        fresh = self._all_strips()
+        if everything:
+            self.refresh()
+        # all at once: until Textual draws, rows of a new view would stand below titles of the old one
+        dirty = {y: strip for y, strip in fresh.items() if everything or self._shown.get(y) is not strip}
+        if dirty:
+            draw_lines(self, dirty)
+        self._shown = fresh
+
+    @property
+    def _is_out_of_sight(self) -> bool:
+        """Whether the container was scrolled past the whole widget."""
+        place, around = self.virtual_region, self.parent
+        if not self.styles.is_auto_height or not isinstance(around, Widget) or not place.area:
+            return False
+        return not around.scroll_y - place.height < place.y < around.scroll_y + around.size.height
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the widget."""
+        strip = self._shown.get(y)
+        if strip is None:
+            self._shown = self._all_strips()
+            strip = self._shown.get(y)
+        return self._canvas.blank() if strip is None else strip
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Some lines of the widget.
+
+        Textual's own method applies borders, padding and filters to each line, at twice the cost of drawing it; the
+        widget has no borders and no padding, and the palette's colours are already filtered.
+        """
+        strips = [self.render_line(y) for y in crop.line_range]
+        covered = self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0
+        if crop.x == 0 and crop.right == self._canvas.painter.width + covered:
+            return strips
+        return [strip.adjust_cell_length(crop.right, self._canvas.ground).crop(crop.x) for strip in strips]
+
+    def notify_style_update(self) -> None:
+        """Forget colours after a change of theme."""
+        super().notify_style_update()
+        self._canvas.forget_colours()
+        self._shown.clear()
+        self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Draw all lines, from their cached strips, after scrolling."""
+        super().watch_scroll_y(old_value, new_value)
+        self._shown.clear()
+
+    def _all_strips(self) -> dict[int, Strip]:
         height, canvas, content = self.size.height, self._canvas, self.content
         strips, row, slot = [*canvas.headers()], self.current if self._has_cursor else None, self._chosen_slot
         if content is not None:
@@ -345,17 +456,73 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
     def on_click(self, event: events.Click) -> None:
         """Post what was clicked (a title, a group's mark) or move the cursor; a second click opens the cell."""
         if event.y < self._heads:
-            self.title_clicked(event)
+            self._title_clicked(event)
             return
         slot = self._geometry.at(event.x)
         line = self._line_at(event.y)
         if line is None:
             return
         if line.open is not None and 2 * line.depth <= event.x <= 2 * line.depth + 2:
-            self.post_message(FoldClicked(self, line.row))
+            self.post_message(self.FoldClicked(self, line.row))
             return
         if slot is not None:
             self._slot = slot
         self.select(line.row)
         if event.chain == 2:
-            self.post_message(CellOpened(self))
+            self.post_message(self.CellOpened(self))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Grab a title or its right border."""
+        self._drag = None
+        if event.y >= len(self._canvas.headers()) or event.button != 1:
+            return
+        border = border_at(self.headings, event.x)
+        heading = border or heading_at(self.headings, event.x)
+        if heading is not None:
+            self._drag = Drag(heading, border is not None, event.x)
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Change the width, or show where the column would go."""
+        drag = self._drag
+        if drag is None or (event.x == drag.pressed and not drag.is_moved):
+            return
+        if not event.button:  # the button was released where the terminal did not report it
+            self._let_go()
+            return
+        drag.is_moved = True
+        if drag.is_border:
+            self.post_message(self.WidthDragged(self, drag.heading.slot.column, drag.width(event.x)))
+        else:
+            self._dragged(drag, event.x, dropped=False)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Drop the column at the mouse."""
+        drag = self._drag
+        if drag is None:
+            return
+        self.release_mouse()
+        if drag.is_moved and not drag.is_border:
+            self._dragged(drag, event.x, dropped=True)
+
+    def _let_go(self) -> None:
+        self._drag = None
+        self.release_mouse()
+
+    def _dragged(self, drag: Drag, x: int, *, dropped: bool) -> None:
+        """Post the title that a column is dragged over; an identity column stays on its side of the rule."""
+        over, column = heading_at(self.headings, x), drag.heading.slot.column
+        if over is not None and over.slot.column.identity == column.identity:
+            self.post_message(self.ColumnDragged(self, column, over.slot.column, dropped))
+
+    def _title_clicked(self, event: events.Click) -> None:
+        """Post the click on a title; a dragged title is not clicked, and a border needs two clicks."""
+        drag, self._drag = self._drag, None
+        if drag is not None and drag.is_moved:
+            return
+        border = border_at(self.headings, event.x)
+        heading = heading_at(self.headings, event.x)
+        if border is not None and event.chain == 2:
+            self.post_message(self.WidthDragged(self, border.slot.column, None))
+        elif border is None and heading is not None:
+            self.post_message(self.TitleClicked(self, heading.slot.column))

@@ -43,7 +43,7 @@ from turbotui.simulated.clock import ManualClock
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.comparison import difference
 from turbotui.widgets.segment_lines import SegmentLines
-from turbotui.widgets.table_messages import TitleClicked
+from turbotui.widgets.table_widget import TableWidget
 
 
 class Tasks:
@@ -265,7 +265,7 @@ async def test_sort_filter_and_search() -> None:
         await found.press("I")
         shares = [share(row) for row in found.rows]
         assert shares == sorted(shares)
-        found.screen.on_table_widget_title_clicked(TitleClicked(found.screen.table, _column("TID")))
+        found.screen.on_table_widget_title_clicked(TableWidget.TitleClicked(found.screen.table, _column("TID")))
         tids = [int(row.split()[1]) for row in found.rows]
         assert tids == sorted(tids)
         await found.press("slash", *str(tids[3]), "enter")

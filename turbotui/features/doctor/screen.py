@@ -21,7 +21,7 @@ from turbotui.widgets.geometry import RULE
 from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter
-from turbotui.widgets.table_messages import Moved
+from turbotui.widgets.table_widget import TableWidget
 
 _STATES: Final = {
     State.READY: ("✓ ready", StyleRole.KEY),
@@ -122,7 +122,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         self.show_content(RowContent(RowTable("sources", "source", columns, rows), _NAMING))
         self.watch_state.want(self.wanted)
 
-    def on_table_widget_moved(self, message: Moved) -> None:
+    def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
         """Report on the source under the cursor."""
         del message
         row, key = self.row_at_cursor, self._table.current

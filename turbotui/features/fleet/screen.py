@@ -30,8 +30,8 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
-from turbotui.widgets.table_messages import Moved
 from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_widget import TableWidget
 
 
 class NodeChosen(Message):
@@ -150,7 +150,7 @@ class FleetScreen(TreeScreen[FleetNode]):
         line.styles.height = len(found)
         line.show([[(f" {text}", role)] for text, role in found])
 
-    def on_table_widget_moved(self, message: Moved) -> None:
+    def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
         super().on_table_widget_moved(message)
         self._show_sentence()
 

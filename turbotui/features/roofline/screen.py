@@ -42,8 +42,8 @@ from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
-from turbotui.widgets.table_messages import Moved
 from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_widget import TableWidget
 
 _WIDE = 110
 """The width from which the panel stands at the right."""
@@ -207,7 +207,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         if self._definitions and self.composed:
             self._draw()
 
-    def on_table_widget_moved(self, message: Moved) -> None:
+    def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
         """Mark the point of the row under the cursor."""
         del message
         self._point_out()

@@ -13,12 +13,20 @@ from operator import add, itemgetter
 from sys import intern
 from typing import Final
 
-from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.slices import Slices
 from turbotui.features.tasks.task_regions import TaskRegions
 from turbotui.features.tasks.thread_totals import ThreadTotals
 from turbotui.features.tasks.timeline import Timeline
-from turbotui.features.tasks.totals_table import ALIVE, ENDED, LOST, MISNUMBERED, OTHERS, OUTSIDE, TotalsTable
+from turbotui.features.tasks.totals_table import (
+    ALIVE,
+    ENDED,
+    LOST,
+    MISNUMBERED,
+    OTHERS,
+    OUTSIDE,
+    MultiplexedSets,
+    TotalsTable,
+)
 from turbotui.machine.perf_records import (
     NOBODY,
     CounterReopened,
@@ -88,7 +96,7 @@ class SampleAggregator(TotalsTable):
         self._zero = (0,) * len(self.names)
         self._load = self.names.index("cycles") if "cycles" in self.names else self._run
         if multiplexed is not None:
-            multiplexed.aggregators.append(self)
+            multiplexed.listeners.append(self.book)
         self._heirs: dict[tuple[int, int], list[int]] = {}
         self._dying: dict[int, deque[tuple[int, int]]] = {}
         self._gaps: dict[int, int] = {}
@@ -114,8 +122,8 @@ class SampleAggregator(TotalsTable):
             elif type(record) is LastCounts:
                 self._last_counts(cpu, record)
             elif self._multiplexed is not None and isinstance(record, (ThreadNamed, Forked, Exited)):
-                for one in self._multiplexed.aggregators:  # a set that rests does not hear of it
-                    one.book(cpu, record)
+                for book in self._multiplexed.listeners:  # a set that rests does not hear of it
+                    book(cpu, record)
             else:
                 self.book(cpu, record)
         if rows:

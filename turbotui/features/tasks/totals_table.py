@@ -5,13 +5,15 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import Final, NamedTuple
 
+from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME, CpuTime
-from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals, places_of
 from turbotui.features.tasks.timeline import Timeline
+from turbotui.machine.perf_records import Record
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.machine.tasks.slices import RunTimes
 
@@ -48,6 +50,21 @@ class MergedThread(NamedTuple):
 
     owner: ThreadTotals  # the entry that it is part of
     places: int  # where it was seen
+
+
+@dataclass(slots=True)
+class MultiplexedSets:
+    """Entry numbers and last CPUs of threads, shared by all aggregators of one application."""
+
+    listeners: list[Callable[[int, Record], None]] = field(default_factory=list)  # take records that all have to know
+    serials: Iterator[int] = field(default_factory=itertools.count)  # gives entries their numbers
+    places: dict[int, int] = field(default_factory=dict)  # by thread the CPU where it was seen last
+
+    def moved(self, tid: int, cpu: int) -> bool:
+        """Record a sample's CPU; return whether the thread has migrated since its last sample."""
+        last = self.places.get(tid, cpu)
+        self.places[tid] = cpu
+        return last != cpu
 
 
 class TotalsTable:

@@ -13,13 +13,12 @@ from turbotui.features.tasks.choosing import ChosenSets, choose_sets
 from turbotui.features.tasks.cpu_time import SchedStats
 from turbotui.features.tasks.load_watch import LoadWatch
 from turbotui.features.tasks.merging import Lineage, by_group
-from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.report import Apart, Report, idle_apart, rest_apart
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.features.tasks.timeline import Timeline
-from turbotui.features.tasks.totals_table import MEANWHILE_PART, OUTSIDE_PART
+from turbotui.features.tasks.totals_table import MEANWHILE_PART, OUTSIDE_PART, MultiplexedSets
 from turbotui.features.tasks.wait_watch import WaitWatch
 from turbotui.features.tasks.waits import SIMULATED
 from turbotui.features.tasks.watched_application import IdleTimes, WatchedApplication, slice_for

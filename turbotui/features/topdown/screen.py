@@ -35,7 +35,7 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.row_content import Naming, RowContent
 from turbotui.widgets.segment_lines import SegmentLines
-from turbotui.widgets.table_messages import Moved
+from turbotui.widgets.table_widget import TableWidget
 
 _LEVELS: Final = (RowLevel.CORE, RowLevel.CPU, RowLevel.PACKAGE, RowLevel.KIND, RowLevel.THREAD, RowLevel.REGION)
 _LINES: Final = 12
@@ -233,7 +233,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     # The row under the cursor, and its opened levels
 
-    def on_table_widget_moved(self, message: Moved) -> None:
+    def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
         """Close the opened levels of another row."""
         opened = None if self._opened is None else self._opened.key
         if message.table is self._table and self._path and self._table.current != opened:

@@ -34,7 +34,6 @@ from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
-from turbotui.widgets.table_messages import Moved
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
@@ -211,7 +210,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         if isinstance(event.widget, TableWidget) and event.widget in self.tables:
             self.enter(event.widget)
 
-    def on_table_widget_moved(self, message: Moved) -> None:
+    def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
         """Keep the cursor in sight, and the lines above a table's first row with it."""
         if self._mapped:
             self._map.draw()
