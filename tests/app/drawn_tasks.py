@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from turbotui.app.watch import Watch
-from turbotui.features.tasks.screen import TasksScreen
-from turbotui.features.tasks.screen_watching import SnapshotReady
+from turbotui.features.tasks.screen import SnapshotReady, TasksScreen
 
 
 class DrawnTasksScreen(TasksScreen):

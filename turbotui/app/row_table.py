@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Generic, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias
 
 from turbotui.app.one_cell import OneCell
 from turbotui.app.row_picker import RowPicker
@@ -36,6 +36,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     """Screen with a table of rows of any kind, shown by `show_content`."""
 
     unsorted = "the table's order"
+    treeless: ClassVar[str] = "Rows stand in no tree: t changes that"  # what `*` says if rows form no tree
     painter_kind: type[RowPainter[R]] = RowPainter
 
     def __init__(self, watch: Watch) -> None:
@@ -162,6 +163,36 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         for table in self.tables:
             table.show_view(replace(table.view, mark=table.content if begin else None), self.watch_state.interval)
         self.show_view(self._table.view)
+
+    # Trees
+
+    @property
+    def outer_rows(self) -> frozenset[Hashable] | None:
+        """The rows that `*` folds; None if rows form no tree."""
+        content = self._table.content
+        return None if content is None or not content.parents else frozenset(content.parents.values())
+
+    def action_sideways(self, by: int) -> None:
+        """Fold or unfold the current row while no column is chosen; otherwise go to the next column."""
+        line = self._table.line
+        if line is None or self._table.is_column_chosen:
+            super().action_sideways(by)
+        elif by > 0 and line.open is False:
+            self._fold(line.row, fold=False)
+        elif by < 0 and line.open:
+            self._fold(line.row, fold=True)
+        elif by < 0 and line.parent is not None:
+            self._table.select(line.parent)
+        else:
+            super().action_sideways(by)
+
+    def action_fold_all(self) -> None:
+        """Fold every row with children, or unfold all if some are folded."""
+        outer = self.outer_rows
+        if outer is None:
+            self.notice(self.treeless)
+        else:
+            self._change(folded=frozenset() if self._table.view.folded else outer)
 
     # Columns
 

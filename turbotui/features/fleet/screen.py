@@ -13,8 +13,7 @@ from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
 from turbotui.app.one_cell import OneCell
-from turbotui.app.row_table import RowCell
-from turbotui.app.tree_screen import TreeScreen
+from turbotui.app.row_table import RowCell, RowTableScreen
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import centred, cut, flush_right
 from turbotui.features.fleet.columns import COLUMNS, HOUR, MEASURED, SCREEN_COLUMNS
@@ -53,7 +52,7 @@ _USUAL_LABELS: Final = ("model", "job")
 _NO_GROUPS: Final = frozenset({"instance", "host", "__name__", "version", "kernel", "arch", "vendor", "kind"})
 
 
-class FleetScreen(TreeScreen[FleetNode]):
+class FleetScreen(RowTableScreen[FleetNode]):
     """The screen with the nodes of a server."""
 
     where: ClassVar[str] = "fleet"
@@ -211,12 +210,6 @@ class FleetScreen(TreeScreen[FleetNode]):
         most = max(2, len(nodes) // 2)
         found = [name for name, those in values.items() if name not in _NO_GROUPS and 2 <= len(those) <= most]
         return sorted(found, key=lambda name: (name not in _USUAL_LABELS, name))
-
-    @property
-    def outer_rows(self) -> frozenset[Hashable] | None:
-        """Groups of nodes."""
-        content = self._table.content
-        return None if content is None or not content.parents else frozenset(content.parents.values())
 
     def open_chosen(self) -> bool:
         """Open the node's own dashboard."""

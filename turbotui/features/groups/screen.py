@@ -11,9 +11,9 @@ from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
 from turbotui.app.graph import Graph
+from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
-from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.additions import GroupAdditions
@@ -79,7 +79,7 @@ _MOST_ROWS: Final = 6_000
 """The most rows of all past intervals that are kept, some 20 MB."""
 
 
-class GroupsScreen(TreeScreen[GroupRow]):
+class GroupsScreen(RowTableScreen[GroupRow]):
     """The screen of the machine's control groups, whose files are open only while the screen is shown."""
 
     where: ClassVar[str] = "groups"

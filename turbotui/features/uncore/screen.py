@@ -250,7 +250,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
             if not self._table.move_column(by):
                 self._fold(line.row, fold=line.open)
         else:
-            super().action_sideways(by)
+            self.action_column(by)
 
     def action_fold_table(self, at: int) -> None:
         """Fold every sum of a table, or unfold them all."""
