@@ -91,8 +91,8 @@ def json_text(value: object, *, indent: int | None = None, compact: bool = False
               default: Callable[[object], object] | None = None) -> str:
     r"""A value as JSON whose strings are the original ones; what is unsafe on a terminal is there as \uNNNN.
 
-    JSON is Unicode: a byte that is not UTF-8 keeps its mark, and so does the character that begins marks, so that
-    `visible_in` restores every text. A number that is not finite becomes null, because JSON has no word for it.
+    A byte that is not UTF-8 keeps its mark, and so does the character that begins marks, so that `visible_in`
+    restores every text.
     """
     import json  # noqa: PLC0415 - what prints text does without it
 
@@ -101,6 +101,7 @@ def json_text(value: object, *, indent: int | None = None, compact: bool = False
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=default,
                           separators=separators)
     except ValueError:
+        # JSON has no word for a number that is not finite: null
         text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent, default=default,
                           separators=separators)
     if _may_hold(_UNSAFE_OR_MARK, text):

@@ -96,12 +96,10 @@ class LimitHistory:
         self._holds: dict[RowId, tuple[Hold, ...]] = {}
 
     def push(self, frame: Frame) -> None:
-        """Add a frame; a repeated frame changes nothing.
-
-        Log bits cover the time since the previous reading, so after a gap they belong to no interval.
-        """
+        """Add a frame; a repeated frame changes nothing."""
         if frame.seq == self._seq:
             return
+        # log bits cover the time since the previous reading: after a gap they belong to no interval
         adjacent = frame.seq == self._seq + 1
         if frame.seq > self._seq + self._kept or frame.seq < self._seq:
             self._past.clear()

@@ -101,9 +101,6 @@ class TaskLook:
     def look(self, processes: Mapping[int, ProcessStat], began_ns: int | None = None) -> None:
         """Compare every process's counts with the previous look, and read the threads of the busiest process.
 
-        On a swapping machine a reading takes seconds. What a process did is divided by the time from the start of one
-        reading to the end of the other, so that no process appears to have done more than possible.
-
         Args:
             processes: processes that were just read.
             began_ns: start of that reading on the host's clock; None for now.
@@ -130,6 +127,8 @@ class TaskLook:
             if before == pid:
                 self._single = _busiest_thread(counts, threads, self._host.now_ns() * 1e-9 - since)
             self._threads = pid, asked * 1e-9, threads
+        # from the start of one reading to the end of the next: on a swapping machine a reading takes seconds, and no
+        # process may appear to have done more than possible
         self._began, self._before = now if began_ns is None else began_ns * 1e-9, found
 
     @property

@@ -118,11 +118,7 @@ def _tdp(machine: Machine, power_unit: float, facts: Circumstances) -> float:
 
 
 def tj_max(machine: Machine, facts: Circumstances) -> Constant:
-    """tj_max in °C from MSR 0x1A2[23:16] or the user; assumed to be 100 if the register exists but is 0.
-
-    The fixed target, not lowered by the TCC offset, because digital readouts count down from it
-    (docs/specs/turbostat.md 5).
-    """
+    """tj_max in °C from MSR 0x1A2[23:16] or the user; assumed to be 100 if the register exists but is 0."""
     if "dtherm" not in machine.model.flags:
         return Unavailable(Reason.NO_HARDWARE, "this CPU has no digital thermal sensor in registers")
     if machine.tcc is not None:
@@ -132,6 +128,7 @@ def tj_max(machine: Machine, facts: Circumstances) -> Constant:
         if raw.reason not in (Reason.NO_HARDWARE, Reason.VIRTUALISED):
             return raw  # the register may well have the value: it was not read
         raw = 0
+    # the fixed target, not lowered by the TCC offset: digital readouts count down from it (docs/specs/turbostat.md 5)
     found = raw >> 16 & 0xFF
     if found:
         return KnownConstant(float(found), f"MSR {_TEMPERATURE_TARGET:#x}[23:16]")

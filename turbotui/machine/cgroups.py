@@ -192,11 +192,7 @@ def stalls(host: Host, directory: str) -> Mapping[str, int]:
 
 
 def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
-    """Walk a tree level by level until a number of groups is found.
-
-    A name that starts like a controller's file is taken for a file, because groups should not be named so
-    (cgroup-v2.rst, "Avoid Name Collisions"), unless it ends like a systemd unit.
-    """
+    """Walk a tree level by level until a number of groups is found."""
     found: list[str] = []
     waiting = deque([tree.top])
     while waiting and len(found) < most:
@@ -212,6 +208,8 @@ def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
                 found.append(directory)
             continue  # otherwise it is gone, or it is a file
         found.append(directory)
+        # a name that starts like a controller's file is one: groups should not be named so (cgroup-v2.rst, "Avoid Name
+        # Collisions"), except units of systemd
         waiting.extend(f"{directory}/{name}" for name in names if not _FILE.match(name))
     return Groups(tree, tuple(found), not waiting)
 

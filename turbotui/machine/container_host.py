@@ -34,15 +34,13 @@ def in_container(host: Host) -> Host:
 
 
 def _is_renumbered(host: Host) -> bool:
-    """Tell whether the CPUs that this process may use are not those that /proc/stat has.
-
-    lxcfs numbers them from 0 without gaps. The kernel itself shows all online CPUs there, and every affinity and cpuset
-    is a part of those.
-    """
+    """Tell whether the CPUs that this process may use are not those that /proc/stat has."""
     usable = host.usable_cpus()
     mount = read_view(host).holding(_STAT) if usable is None else None
     if usable is None and (mount is None or mount.point != _STAT):
         return False  # the file is the kernel's own, and long on a machine of many CPUs
+    # lxcfs numbers CPUs from 0 without gaps; the kernel itself shows all online CPUs, of which every affinity and
+    # cpuset is a part
     told = _told(host)
     if told != frozenset(range(len(told))) or not told:
         return False

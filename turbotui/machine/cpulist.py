@@ -22,13 +22,13 @@ _MASK_GROUP = r"[0-9a-fA-F]{1,8}\Z"
 def parse_cpulist(text: str) -> frozenset[int]:
     """Parse a kernel list such as "0-3,8" or "0-31:2/8"; empty for an empty text.
 
-    Grammar: kernel Documentation/admin-guide/kernel-parameters.rst, "cpu lists". "(null)", which old kernels print
-    for a mask that does not exist, is empty too.
+    Grammar: kernel Documentation/admin-guide/kernel-parameters.rst, "cpu lists".
 
     Raises:
         ValueError: not a list.
     """
     stripped = text.strip(" \t\n\0")
+    # old kernels print "(null)" for a mask that does not exist
     if stripped in ("", "(null)"):
         return frozenset()
     cpus: set[int] = set()

@@ -14,10 +14,6 @@ from turbotui.errors import TurbotuiError
 def hold_module_folders(uid: int, gid: int) -> None:
     """Let modules be imported from where a user without groups may not go, such as a Python below /root.
 
-    A folder of modules that lies below such a folder is held open, and named by its descriptor in /proc/self/fd from
-    now on: a process may always follow the descriptors of its own (fs/proc/fd.c, proc_fd_permission), and the folder
-    above is not passed then.
-
     Raises:
         TurbotuiError: the user may not read the folder of turbotui's modules or Python's itself.
     """
@@ -34,6 +30,8 @@ def hold_module_folders(uid: int, gid: int) -> None:
         if around in moved and _may(around, stat.S_IXOTH, uid, gid):
             continue
         if os.path.isdir(folder) and not _may_enter(folder, uid, gid):
+            # a process may always follow the descriptors of its own (fs/proc/fd.c, proc_fd_permission), and the folder
+            # above, which the user may not enter, is not passed then
             moved[folder] = f"/proc/self/fd/{os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)}"
     if not moved:
         return

@@ -53,13 +53,13 @@ class Person:
 def invoking_user(environment: Mapping[str, str]) -> Person | None:
     """Return the user behind a root process; None if root works for itself.
 
-    sudo(8) names the user in SUDO_UID. Others keep only the environment (su -m, doas(1), run0(1)): where HOME is
-    somebody else's folder, root would write there, so its owner decides. This also works after root was given up for
-    that user, whose home the environment may not name.
+    This also works after root was given up for that user, whose home the environment may not name.
     """
     home = ""
     uid = whole_number(environment.get("SUDO_UID", "")) or 0
     if not uid:
+        # sudo(8) sets SUDO_UID; su -m, doas(1) and run0(1) keep only the environment: where HOME is somebody else's
+        # folder, root would write there, so its owner decides
         home = environment.get("HOME", "")
         uid = _owner(home)
     if not uid or os.geteuid() not in (0, uid):
@@ -84,8 +84,7 @@ def _owner(folder: str) -> int:
 def as_invoking_user(environment: Mapping[str, str]) -> Iterator[None]:
     """Access files with the rights of the user behind sudo(8), in the calling thread only.
 
-    The kernel then checks every path, links included, with that user's rights, and gives new files to that user
-    (setfsuid(2)). Counters that other threads open meanwhile keep their rights.
+    Counters that other threads open meanwhile keep their rights.
 
     Raises:
         OSError: the identity cannot be taken.
@@ -96,6 +95,8 @@ def as_invoking_user(environment: Mapping[str, str]) -> Iterator[None]:
         return
     before = os.getgroups(), os.getegid(), os.geteuid()
     try:
+        # the kernel then checks every path, links included, with that user's rights, and new files are that user's
+        # (setfsuid(2))
         _take(person.groups, person.gid, person.uid)
         yield
     finally:
@@ -149,16 +150,15 @@ def forbid_new_privileges() -> None:
 def give_up_privileges(environment: Mapping[str, str]) -> None:
     """Become the user behind sudo(8), or nobody, in every thread and for good; does nothing unless root.
 
-    Groups are changed first and the user last, because only root may change groups. When the real, effective and saved
-    user ids are all changed, the kernel clears the capabilities of every thread (capabilities(7)); libc changes all
-    threads together (nptl(7)).
-
     Raises:
         TurbotuiError: some rights remain; then the program must not continue.
     """
     if os.geteuid() == 0:
         uid, gid = after_root(environment)
         try:
+            # groups first and the user last, because only root may change groups. When real, effective and saved user
+            # are all changed, the kernel clears the capabilities of every thread (capabilities(7)); libc changes all
+            # threads together (nptl(7)).
             os.setgroups([])
             os.setresgid(gid, gid, gid)
             os.setresuid(uid, uid, uid)

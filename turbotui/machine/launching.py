@@ -101,12 +101,10 @@ class HeldCommand:
                     os.killpg(self.pid, number)
 
     def close(self) -> None:
-        """Close the descriptor; a command that was never started ends without having run.
-
-        It is killed, because a child created later may hold its pipe open, so that closing the pipe has no effect.
-        """
+        """Close the descriptor; a command that was never started ends without having run."""
         if not self._gone:
             self._gone = True
+            # killed, because a child created later may hold its pipe open, so that closing the pipe has no effect
             os.kill(self.pid, signal.SIGKILL)
             os.close(self._open)
             os.close(self._outcome)

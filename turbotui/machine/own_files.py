@@ -91,14 +91,14 @@ def passing_files(files: Mapping[str, str]) -> Iterator[str]:
 def publish_file(path: str, data: bytes) -> None:
     """Write a world-readable file in one step, replacing an existing one, with this process's own rights.
 
-    Root does so even under sudo, in folders where the user could not. A new name is written, which must not exist, and
-    then renamed to the old one, so that no link leads elsewhere.
+    Root does so even under sudo, in folders where the user could not.
 
     Raises:
         OSError: it cannot be written; an existing file is unchanged, and no new file is left behind.
     """
     path = original(path)
     temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.getpid()}")
+    # a name that must not exist, renamed to the old one at the end: no link leads elsewhere
     descriptor = os.open(temporary, _NEW, 0o600)
     try:
         with open(descriptor, "wb") as file:

@@ -181,9 +181,7 @@ class Decoder:
     def _named(self, view: memoryview, *, more: bool) -> tuple[list[Words], int]:
         """Samples at the start of a block, with the threads that records of their switches name, and their bytes.
 
-        The record is written right after the sample, before anything else can happen on the CPU
-        (perf_event_task_sched_out(), kernel/events/core.c). The last sample is left for the next call where its record
-        is.
+        The last sample is left for the next call where its record is.
         """
         numbers, size, at = self.numbers, self._whole.size, 0
         rows: list[Words] = []
@@ -194,6 +192,8 @@ class Decoder:
             after = at + size
             if more and len(view) - after < CPU_SWITCH.size:
                 break
+            # the record is written right after the sample, before anything else can happen on the CPU
+            # (perf_event_task_sched_out(), kernel/events/core.c)
             while len(view) - after >= CPU_SWITCH.size:
                 switch = CPU_SWITCH.unpack_from(view, after)
                 if switch[0] != _CPU_SWITCH_KIND or switch[2] != CPU_SWITCH.size:

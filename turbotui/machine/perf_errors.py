@@ -50,10 +50,8 @@ _OPENS: Final = {
 
 
 def own_copy(rights: Privileges, *wanted: int) -> str:
-    """The commands that give capabilities to a group, on a copy of the interpreter that only runs turbotui.
-
-    Capabilities that the process already has are kept in the command, because setcap(8) replaces the set.
-    """
+    """The commands that give capabilities to a group, on a copy of the interpreter that only runs turbotui."""
+    # setcap(8) replaces the set: what the process has already must be in it
     kept = [number for number, _name in _CAPABILITIES if number in wanted or rights.has(number)]
     names = ",".join(name for number, name in _CAPABILITIES if number in kept)
     opens = " and ".join(_OPENS[number] for number in kept)

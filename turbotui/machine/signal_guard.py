@@ -30,10 +30,8 @@ _PATIENCE: Final = 1.0  # seconds; a signal is often sent twice at once, by the 
 def guarded_signals(calls: Mapping[signal.Signals, Callable[[int], object]]) -> Iterator[None]:
     """Call functions for signals instead of ending, while the block runs.
 
-    On threads other than the first one nothing is caught, because Python delivers signals to the first thread only.
-
-    Signals are caught and not ignored, because a command would inherit ignored ones across its exec. A SIGHUP that is
-    already ignored stays so, as nohup(1) requires.
+    On threads other than the first one nothing is caught, because Python delivers signals to the first thread
+    only.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -42,6 +40,8 @@ def guarded_signals(calls: Mapping[signal.Signals, Callable[[int], object]]) -> 
     def handler(call: Callable[[int], object]) -> Callable[[int, FrameType | None], object]:
         return lambda number, _frame: call(number)
 
+    # caught, not ignored: a command would inherit ignored signals across its exec. A SIGHUP that is already ignored
+    # stays so, as nohup(1) requires.
     before = {
         number: signal.signal(number, handler(call))
         for number, call in calls.items()

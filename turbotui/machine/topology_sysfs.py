@@ -160,19 +160,18 @@ def _with_dies(facts: dict[int, CpuFacts]) -> dict[int, CpuFacts]:
 def _clusters_in_packages(
     read: SysfsReader, facts: Mapping[int, CpuFacts], notes: list[str]
 ) -> Mapping[int, CpuFacts]:
-    """Correct facts of Arm chips, whose clusters are modules, and not packages as kernels before 6.0 call them.
-
-    drivers/base/arch_topology.c since Linux 6.0: a package is a socket of the device tree's cpu-map, and without one
-    there is one package. If no cpu-map can be read, "packages" with a common L3 or with unlike cores are one chip.
-    """
+    """Correct facts of Arm chips, whose clusters are modules, and not packages as kernels before 6.0 call them."""
     ids = {fact.package for fact in facts.values()}
     if len(ids) < 2 or any(not fact.part or fact.module != UNSAID or fact.package < 0 for fact in facts.values()):
         return facts
+    # since Linux 6.0 (drivers/base/arch_topology.c) a package is a socket of the device tree's cpu-map, and without one
+    # there is one package
     named = read.names(_CPU_MAP)
     if any(name.startswith("socket") for name in named):
         return facts
     parts = {package: {fact.part for fact in facts.values() if fact.package == package} for package in ids}
     shared = [{facts[cpu].package for cpu in fact.l3_mask or () if cpu in facts} for fact in facts.values()]
+    # without a cpu-map to read, "packages" with a common L3 or with unlike cores are one chip
     if not named and all(one == parts[min(ids)] for one in parts.values()) and all(len(one) < 2 for one in shared):
         return facts
     notes.append(f"the {len(ids)} packages that the kernel tells are clusters of one; kernels from 6.0 on say so")

@@ -55,11 +55,7 @@ def cpu_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizi
 
 
 def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
-    """The speed of CPUs together; None if none is known.
-
-    Bytes are summed and not recomputed from summed counts, because the mean width of an access belongs to a CPU's own
-    instructions.
-    """
+    """The speed of CPUs together; None if none is known."""
     known = [speed for speed in speeds if speed is not None]
     if not known:
         return None
@@ -68,6 +64,7 @@ def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
     busiest = max(known, key=lambda speed: speed.flops)
     return Speed(
         flops=added(speed.flops for speed in known),
+        # not recomputed from summed counts: the mean width of an access belongs to a CPU's own instructions
         bytes=added(speed.bytes or 0.0 for speed in sized) if sized else None,
         sized_flops=added(speed.flops for speed in sized),
         dominant=busiest.dominant if busiest.flops > 0 else "",

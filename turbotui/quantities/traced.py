@@ -84,13 +84,11 @@ def _strength(term: Term) -> int:
 
 
 def number_text(value: float) -> str:
-    """A number with the digits that a calculation needs: 3,497,120,004; 1.00021345612; 1e6.
-
-    Powers of ten from a thousand on are written as powers, because they are units and not readings.
-    """
+    """A number with the digits that a calculation needs: 3,497,120,004; 1.00021345612; 1e6."""
     if isinstance(value, int) or (value == int(value) and abs(value) < 1e18):
         whole = int(value)
         power = len(str(abs(whole))) - 1
+        # powers of ten from a thousand on are units, not readings
         return f"1e{power}" if power >= 3 and whole == 10**power else f"{whole:,}"
     if abs(value) >= 1e6:
         return f"{value:,}"  # clocks: the difference of two clocks needs every digit

@@ -41,9 +41,6 @@ def group_number(name: str) -> int:
 def listening_socket(path: str, group: int | None) -> Iterator[socket.socket]:
     """Listen at a path, which is removed at the end if it is still this socket.
 
-    The folder is opened first, and only root and this user may be able to create files in it or in the folders above.
-    The socket is then made in the open folder under an unused name, so that links lead nowhere.
-
     Args:
         group: that may connect besides this user and root; None for no group.
 
@@ -55,6 +52,8 @@ def listening_socket(path: str, group: int | None) -> Iterator[socket.socket]:
     with contextlib.ExitStack() as opened:
         opened.enter_context(contextlib.closing(listener))
         try:
+            # the folder first, which only root and this user may change; the socket is made in the open folder under an
+            # unused name, so that links lead nowhere
             directory = open_trusted_folder(os.path.realpath(folder), path)
             opened.callback(os.close, directory)
             _take_stale_away(directory, name, path)

@@ -305,9 +305,6 @@ def _open_groups(
 ) -> list[CounterGroup]:
     """Open events as one group; events that do not fit are opened alone.
 
-    Events of a group with times stay together or are left out, because a count cannot be scaled by another group's
-    times.
-
     Raises:
         CpuGone: the CPU is offline.
     """
@@ -333,6 +330,7 @@ def _open_groups(
                 if error.errno in GONE:
                     raise give_up(error) from error
                 refused = error.with_traceback(None)  # the exception refers to this frame: a cycle for each CPU
+            # with times, together or not at all: a count cannot be scaled by another group's times
             if leader == -1 or times is not None:
                 refusals.append(refused)
                 continue

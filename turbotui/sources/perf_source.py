@@ -244,11 +244,7 @@ def mask_readers(machine: Machine, cpumask: Sequence[int], scope: Scope) -> tupl
 def try_offers(
     machine: Machine, offers: Iterable[Offer], facts: Circumstances
 ) -> tuple[tuple[Offer, ...], dict[SignalId, Unavailable]]:
-    """Open each counter once on a measured CPU that reads it: those that open, and why the others do not.
-
-    A counter whose PMU another program holds on one CPU is tried on others; one that is held on all of them is offered,
-    because it may be let go.
-    """
+    """Open each counter once on a measured CPU that reads it: those that open, and why the others do not."""
     usable: list[Offer] = []
     refused: dict[SignalId, Unavailable] = {}
     for offer in offers:
@@ -256,6 +252,7 @@ def try_offers(
         cpu = -1
         for cpu in islice(filter(offer.on, machine.topology.cpus), _TRIED):
             why = probe_events(machine.host, (offer.event,), cpu, facts)[offer.event.signal]
+            # a PMU that another program holds on one CPU may be free on others; held on all, it may be let go
             if why is None or why.reason is not Reason.IN_USE:
                 break
         if why is not None and why.reason is not Reason.IN_USE:

@@ -205,15 +205,13 @@ def zone_scope(host: Host) -> Scope | None:
 
 
 def _package_rows(words: Mapping[str, str], topology: Topology) -> dict[str, RowId]:
-    """The package or die that each package zone is named after.
-
-    The number is the physical package id; kernels before 5.3 counted packages from 0 instead, which shows where
-    package ids are sparse: numbers that are not all package ids, but as many as there are packages, are positions.
-    """
+    """The package or die that each package zone is named after."""
     matches = {name: match for name, word in words.items() if (match := re.fullmatch(_PACKAGE, word))}
     packages = topology.instances(Scope.PACKAGE)
     known = {instance.row.key[0]: instance.row for instance in packages}
     numbers = {integer(match[1]) for match in matches.values() if match[2] is None}
+    # the number is the physical package id; kernels before 5.3 counted packages from 0, which shows where ids are
+    # sparse: numbers that are not all ids, but as many as there are packages, are positions
     by_position = not numbers <= known.keys() and numbers == set(range(len(packages)))
     rows: dict[str, RowId] = {}
     for name, match in matches.items():

@@ -97,14 +97,14 @@ def terminal_texts() -> Iterator[None]:
 def open_closed_streams() -> None:
     """Open the standard streams that the program was started without (`<&-`, `>&-`).
 
-    Otherwise the next opened file would get the stream's number, and a counter would be written to as if it were
-    stdout. The replacement of stdin is at its end, that of stdout refuses writes, so that nothing is lost silently, and
-    that of stderr discards everything, because there is nobody to tell.
+    The next opened file would get the stream's number, and a counter would be written to as if it were stdout.
     """
     for number, name in enumerate(_NAMES):
         try:
             os.fstat(number)
         except OSError:
+            # stdin is at its end, stdout refuses writes, so that nothing is lost silently, and stderr discards
+            # everything, because there is nobody to tell
             mode = os.O_WRONLY if name == "stderr" else os.O_RDONLY
             opened = os.open(os.devnull, mode | os.O_CLOEXEC)  # open uses the lowest free number, which is this one
             if opened != number:

@@ -155,9 +155,6 @@ def place_of(machine: Machine, cpu: int) -> tuple[int, int]:
 def reader_of(machine: Machine, unit: UncoreUnit, mask: tuple[int, ...]) -> int | None:
     """Return the measured CPU that can open a unit now; None if no CPU can.
 
-    If the unit's own CPU is offline, the kernel has moved the unit to another CPU of its die, which the mask then
-    names. An associated CPU may open the unit too: the kernel counts on the right CPU (arm_cspmu.c, event_init).
-
     Args:
         machine: the machine as it is now.
         unit: the unit as it was found.
@@ -167,10 +164,12 @@ def reader_of(machine: Machine, unit: UncoreUnit, mask: tuple[int, ...]) -> int 
     if unit.cpu in mask and unit.cpu in measured:
         return unit.cpu
     place = (unit.package, unit.die)
+    # the unit's own CPU is offline: the kernel has moved the unit to another CPU of its die, which the mask names now
     moved = [cpu for cpu in mask
              if cpu != unit.cpu and (unit.kind in _ANYWHERE or place_of(machine, cpu) == place)]
     if unit.cpu not in mask and len(moved) == 1 and moved[0] in measured:
         return moved[0]
+    # an associated CPU may open it too: the kernel counts on the right one (arm_cspmu.c, event_init)
     return next((cpu for cpu in unit.near if cpu in measured), None)
 
 

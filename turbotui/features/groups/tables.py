@@ -167,10 +167,7 @@ def _counted(row: GroupRow, need: str) -> list[tuple[str, ...]]:
 
 
 def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages: int) -> str:
-    """Compare the sum of the top-level groups' estimates with the packages' joules; "" without estimates.
-
-    The difference ran only in the outermost group: mostly threads of the kernel (docs/specs/groups.md 1.4).
-    """
+    """Compare the sum of the top-level groups' estimates with the packages' joules; "" without estimates."""
     joules = energy.total(packages)
     watt = next((column for column in table.columns if column.id == "Watt"), None)
     if joules is None or watt is None or energy.span <= 0:
@@ -179,6 +176,7 @@ def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages
     found = [value for value in table.values(watt, outer) if isinstance(value, int | float)]
     if not found:
         return ""
+    # the difference ran only in the outermost group: mostly threads of the kernel (docs/specs/groups.md 1.4)
     whole, inside = joules / energy.span, math.fsum(found)
     shared = table.shared if isinstance(table, GroupTable) else None
     by = "cycles" if shared is not None and any(shared.by_cycles(row) is not None for row in outer) else "CPU time"

@@ -145,9 +145,9 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
 def chosen(charts: Sequence[Chart], usual: Sequence[bool], room: int, before: Sequence[str]) -> list[int]:
     """Return the positions of the charts to show if there is room for only some of them.
 
-    The first one (load) is always shown; then the usual chart nearest to its limit; then others in their order, those
-    far up their scale first. An empty chart that is not usual is left out, unless fewer than two charts remain. A
-    shown chart stays until another one is clearly nearer to its limit, because charts that come and go cannot be read.
+    The first one (load) is always shown; then the usual chart nearest to its limit; then others in their order,
+    those far up their scale first. An empty chart that is not usual is left out, unless fewer than two charts
+    remain.
 
     Args:
         usual: whether each chart is shown whenever available.
@@ -158,6 +158,7 @@ def chosen(charts: Sequence[Chart], usual: Sequence[bool], room: int, before: Se
 
     def rank(at: int) -> tuple[bool, bool, float]:
         chart = charts[at]
+        # a shown chart stays until another one is clearly nearer: charts that come and go cannot be read
         near = chart.share + (_STAY if chart.word in before else 0.0)
         if usual[at]:
             return False, False, -near if chart.ceiling else -near / 2

@@ -71,10 +71,7 @@ def _columns(consumers: Iterable[Consumer]) -> tuple[CounterColumn, ...]:
 @lru_cache(maxsize=64)
 def _composed(name: ColumnId, scope: Scope, plus: tuple[CounterColumn, ...], minus: tuple[CounterColumn, ...],
               words: str) -> CounterColumn:
-    """Return the column of a sum of columns less others; the same columns give the same object, for the cursor.
-
-    A difference is at least 0, because its readings are of different instants.
-    """
+    """Return the column of a sum of columns less others; the same columns give the same object, for the cursor."""
     columns = (*plus, *minus)
 
     def compute(row: Inputs) -> Value:
@@ -86,6 +83,7 @@ def _composed(name: ColumnId, scope: Scope, plus: tuple[CounterColumn, ...], min
             known.append(value)
         if not known:
             return None
+        # readings of different instants: a difference may fall below 0
         more = added(known[:len(plus)])
         return at_least(0.0, more - added(known[len(plus):])) if minus else more
 

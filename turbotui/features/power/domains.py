@@ -81,10 +81,7 @@ class _Layer:
 
 
 def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
-    """Return the parts of a package's power, none counted twice: the package contains cores and graphics.
-
-    The rest is unknown while a part is unknown, which it would otherwise include.
-    """
+    """Return the parts of a package's power, none counted twice: the package contains cores and graphics."""
     row = verdict.row
     package = verdict.facts.number("PkgWatt")
     if package is None:
@@ -92,6 +89,7 @@ def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
     parts = (_layer(source, word, name, row) for word, name in (("cores", "CorWatt"), ("graphics", "GFXWatt")))
     inside = [part for part in parts if part is not None]
     known = [part.watts for part in inside if part.watts is not None]
+    # unknown while a part is unknown, which it would otherwise include
     left = max(0.0, package - math.fsum(known)) if len(known) == len(inside) else None
     past = difference(source.past("PkgWatt", row), [part.past for part in inside])
     layers = [*inside, _Layer("rest" if inside else "package", left, _rest(source, row, inside, left), past)]

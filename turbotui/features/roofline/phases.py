@@ -47,11 +47,7 @@ class Phase:
 
 
 def find_phases(moments: Sequence[Moment]) -> tuple[Phase, ...]:
-    """Divide a run into phases.
-
-    An interval between two phases that fits neither contains the change between them. It stays a phase of its own
-    (`intervals` 1), so that it does not affect other phases' means.
-    """
+    """Divide a run into phases."""
     phases: list[Phase] = []
     at = 0.0
     for moment in moments:
@@ -60,6 +56,8 @@ def find_phases(moments: Sequence[Moment]) -> tuple[Phase, ...]:
             phases[-1] = Phase(last.start, last.seconds + moment.seconds, last.flops + moment.flops,
                                last.bytes + moment.bytes, last.dominant, last.intervals + 1)
         else:
+            # an interval that fits neither neighbour has the change between them, and stays alone: it would shift their
+            # means
             phases.append(Phase(at, moment.seconds, moment.flops, moment.bytes, moment.dominant, 1))
         at += moment.seconds
     return tuple(phases)

@@ -158,11 +158,7 @@ ALIKE = 0.15
 
 
 def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
-    """Return sentences about measured levels that are not slower than the level before them, as they should be.
-
-    A virtual machine reports its host's L3 but gets only what others leave of it; then its working set lies in memory,
-    and the measured L3 is DRAM.
-    """
+    """Return sentences about measured levels that are not slower than the level before them, as they should be."""
     found: dict[tuple[str, str], list[str]] = {}
     slower: set[tuple[str, str, Mix]] = set()
     for mix in Mix:
@@ -171,6 +167,8 @@ def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
             faster = outer.rate / inner.rate - 1 if inner.rate > 0 else 0.0
             if inner.level == outer.level or inner.rate <= 0:
                 continue
+            # a guest sees its host's L3 but gets only what others leave: its working set lies in memory, and "L3" is
+            # DRAM
             if faster <= -ALIKE:
                 slower.add((inner.level, outer.level, mix))
                 continue
@@ -245,9 +243,8 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
             used: float | None = None) -> RoofVerdict:
     """Find the roof that bounds a point.
 
-    The lowest roof at or above the point is its ceiling: a point between the DRAM and the L3 roof gets more than DRAM
-    can deliver, so L3 bounds it. If the memory's traffic is counted, DRAM bounds the point no lower than the height at
-    which that traffic would fill the memory's bandwidth.
+    If the memory's traffic is counted, DRAM bounds the point no lower than the height at which that traffic would
+    fill the memory's bandwidth.
 
     Args:
         intensity: flop/byte.
@@ -266,6 +263,8 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
     top_height, top_slant = max(plain, key=_height)
     ceilings = [(_counted_height(height, flops, used, chosen.flops) if one.level == "DRAM" else height, one)
                 for height, one in plain]
+    # the lowest roof at or above the point is its ceiling: a point between the DRAM and the L3 roof gets more than DRAM
+    # can deliver, so L3 bounds it
     height, slant = min((pair for pair in ceilings if pair[0] >= flops), default=(top_height, top_slant), key=_height)
     compute = height >= chosen.flops
     reached = flops / height if height else 0.0

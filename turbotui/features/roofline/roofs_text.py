@@ -55,14 +55,12 @@ def plot_text(roofs: RoofSet, width: int, coloured: bool) -> str:
 
 
 def draw_plot(plot: Plot, width: int, coloured: bool) -> str:
-    """Draw the plot by plotext 6, whose untyped figure is used in this function only.
-
-    The plot uses logarithms and ticks of the model's axes, so that it shows exactly the model.
-    """
+    """Draw the plot by plotext 6, whose untyped figure is used in this function only."""
     figure = importlib.import_module("plotext").figure
     figure.clear()
     figure.plot_size(width, _PLOT_HEIGHT)
     for number, line in enumerate(plot.lines, start=1):
+        # the logarithms and ticks of the model's axes, not plotext's own, so that it shows exactly the model
         ends = [(math.log10(x), math.log10(y)) for x, y in (line.start, line.end)]
         xs, ys = [x for x, _ in ends], [y for _, y in ends]
         figure.draw(figure.segment(xs, ys))

@@ -147,12 +147,11 @@ class Total:
 def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[str, float]) -> RowTable[Total]:
     """The table of sums over the rows, and of counts in no row.
 
-    The sum of the rows, what is in no row and what came after the last samples are the final read together. What
-    multiplexed sets counted is brought to all instructions once for the sum and once for each row, so that these add up
-    about.
+    The sum of the rows, what is in no row and what came after the last samples are the final read together.
     """
     whole = aggregate.totals()
     totals = Totals(report.sets or whole.sets)
+    # brought to all instructions once for the sum and once for each row, so that these add up only about
     joined = frozenset(aggregate.names) - aggregate.always
     sums = {name: value for name, value in report.sums.items() if name in aggregate.always}
     rows = [Total(SUM, totals.brought_to(sums), joined,

@@ -132,7 +132,7 @@ _REQUEST: Final = (158, 0x1023, 18)  # arch_prctl(2), ARCH_REQ_XCOMP_PERM, XTILE
 def product_isas(model: CpuModel) -> tuple[tuple[VectorIsa, ...], str]:
     """The instructions for sums of products that this process may run, and why not if there are some that it may not.
 
-    Of the dot products of one format, only the widest. The kernel lets a process use tiles on request.
+    Of the dot products of one format, only the widest.
     """
     if why_not_runnable(model):
         return (), ""
@@ -141,6 +141,7 @@ def product_isas(model: CpuModel) -> tuple[tuple[VectorIsa, ...], str]:
         if isa.architecture == model.architecture and isa.flags <= model.flags:
             vectors.setdefault(isa.format, isa)
     tiles = tuple(isa for isa in x86.AMX if isa.architecture == model.architecture and isa.flags <= model.flags)
+    # the kernel lets a process use tiles on request
     why_not = _why_no_tiles() if tiles else ""
     return (*vectors.values(), *(() if why_not else tiles)), why_not
 

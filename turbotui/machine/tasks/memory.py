@@ -39,8 +39,7 @@ def locks_freely(host: Host) -> bool:
 def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
     """Return at most `pages`, a power of two, that this user may lock in the rings of all CPUs.
 
-    perf takes kernel.perf_event_mlock_kb for each CPU, then RLIMIT_MEMLOCK (perf_mmap(), kernel/events/core.c); each
-    ring has a page more than its data. Rings that are refused all the same are made smaller (`TaskTracer`).
+    Rings that are refused all the same are made smaller (`TaskTracer`).
 
     Args:
         ends: whether each has a ring of last counts as well.
@@ -52,6 +51,8 @@ def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
         each = integer(host.read_text(_MLOCK)) * 1024
     except (HostError, ValueError):
         return pages
+    # perf takes kernel.perf_event_mlock_kb for each CPU, then RLIMIT_MEMLOCK (perf_mmap(), kernel/events/core.c); each
+    # ring has a page more than its data
     room = (each + limit // max(1, cpus)) // mmap.PAGESIZE
     while pages > 1 and (pages + 1) + (pages // SHARE_OF_ENDS + 1) * ends > room:
         pages //= 2

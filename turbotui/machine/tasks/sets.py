@@ -195,12 +195,7 @@ class CounterSet:
 
 
 def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cgroup: bool = False) -> list[PerfAttr]:
-    """Return the perf_event_attr of every event of a set, the leader's first.
-
-    If the kernel reports the counts of ended threads, it does so by the last event, which does not sample. Threads end
-    on any CPU, and a ring must have one writer at a time, so that event has a ring of its own, whose writers the kernel
-    serialises by a lock of the event (child_mutex in perf_event_exit_event(), kernel/events/core.c).
-    """
+    """Return the perf_event_attr of every event of a set, the leader's first."""
     ticks = choice.when is not SamplingMoment.SWITCHES
     common = (_INHERIT if choice.mode is Mode.INHERITED else 0) | (_EXCLUDE_KERNEL | _EXCLUDE_HV if choice.user_only
                                                                    else 0)
@@ -218,6 +213,9 @@ def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cg
             found = [replace(clock, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), clock]
     found += [replace(one.attr, flags=one.attr.flags | common, read_format=choice.read_format)
               for one in choice.on_cpu(cpu)]
+    # ended threads report to the last event, which does not sample. They end on any CPU, and a ring has one writer at a
+    # time: that event has a ring of its own, whose writers the kernel serialises (child_mutex in
+    # perf_event_exit_event(), kernel/events/core.c).
     if choice.needs_reporter:
         found.append(PerfAttr(_SOFTWARE, _DUMMY, flags=common, read_format=choice.read_format))
     if choice.last:
@@ -259,10 +257,6 @@ def choose(host: Host, cpu: int, wanted: Sequence[TaskCounter], *, whole_cpus: b
            command: bool = False) -> TaskSampling:
     """Find the best mode and moments of sampling that this kernel and this user's rights allow, by trying them.
 
-    Before Linux 6.12, samples of inherited counters cannot contain values (kernel/events/core.c: "inherit" and
-    PERF_SAMPLE_READ). A command's threads are then counted on whole CPUs if the user may watch them, otherwise their
-    run time is computed from records of their switches.
-
     Args:
         wanted: counters in addition to switches and run time; unavailable ones are left out.
         whole_cpus: whether the user asks for mode C.
@@ -276,6 +270,8 @@ def choose(host: Host, cpu: int, wanted: Sequence[TaskCounter], *, whole_cpus: b
     if whole_cpus:
         ways = [(Mode.CPUS, switches, False)]
     elif command:
+        # before Linux 6.12, samples of inherited counters cannot contain values (kernel/events/core.c: "inherit" and
+        # PERF_SAMPLE_READ): threads are then counted on whole CPUs, or their run time comes from records of switches
         ways = [(Mode.INHERITED, switches, False), (Mode.CPUS, switches, False), (Mode.INHERITED, ticks, True),
                 (Mode.INHERITED, ends, False), (Mode.INHERITED, ends, True)]
     else:

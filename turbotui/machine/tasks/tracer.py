@@ -172,13 +172,10 @@ class TaskTracer:
         self._waiting.add(descriptor)
 
     def take(self) -> Iterator[list[RingRecords]]:
-        """Empty the rings, and return records since the last call, in batches with one entry per ring.
-
-        The content of the rings of last counts is determined first, so that the records before them, of the thread's
-        creation and its end, are present.
-        """
+        """Empty the rings, and return records since the last call, in batches with one entry per ring."""
         now = self._numbers.now = self._host.now_ns()
         foreign = self._numbers.foreign
+        # first, so that the records before the last counts, of the thread's creation and its end, are present
         ends = [Draining(ring, self._decoders[descriptor], self._ends_cpu[descriptor])
                 for descriptor, ring in self._ends.items()]
         samples = {descriptor: Draining(ring, self._decoders[descriptor], self._ring_cpu[descriptor])
@@ -228,7 +225,6 @@ class TaskTracer:
     def _replug(self, now: int) -> list[RingRecords]:
         """Open the counters of CPUs that came online, and close those of CPUs that went offline.
 
-        When a CPU goes offline, the kernel removes its events for good (perf_event_exit_cpu()), and splits their group.
         The ring of a CPU that was offline only between two polls gets no more records.
         """
         have = {one.cpu for one in self._sets}
@@ -243,6 +239,8 @@ class TaskTracer:
             except HostError:  # ENODEV: offline again
                 continue
             news.append(RingRecords(cpu, (CounterReopened(0),)))
+        # when a CPU goes offline, the kernel removes its events for good (perf_event_exit_cpu()), and splits their
+        # group
         gone = [one for one in self._sets if one.cpu not in online
                 or (one.cpu not in self._active_cpus and one.cpu in have and self._is_cut(one))]
         for one in gone:

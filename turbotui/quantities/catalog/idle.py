@@ -33,13 +33,11 @@ _SAME = 1e-9  # share of the ticks that is rounding and not a different number o
 
 
 def _derived_c1(row: Inputs) -> Value:
-    """The rest of the interval after C0 and the deeper states (docs/specs/turbostat.md 2.6), over the row's CPUs.
-
-    The deeper states belong to a core and C0 to a CPU. Where cores have unequal numbers of measured CPUs, a mean over
-    cores and a mean over CPUs must not be subtracted, so the rest is computed for each CPU.
-    """
+    """The rest of the interval after C0 and the deeper states (docs/specs/turbostat.md 2.6), over the row's CPUs."""
     together = row.together("tsc", *_STATES_BESIDE_C1)  # one window for all CPUs, or one unit
     whole = _left(row, together=together)
+    # deeper states belong to a core and C0 to a CPU: where cores have unequal numbers of measured CPUs, a mean over
+    # cores and a mean over CPUs must not be subtracted
     parts = [part for cpu in row.each(Scope.CPU) if (part := _left(cpu, together=together)) is not None]
     if whole is None or not parts:
         return None
