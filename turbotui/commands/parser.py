@@ -39,12 +39,10 @@ class Verb(Protocol):
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse whose errors are a `UsageError` in one sentence, and which refuses empty words.
-
-    An unset variable of a script would otherwise choose another machine or file than intended.
-    """
+    """argparse whose errors are a `UsageError` in one sentence, and which refuses empty words."""
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # an unset variable of a script would otherwise choose another machine or file than intended
         if "" in arg_strings and action.option_strings:
             self.error(f'{"/".join(action.option_strings)} "": an empty word names nothing; leave the option out')
         if "" in arg_strings and (str(action.metavar).startswith("FILE") or action.metavar in _RECORDINGS):
@@ -104,13 +102,11 @@ def _about_foreign(foreign: list[str], command: Command) -> str:
 
 
 def _with_values(words: list[str]) -> list[str]:
-    """Join times that begin with a minus (`--from -30m`) to their options: `--from=-30m`.
-
-    argparse takes such a word for an option, although no option begins with a digit.
-    """
+    """Join times that begin with a minus (`--from -30m`) to their options: `--from=-30m`."""
     found: list[str] = []
     for word in words:
         if len(word) > 1 and word[0] == "-" and word[1].isdecimal() and found and found[-1].startswith("--"):
+            # argparse takes such a word for an option, although no option begins with a digit
             found[-1] = f"{found[-1]}={word}"
         else:
             found.append(word)

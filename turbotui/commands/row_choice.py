@@ -16,7 +16,7 @@ from turbotui.quantities.tables import RowTable
 from turbotui.tables.formats import TEXT
 
 
-@dataclass(frozen=True)  # no slots: see quantities.columns.Column
+@dataclass(frozen=True)  # no slots: CPython issue 90562
 class RowChoice(Generic[R]):
     """Chosen columns and rows of a table."""
 

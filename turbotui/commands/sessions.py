@@ -107,10 +107,7 @@ def _about_path(path: str) -> str:
 
 
 def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterColumn, ...]]:
-    """Open a session without starting it, and choose the columns to show on a screen.
-
-    Unlike the text of `stat`, a screen always names its rows: --show keeps columns of the topology.
-    """
+    """Open a session without starting it, and choose the columns to show on a screen."""
     interval = parse_interval(arguments.interval)
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
     tcc = None if arguments.tcc is None else parse_celsius(arguments.tcc)
@@ -121,6 +118,7 @@ def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterC
         session.find_sets()  # an unusable file is refused now, whether or not a set of it is used
     added = [column for text in joined_metrics(arguments.add) for column in session.add_all(text)]
     start = default_columns(session.catalog, session.capabilities, machine.topology, extras=True)
+    # unlike the text of `stat`, a screen always names its rows: --show keeps columns of the topology
     named = {column.id for column in start if column.category is Category.TOPOLOGY} | {column.id for column in added}
     columns = choose_columns(session.catalog, (*start, *added), arguments.choices, kept=named)
     session.want(column.id for column in columns)

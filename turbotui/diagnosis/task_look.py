@@ -189,14 +189,12 @@ class TaskLook:
                 yield tid, found
 
     def _used_vectors(self, pid: int) -> bool:
-        """Whether the kernel has ever seen AVX-512 state of a process's main thread (proc.rst, arch_status).
-
-        Users of glibc's string functions have it too, so it can only rule tasks out.
-        """
+        """Whether the kernel has ever seen AVX-512 state of a process's main thread (proc.rst, arch_status)."""
         try:
             text = self._host.read_text(f"/proc/{pid}/arch_status")
         except HostError:
             return False
+        # users of glibc's string functions have AVX-512 state too, so it can only rule tasks out
         return any(line.startswith("AVX512_elapsed_ms:") and not line.endswith("-1") for line in text.splitlines())
 
     def _with_counts(self, uses: tuple[TaskUse, ...], seconds: float) -> tuple[TaskUse, ...]:

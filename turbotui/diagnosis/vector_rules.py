@@ -43,13 +43,11 @@ def _judge(moment: JudgedFrame) -> Observed | NoFinding:
 
 
 def _is_slow(verdict: LimitVerdict) -> bool:
-    """Whether a package works below the clock of all its cores without a known limit.
-
-    An inferred limit does not count, because the vectors may cause it.
-    """
+    """Whether a package works below the clock of all its cores without a known limit."""
     facts = verdict.facts
     everyone, mhz = facts.number("TurboAll"), facts.mhz
     holds = () if verdict.hold is None else (verdict.hold, *verdict.others)
+    # an inferred limit does not count: the vectors may cause it
     held = verdict.state is LimitState.HELD and any(hold.sure is not EvidenceKind.INFERRED for hold in holds)
     fast = everyone is not None and mhz is not None and mhz >= AT_CLOCK * everyone
     return not held and not fast and (facts.busy or 0.0) >= _WORKING

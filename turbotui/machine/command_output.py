@@ -24,8 +24,6 @@ _TAB: Final = 8
 class CommandOutput:
     """A pipe for a command's output, and a thread that reads it from `start` to `finish`.
 
-    It is a pipe, because commands start pagers and move cursors on a terminal.
-
     Attributes:
         write_end: the descriptor that the command writes to; -1 after `start`.
         written: bytes so far.
@@ -34,6 +32,7 @@ class CommandOutput:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
+        # not a terminal, on which commands start pagers and move cursors
         self._pipe, self.write_end = os.pipe()
         self._ends, self._end = os.pipe()
         self._lock = threading.Lock()

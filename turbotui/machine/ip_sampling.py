@@ -167,9 +167,7 @@ class IpSampler:
     def shares(self) -> dict[int, float]:
         """Return the part of the time in which each event's counter ran, by position, because of multiplexing.
 
-        The reference is the running time of the same ring's clock, which is never multiplexed: time_enabled of a
-        thread's event for one CPU also advances while the thread is on another CPU. For events of one core type and a
-        thread that changes between types the part is unknown, and taken as 1.
+        For events of one core type and a thread that changes between types the part is unknown, and taken as 1.
         """
         if not self._counting:
             return self._shares
@@ -177,6 +175,8 @@ class IpSampler:
         for number, descriptor, clock in self._counting:
             mine = times.setdefault(number, [0, 0])
             if clock is not None:
+                # against the running time of the same ring's clock, which is never multiplexed: time_enabled of a
+                # thread's event for one CPU also advances while the thread is on another CPU
                 for at, one in enumerate((clock, descriptor)):
                     mine[at] += self._running(one)
         return {number: min(1.0, running / sampled) if sampled else 1.0

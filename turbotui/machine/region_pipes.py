@@ -149,8 +149,6 @@ class RegionPipe(MarkPipe):
 class GivenPipe(MarkPipe):
     """A FIFO that the user created for programs started elsewhere; it is not removed.
 
-    Earlier marks are dropped, because it is unknown which of their regions are still open.
-
     Attributes:
         writers: processes whose marks have arrived.
 
@@ -165,6 +163,7 @@ class GivenPipe(MarkPipe):
         self.writers: set[int] = set()
         self._strangers: set[int] = set()
         super().__init__(path, descriptor)
+        # earlier marks: it is unknown which of their regions are still open
         while super().take():
             pass
         self.unread, self._rest = 0, b""

@@ -88,7 +88,7 @@ def ending_signals(
 
     Args:
         stop: asks the work to end; called once.
-        others: what other signals do meanwhile; see `guarded_signals`.
+        others: what other signals do meanwhile, each called with its number.
         patience: seconds in which another signal is taken for the same one.
 
     Raises:

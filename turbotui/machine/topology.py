@@ -180,15 +180,13 @@ class Topology:
         return None if position is None else level.instances[position]
 
     def parts(self, outer: RowId, scope: Scope) -> tuple[int, ...]:
-        """Return the positions of the instances of `scope` inside `outer`, ascending; empty without `outer`.
-
-        An instance belongs where its first CPU does, so that nothing is counted twice if levels do not nest.
-        """
+        """Return the positions of the instances of `scope` inside `outer`, ascending; empty without `outer`."""
         cached = self._parts.get((outer.scope, scope))
         if cached is None:  # for all rows at once: a search for each of a thousand cores takes seconds
             keys = self.keys[outer.scope]
             inside: dict[Key, list[int]] = {}
             for position, part in enumerate(self._levels[scope].instances):
+                # where its first CPU is, so that nothing is counted twice if levels do not nest
                 inside.setdefault(keys[part.cpus[0]], []).append(position)
             cached = self._parts[outer.scope, scope] = {key: tuple(found) for key, found in inside.items()}
         return cached.get(outer.key, ())
@@ -198,11 +196,9 @@ class Topology:
         return tuple(self._levels[scope].positions.values())
 
     def readers(self, scope: Scope, named: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the CPU that reads for each instance of a scope: one of those named, else the first.
-
-        The result is cached, because it is needed for each cell.
-        """
+        """Return the CPU that reads for each instance of a scope: one of those named, else the first."""
         cached = self._readers.get((scope, named))
+        # asked for each cell
         if cached is None:
             allowed = frozenset(named)
             cached = self._readers[scope, named] = tuple(

@@ -35,9 +35,6 @@ class _Found:
 class UsableCpus:
     """The CPUs that this process may run on, read periodically.
 
-    The kernel narrows and widens the affinity of every task with the cpuset that it is in (cpuset(7), "Warnings"), so
-    the files of the cgroup are read when the affinity or the online CPUs have changed, and every few seconds.
-
     Args:
         read: returns a file's text; "" if it cannot be read.
     """
@@ -51,6 +48,8 @@ class UsableCpus:
         """Return the CPUs that this process may use; None if neither affinity nor cpuset excludes an online one."""
         online, affinity, now = self._read(_ONLINE), _affinity(), self._clock()
         found = self._found
+        # the kernel narrows and widens the affinity of every task with its cpuset (cpuset(7), "Warnings"): the cgroup's
+        # files are read when affinity or online CPUs have changed, and every few seconds
         if found is None or (found.online, found.affinity) != (online, affinity) or now >= found.until:
             there = _cpus_or_none(online) or frozenset()
             cpuset = effective_cpuset(self._read("/proc/self/cgroup"), self._read)

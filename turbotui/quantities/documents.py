@@ -117,12 +117,11 @@ def parse_json(text: str | bytes, most_values: int = MOST_VALUES) -> object:
 def _check_shape(data: bytes, most_values: int) -> None:
     """Refuse a document with too many values or levels, by its punctuation alone.
 
-    Punctuation inside of texts is counted as well at first, and is left out only where that is too much.
-
     Raises:
         DocumentError: the document is refused.
     """
     if data.count(b",") + data.count(b":") >= most_values:
+        # punctuation inside of texts was counted as well, which is left out only where it is too much
         left = _outside_of_texts(data, _ALL_BUT_STRUCTURE)
         if left.count(b",") + left.count(b":") >= most_values:
             raise DocumentError(f"it holds more than {most_values:,} values")

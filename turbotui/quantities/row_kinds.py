@@ -44,7 +44,7 @@ class Cost(Enum):
 class RowKind:
     """A kind of row."""
 
-    id: KindId  # see `KindId`
+    id: KindId
     title: str  # for people, in the plural: "interrupts"
     parent: KindId = ""  # the kind of the rows that contain these; "" for none
     # whether a row's counters include those of its children of the same kind, as those of control groups do
@@ -64,7 +64,7 @@ class Quantity:
     to 64 bits. A DOUBLE or TEXT quantity is a gauge. A row's CONSTANT is put once.
     """
 
-    id: QuantityId  # see `QuantityId`
+    id: QuantityId
     kind: KindId  # id of the `RowKind`
     unit: Unit  # SI unit of the value
     behavior: Behavior  # how the value moves
@@ -73,7 +73,7 @@ class Quantity:
     origin: str
     document: str = ""  # where the meaning is written down
     scale: float = 1.0  # value = scale * raw
-    clock: ClockId = ""  # see `ClockId`
+    clock: ClockId = ""
     form: Form = Form.WORD  # how raw values are stored
     cost: Cost = Cost.TICK  # how often the quantity is read
     # enabled, running: ids of the quantities with perf's time_enabled and time_running of this counter, in ns; empty if

@@ -187,7 +187,7 @@ def _nothing_beside(column: Column[Any], row: Any) -> CellEvidence:
     return CellEvidence()
 
 
-@dataclass(frozen=True)  # no slots: CPython issue 90562, as of Column
+@dataclass(frozen=True)  # no slots: CPython issue 90562
 class RowTable(Generic[R]):
     """A table whose columns compute directly from its rows."""
 

@@ -35,11 +35,7 @@ class Unsent:
 
 
 class Backlog:
-    """A queue of one reader, filled on the sampler's thread.
-
-    Counters that were restarted in a lost frame are reported with the next frame that is sent, because the reader's
-    difference spans both.
-    """
+    """A queue of one reader, filled on the sampler's thread."""
 
     def __init__(self, most: int = MOST_WAITING) -> None:
         self._most = most
@@ -55,6 +51,8 @@ class Backlog:
         with self._change:
             if len(self._waiting) >= self._most:
                 self._lost += 1
+                # counters that were restarted in it are reported with the next frame that is sent: the reader's
+                # difference spans both
                 self._left_out = [_joined(self._left_out, snapshot)]
                 return
             lost, self._lost = self._lost, 0

@@ -354,13 +354,11 @@ class PerfEvents:
         self._share_out(pmu, together, now)
 
     def cpu_left(self, events: Iterable[OpenEvent], cpu: int, now: float) -> None:
-        """Handle a CPU that went offline: its counters keep their last value for good.
-
-        Counters of an uncore PMU continue, because the kernel moves them to another CPU (perf_pmu_migrate_context).
-        """
+        """Handle a CPU that went offline: its counters keep their last value for good."""
         for event in events:
             group = event.group
             pmu = group.hardware
+            # the kernel moves counters of an uncore PMU to another CPU (perf_pmu_migrate_context)
             moved = pmu is not None and pmu.context is Context.UNCORE
             if group.cpu == cpu and not group.dead and not moved:
                 group.accumulate(now)

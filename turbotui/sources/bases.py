@@ -73,10 +73,7 @@ class NothingToClose:
 
 
 class CachedSearch(Generic[T]):
-    """What a source found on a machine, kept until its host or topology changes.
-
-    It is kept as one object, so that threads see all of it or nothing.
-    """
+    """What a source found on a machine, kept until its host or topology changes."""
 
     def __init__(self, find: Callable[[Machine], T]) -> None:
         self._find = find
@@ -85,6 +82,7 @@ class CachedSearch(Generic[T]):
     def look(self, machine: Machine) -> T:
         """Search again and keep the result."""
         found = self._find(machine)
+        # one object, so that threads see all of it or nothing
         self._kept = machine.host, machine.topology, found
         return found
 

@@ -185,15 +185,12 @@ class ThreadedDevice:
             self._asked.release()
 
     def latest(self, patience: float | None) -> DeviceAnswer | None:
-        """The last reading, after waiting a number of seconds (None: without limit) for one in progress.
-
-        An older answer contains only values that stand for themselves, because an old count would look like no
-        increase.
-        """
+        """The last reading, after waiting a number of seconds (None: without limit) for one in progress."""
         is_new = self._done.wait(patience)
         answer = self._latest
         if is_new or answer is None:
             return answer
+        # of an older answer only what stands for itself: an old count would look like no increase
         return DeviceAnswer({name: value for name, value in answer.values.items()
                              if name.rpartition(".")[2] not in COUNTERS}, answer.since_ns)
 

@@ -285,14 +285,12 @@ def _package_scope(machine: Machine) -> Scope:
 
 
 def _energy_scope(machine: Machine) -> Scope:
-    """Whether each die has its own RAPL registers of a package, according to the kernel's drivers.
-
-    The drivers know the models whose dies share registers (arch/x86/events/rapl.c,
-    drivers/powercap/intel_rapl_common.c), and show it in the cpumask of the PMU and in the names of the zones.
-    """
+    """Whether each die has its own RAPL registers of a package, according to the kernel's drivers."""
     scope = _package_scope(machine)
     if scope is Scope.PACKAGE:
         return scope
+    # the drivers know the models whose dies share registers (arch/x86/events/rapl.c,
+    # drivers/powercap/intel_rapl_common.c), and show it in the PMU's cpumask and in the names of the zones
     pmu = read_pmu(machine.host, "power")
     if pmu is not None and pmu.cpumask:
         return domain_scope(machine, pmu.cpumask)

@@ -59,11 +59,9 @@ class PerfPower(NamedEvents):
 
 
 def domain_scope(machine: Machine, cpumask: tuple[int, ...]) -> Scope:
-    """DIE if the PMU's cpumask names a CPU in more than one die of a package, otherwise PACKAGE.
-
-    An AMD package has one counter (AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT). Linux takes its core complexes for dies
-    from 6.9 on and read it once for each, until "perf/x86/rapl: Fix the energy-pkg event for AMD CPUs".
-    """
+    """DIE if the PMU's cpumask names a CPU in more than one die of a package, otherwise PACKAGE."""
+    # an AMD package has one counter (AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT). Linux takes its core complexes for dies
+    # from 6.9 on and read it once for each, until "perf/x86/rapl: Fix the energy-pkg event for AMD CPUs".
     if machine.model.vendor in AMD_VENDORS:
         return Scope.PACKAGE
     topology = machine.topology

@@ -207,11 +207,9 @@ def absent_pmu(pmu: str, signals: Iterable[SignalId], facts: Circumstances) -> d
 
 
 def named_event(pmu: Pmu, event: str, signal: SignalId, facts: Circumstances) -> GroupEvent | Unavailable:
-    """A named event of a PMU as a counter, or why it is unavailable.
-
-    A driver lists only events that work on the CPU, so a missing name is an answer.
-    """
+    """A named event of a PMU as a counter, or why it is unavailable."""
     title = f"perf {pmu.name}/{event}/"
+    # a driver lists only events that work on the CPU, so a missing name is an answer
     if event not in pmu.events:
         reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
         return Unavailable(reason, f"{title}: the kernel does not offer it here")
@@ -229,13 +227,11 @@ def hybrid_pmus(machine: Machine) -> list[tuple[int, Pmu]]:
 
 
 def mask_readers(machine: Machine, cpumask: Sequence[int], scope: Scope) -> tuple[int, ...]:
-    """The CPU that opens the counter of each instance of a scope: the one that the PMU's cpumask names.
-
-    If the named CPU is not measured, the first measured CPU of the instance opens it; the kernel still counts on the
-    right one (arch/x86/events: event->cpu is set from the mask).
-    """
+    """The CPU that opens the counter of each instance of a scope: the one that the PMU's cpumask names."""
     named = frozenset(cpumask)
     return tuple(
+        # without the named CPU any other does: the kernel still counts on the right one (arch/x86/events: event->cpu is
+        # set from the mask)
         next((cpu for cpu in instance.cpus if cpu in named), instance.cpus[0])
         for instance in machine.topology.instances(scope)
     )

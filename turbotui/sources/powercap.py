@@ -228,15 +228,13 @@ def _package_rows(words: Mapping[str, str], topology: Topology) -> dict[str, Row
 
 
 def _one_for_each_package(rows: Mapping[str, RowId], topology: Topology) -> dict[str, RowId]:
-    """Return the first zone of each package, because on AMD the zones of its dies are the same counter.
-
-    Linux takes core complexes for dies from 6.9 on, and had a zone for each until intel_rapl_common.c was mended; the
-    register behind them is the package's (AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT).
-    """
+    """Return the first zone of each package, because on AMD the zones of its dies are the same counter."""
     found: dict[RowId, str] = {}
     for name, row in rows.items():
         instance = topology.instance(row)
         if instance is not None and instance.cpus:
+            # Linux takes core complexes for dies from 6.9 on, and had a zone for each until intel_rapl_common.c was
+            # mended; the register behind them is the package's (AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT)
             found.setdefault(topology.row(Scope.PACKAGE, instance.cpus[0]), name)
     return {name: row for row, name in found.items()}
 
@@ -288,11 +286,9 @@ def _described(signal: SignalId, all_zones: Sequence[_Zone]) -> Signal | Unavail
 
 
 def _one_core(zones: Sequence[_Zone]) -> Unavailable:
-    """Return why AMD's zone `core` is not the energy of all of a package's cores.
-
-    It reads MSR 0xC001029A on the package's lead CPU, and that register is each core's own (intel_rapl_msr.c,
-    rapl_msr_priv_amd; AMD PPR, Core::X86::Msr::CORE_ENERGY_STAT).
-    """
+    """Return why AMD's zone `core` is not the energy of all of a package's cores."""
+    # the zone reads MSR 0xC001029A on the package's lead CPU, and that register is each core's own (intel_rapl_msr.c,
+    # rapl_msr_priv_amd; AMD PPR, Core::X86::Msr::CORE_ENERGY_STAT)
     path = next(zone.path for zone in zones if zone.signal == _CORES)
     return Unavailable(
         Reason.NO_HARDWARE,

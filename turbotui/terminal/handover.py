@@ -75,12 +75,12 @@ def set_raw(descriptor: int) -> None:
 def wait_for_front(descriptor: int) -> None:
     """Wait until this process is in the terminal's foreground, where it may read and change the modes.
 
-    The kernel stops a background process that asks for a change (SIGTTOU) until `fg`. The change asked for here changes
-    nothing, because there is no such queue. A SIGCONT whose handler runs on this thread ends the call (EINTR), in the
-    background too.
+    A SIGCONT whose handler runs on this thread ends the call (EINTR), in the background too.
     """
     while True:
         try:
+            # the kernel stops a background process that asks for a change (SIGTTOU) until `fg`; this change changes
+            # nothing, because there is no such queue
             termios.tcflush(descriptor, _NO_QUEUE)
         except termios.error as error:
             if error.args[0] == errno.EINTR:

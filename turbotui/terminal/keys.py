@@ -30,11 +30,7 @@ _ASCII: Final = 0x80
 
 
 class InputMessages:
-    """Messages of a terminal's input; what is in no table of keys and in no other form means nothing.
-
-    Escape and a letter are two keys, as in htop and vim. Many terminals send Alt and a letter so, and no key of the
-    dashboard uses Alt; Esc to close a window and a digit to show the next screen would be lost.
-    """
+    """Messages of a terminal's input; what is in no table of keys and in no other form means nothing."""
 
     def __init__(self, sequences: InputSequences) -> None:
         self.sequences = sequences
@@ -65,6 +61,8 @@ class InputMessages:
                 yield from self._report(unit)
 
     def _keys(self, sequence: str) -> Iterator[Message]:
+        # Escape and a letter are two keys, as in htop and vim. Many terminals send Alt and a letter so, and no key of
+        # the dashboard uses Alt; Esc to close a window and a digit to show the next screen would be lost.
         if sequence == ESCAPE:
             yield events.Key("escape", ESCAPE)
         elif sequence:

@@ -38,7 +38,7 @@ DrawBelow: TypeAlias = Callable[[int, int], Sequence[list[TextSegment]]]
 """Draws lines of a width into so many lines that a widget leaves empty."""
 
 
-@dataclass(frozen=True)  # no slots: see quantities.columns.Column
+@dataclass(frozen=True)  # no slots: CPython issue 90562
 class ChartedRow(Generic[F, C, K]):
     """A row whose charts are drawn, and the room for them."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _GONE = Unavailable(Reason.NOT_READ, "the row is not there in this interval")
 
 
-@dataclass(frozen=True)  # no slots: see quantities.columns.Column
+@dataclass(frozen=True)  # no slots: CPython issue 90562
 class Naming(Generic[R]):
     """Functions that return a row's key, its search words and its name."""
 

@@ -30,7 +30,7 @@ TAGS_ROW = RowId(Scope.SYSTEM, (-1,))
 """The row that sums the tagged rows; it is no instance of the topology."""
 
 
-@dataclass(frozen=True)  # no slots: see quantities.columns.Column
+@dataclass(frozen=True)  # no slots: CPython issue 90562
 class TableView(Generic[C, K]):
     """The settings of one table."""
 

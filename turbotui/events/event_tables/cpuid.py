@@ -57,15 +57,13 @@ def cpuids_of_cores(host: Host) -> dict[str, str]:
 
 
 def matches(pattern: str, cpuid: str) -> bool:
-    """Tell whether a row's CPUID matches this CPU.
-
-    On x86 the row has an expression for the whole identifier, whose stepping counts only if the row has one; on Arm
-    the row has a MIDR, and the variant and revision of the CPU may be later than the row's.
-    """
+    """Tell whether a row's CPUID matches this CPU."""
     if pattern.startswith("0x") and cpuid.startswith("0x"):
+        # on Arm the row has a MIDR, and the CPU's variant and revision may be later than the row's
         return _same_midr(pattern, cpuid)
     for posix, python in _CLASSES:
         pattern = pattern.replace(posix, python)
+    # on x86 the row has an expression for the whole identifier, whose stepping counts only if the row has one
     full = len(re.sub(r"\[[^\]]*\]", "", pattern).split("-")) >= _PARTS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # "[[" in a file would print a warning on the screen

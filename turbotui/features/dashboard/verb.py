@@ -147,7 +147,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
           opening: Opening | None, beside: CommandBeside | None, *, given: MarkPipe | None) -> int:
     """Open the machine and load the screens, both during the opening, then show them.
 
-    The first interval passes while Textual is loaded, which takes as long. A command is started when all is ready.
+    A command is started when all is ready.
     """
     wait_for = _at_once if opening is None else opening.wait_for
     session, columns, profile = wait_for(lambda: _opened(arguments, settings),
@@ -155,6 +155,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
     if beside is not None:
         beside.choose_columns(session)
         session.want(column.id for column in (*columns, *beside.columns))
+    # the first interval passes while Textual is loaded, which takes as long
     session.start(_unseen if beside is None else beside.take, first=_FIRST_INTERVAL, on_loop=True)
     try:
         dashboard, running = wait_for(_load_screens, "Loading the screens")

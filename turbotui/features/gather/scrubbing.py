@@ -102,13 +102,11 @@ class Scrubber:
         return decoded(self.text(original(path))[0].encode("utf-8", "surrogateescape"))
 
     def holds_secrets(self, name: str, data: bytes) -> bool:
-        """Tell whether a file's name or content has a known secret.
-
-        In binary content, in which any three letters may occur, only longer secrets are searched; in files with only
-        words of a kernel's configuration, none.
-        """
+        """Tell whether a file's name or content has a known secret."""
+        # only words of a kernel's configuration
         if _VOCABULARY.search(name):
             return False
+        # any three letters may occur in binary content, so only longer secrets are searched there
         pattern = self._in_binary if b"\0" in data else self._secrets
         return pattern is not None and bool(
             pattern.search(name) or pattern.search(data.decode("utf-8", "surrogateescape")))

@@ -76,7 +76,7 @@ class SharedEnergy:
         return found
 
 
-@dataclass(frozen=True)  # no slots: see quantities.columns.Column
+@dataclass(frozen=True)  # no slots: CPython issue 90562
 class GroupTable(RowTable[GroupRow]):
     """The control groups of an interval; cells that need it get their row's part of the energy."""
 

@@ -139,12 +139,10 @@ class RoofSet:
         return None
 
     def best_bandwidths(self) -> tuple[Bandwidth, ...]:
-        """Return the steepest roof of each level from the core outwards.
-
-        Streaming stores do not count, because loads, and stores through caches, reach less.
-        """
+        """Return the steepest roof of each level from the core outwards."""
         best: dict[str, Bandwidth] = {}
         for bandwidth in self.bandwidths:
+            # loads, and stores through caches, reach less
             if bandwidth.mix is Mix.STREAMING:
                 continue
             held = best.get(bandwidth.level)

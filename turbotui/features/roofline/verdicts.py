@@ -149,8 +149,8 @@ def peak_of(roofs: RoofSet, dominant: str, precision: Precision = Precision.DOUB
 def flat_roof(roofs: RoofSet, flops: float, dominant: str, single: float | None) -> Peak | None:
     """Return the flat roof above a point, by its dominating width and precision; None if there is none.
 
-    Instructions of several widths and precisions have a roof between those of each. So a point above the roof of its
-    most frequent instructions gets the next higher possible roof, and is above every roof only if there is none.
+    A point above the roof of its most frequent instructions gets the next higher possible roof, and is above
+    every roof only if there is none.
 
     Args:
         dominant: the width of most of its floating-point instructions; "" if not counted.
@@ -163,6 +163,7 @@ def flat_roof(roofs: RoofSet, flops: float, dominant: str, single: float | None)
     # if no event distinguishes the precisions, all operations may be single
     possible = [peak for peak in roofs.peaks
                 if peak.precision is Precision.DOUBLE or (peak.precision is Precision.SINGLE and single != 0)]
+    # instructions of several widths and precisions have a roof between those of each
     higher = [peak for peak in possible if peak.flops >= flops]
     return min(higher, key=_height) if higher else max(possible, key=_height, default=mine)
 

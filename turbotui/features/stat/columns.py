@@ -34,8 +34,6 @@ class ColumnChoice:
 def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColumn], bool]) -> ColumnChoice:
     """Apply the defaults, then --show, --hide and --enable from left to right.
 
-    Added columns are always shown, unless they are hidden by name, as in turbostat.
-
     Raises:
         StatError: a word names nothing (exit status 234).
     """
@@ -56,6 +54,7 @@ def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColu
                 hidden |= meant & {word}
             else:
                 shown |= meant
+    # as in turbostat: added columns are always shown, unless they are hidden by name
     shown |= {column.id for column in catalog.columns if "added" in column.groups and column.id not in hidden}
     if options.joules:
         shown, named = _in_joules(catalog, shown), _in_joules(catalog, named)

@@ -153,8 +153,6 @@ def place_width(highest: int) -> int:
 def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]:
     """Return the texts of the cells of a lane: the CPU's number, or a point where the thread did not run.
 
-    Numbers of several digits would run together, so there a line follows the number while the thread stays.
-
     Args:
         cell: characters of each.
     """
@@ -164,6 +162,7 @@ def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]
         if one is None:
             yield flush_right(IDLE, cell)
         elif cell > 1 and cpu == before:
+            # numbers of several digits would run together
             yield STAYS * cell
         else:
             yield flush_right(str(cpu), cell)

@@ -85,8 +85,6 @@ class ProcessThreads:
 class BusyThreads:
     """Finds the threads with the most CPU time since the last poll; the first poll finds none.
 
-    Threads of processes that did not run are not polled, because each thread is a file to read.
-
     Attributes:
         kept: a thread that stays counted until it ends, however little it runs; None for none.
         left_out: the number of other threads that ran.
@@ -118,6 +116,7 @@ class BusyThreads:
         self._times = {pid: times for pid, times in self._times.items() if pid in now}
         spent: dict[int, int] = {}
         of: dict[int, int] = {}
+        # processes that did not run are left out: each of their threads is a file to read
         for pid in (pid for pid, ticks in now.items() if before is None or ticks > before.get(pid, -1)):
             times = {tid: cpu_time(self._host, pid, tid) or 0 for tid in _threads_of(self._host, pid)}
             known = times if before is None else self._times.get(pid, {})

@@ -320,10 +320,8 @@ class UncoreCounters:
 
 
 def _in_one_interval(parts: Sequence[dict[str, float]]) -> list[dict[str, float]]:
-    """Bring the increases of units to their mean interval, so that the rate of a sum is the sum of the units' rates.
-
-    Units are read one after the other, so that their intervals differ by the time of a reading.
-    """
+    """Bring the increases of units to their mean interval, so that the rate of a sum is the sum of the units' rates."""
+    # units are read one after the other: their intervals differ by the time of a reading
     spans = [part[ELAPSED] for part in parts]
     if min(spans) == max(spans):
         return list(parts)

@@ -179,15 +179,13 @@ def traffic_of(counters: UncoreCounters, frame: Frame | None, edges: Sequence[Ed
 
 
 def _sender(row: Traffic, rows: Sequence[Traffic]) -> Traffic | None:
-    """Return the other package's edge whose outward traffic is this edge's inward traffic, if not counted here.
-
-    That is known for two packages only; with more, the sender is unknown.
-    """
+    """Return the other package's edge whose outward traffic is this edge's inward traffic, if not counted here."""
     place = row.edge.place
     if place.kind is not EdgeKind.PACKAGE or place.inward or not place.outward:
         return None
     alike = [one for one in rows if one.edge.place is place]
     others = [one for one in alike if one.edge.package != row.edge.package]
+    # of more than two packages the sender is unknown
     return others[0] if len(alike) == 2 and len(others) == 1 else None
 
 

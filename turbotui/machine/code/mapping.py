@@ -131,9 +131,6 @@ class CodePage(Mapping):
 class Buffer(Mapping):
     """Aligned memory in pages of its own, all written by the creating thread; a context manager.
 
-    They are written because all untouched pages share one page of zeros, and by that thread so that they lie on its
-    NUMA node.
-
     Args:
         node: the NUMA node of the memory; None for that of the thread's CPU.
 
@@ -156,6 +153,7 @@ class Buffer(Mapping):
             _libc.madvise(self.address, size // _HUGE_PAGE * _HUGE_PAGE, mmap.MADV_HUGEPAGE)
         if node is not None:
             self._bind(node)
+        # untouched pages all share one page of zeros; the thread that writes a page first has it on its NUMA node
         ctypes.memset(self.address, _FILL, size)
 
     def _bind(self, node: int) -> None:

@@ -21,7 +21,7 @@ from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.machine.tasks.tracer import Closing
 
 _LEAST_NS: Final = 50_000_000  # between two looks: some hundred threads take 5 ms
-_PIECE: Final = 2048  # bytes of a stat file, see process_stats.py
+_PIECE: Final = 2048  # bytes of a stat file
 _TICK_NS: Final = 1_000_000_000 // TICKS
 _PAUSE: Final = 1.0  # seconds; whoever makes a table asks for a look at its end
 

@@ -74,13 +74,8 @@ class _Files:
 class ProcessStats:
     """Reads the counts of all processes periodically, on any thread, one reading at a time.
 
-    The counts of a process with one thread change only if it runs, except its resident pages. Its schedstat tells
-    whether it ran in a fifth of the time (1 us instead of 5): CPU time, waiting time and time slices
-    (Documentation/scheduler/sched-stats.rst), all 0 if the kernel keeps none. So the `pages` of a sleeping process are
-    those of its last run.
-
-    An open file stays that of its process even if another process gets the number. Files are closed with the last
-    reference to this object.
+    The `pages` of a sleeping process are those of its last run. An open file stays that of its process even if
+    another process gets the number. Files are closed with the last reference to this object.
     """
 
     def __init__(self, host: Host) -> None:
@@ -115,6 +110,9 @@ class ProcessStats:
         if pid not in self._brief:
             found = self._stat(content)
             if found is not None and found.threads == 1 and pid in self._files.open and pid not in self._silent:
+                # with one thread, counts change only if the process runs (but for its resident pages), and schedstat
+                # tells that in a fifth of the time (1 us instead of 5): CPU time, waiting time and time slices
+                # (Documentation/scheduler/sched-stats.rst), all 0 if the kernel keeps none
                 self._exchange(pid, "schedstat")
                 content = b""  # the other file's content is not known yet
             return None if found is None else (content, found)

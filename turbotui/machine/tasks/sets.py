@@ -305,14 +305,11 @@ def _refusal(host: Host, choice: TaskSampling, cpu: int, target: int) -> HostErr
 def with_wanted(
     host: Host, choice: TaskSampling, cpu: int, wanted: Sequence[TaskCounter], target: int = 0
 ) -> TaskSampling:
-    """Return the choice with as many of these counters as the PMU has room for.
-
-    All counters are tried at once, then one by one in addition to the earlier ones, so that a group that does not fit
-    is shortened, not refused.
-    """
+    """Return the choice with as many of these counters as the PMU has room for."""
     whole = replace(choice, counters=(*choice.counters, *wanted))
     if _refusal(host, whole, cpu, target) is None:
         return whole
+    # one by one in addition to the earlier ones: a group that does not fit is shortened, not refused
     for one in wanted:
         more = replace(choice, counters=(*choice.counters, one))
         if _refusal(host, more, cpu, target) is None:

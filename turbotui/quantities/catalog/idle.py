@@ -175,11 +175,7 @@ def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, 
 
 
 def _leaving(states: Sequence[int]) -> CounterColumn:
-    """The column of the time that CPUs spend leaving idle states.
-
-    A latency is the longest that leaving a state takes, and a CPU that is woken while it enters a state leaves it
-    sooner. The time in a state includes entering and leaving it, so no more than that time went into leaving.
-    """
+    """The column of the time that CPUs spend leaving idle states."""
     signals = tuple(tuple(f"cpuidle.{state}.{fact}" for fact in ("usage", "latency", "time")) for state in states)
 
     def of_cpu(cpu: Inputs) -> float | None:
@@ -187,6 +183,8 @@ def _leaving(states: Sequence[int]) -> CounterColumn:
         for usage, latency_of, time in signals:
             rate, latency, spent = cpu.rate(usage), cpu.value(latency_of), cpu.rate(time)
             if rate is not None and latency is not None:
+                # a latency is the longest that leaving takes: a CPU that is woken while it enters a state leaves it
+                # sooner. The time in a state includes entering and leaving it, so no more than that went into leaving.
                 found.append(rate * latency if spent is None else smaller(rate * latency, spent))
         return smaller(100.0, 100.0 * added(found)) if found else None
 
