@@ -1,6 +1,8 @@
 """`python -m bench.soak`: presses random keys and changes sizes for minutes, and records the dashboard's memory.
 
-Every word behind the options goes to `turbotui`, as in `soak --minutes 10 -- --machine big-8s -i 0.2`.
+The first keys are those of the key table, each once on every screen, because what is loaded on first use would come at
+any time of the run; random ones follow. Every word behind the options goes to `turbotui`, as in
+`soak --minutes 10 -- --machine big-8s -i 0.2`. The dashboard runs in a temporary folder: some keys write files.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import argparse
 import random
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,10 +19,12 @@ from dataclasses import dataclass
 from bench.terminal import Terminal
 from bench.typing_keys import sent
 from turbotui.app.actions import ACTIONS
+from turbotui.feature_list import FEATURES
+from turbotui.machine.own_program import own_command
 
 _SIZES = ((80, 24), (120, 36), (200, 60), (40, 10))
 _LEFT_OUT = frozenset({"quit", "interrupt", "suspend", "palette"})
-_DIGITS = "123456789"
+_SCREENS = tuple(screen.number for feature in FEATURES for screen in feature.screens)
 _LOOK = 10.0  # seconds between two readings of memory
 _WARM_UP = 300.0  # seconds until every screen and window was loaded once; at most a quarter of the run
 _RESIZE_EVERY = 60  # keys
@@ -42,10 +47,16 @@ def keys_of(seed: int) -> Iterator[bytes]:
     chance = random.Random(seed)
     named = [key for action in ACTIONS if action.id not in _LEFT_OUT for key in action.keys]
     usual = [key for key in named if key not in {"s", "S", "X"}]
+    for screen in _SCREENS:
+        yield sent(screen)
+        for key in dict.fromkeys(usual):
+            if key not in _SCREENS:
+                yield sent(key)
+                yield sent("escape")
     while True:
         draw = chance.random()
         if draw < 0.15:
-            yield sent(chance.choice(_DIGITS))
+            yield sent(chance.choice(_SCREENS))
         elif draw < 0.40:
             yield sent("escape")
         else:
@@ -58,7 +69,9 @@ def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int],
     Raises:
         RuntimeError: the dashboard ended; the message ends with what it wrote last.
     """
-    terminal = Terminal([sys.executable, "-m", "turbotui", *words], *size, {"TURBOTUI_TRACEBACK": "1"})
+    folder = tempfile.TemporaryDirectory(prefix="turbotui-soak-")
+    homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"), folder.name)
+    terminal = Terminal([*own_command(), *words], *size, {"TURBOTUI_TRACEBACK": "1", **homes}, folder.name)
     keys, sizes = keys_of(seed), random.Random(seed)
     last = b""
     pressed = 0
@@ -81,6 +94,7 @@ def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int],
         yield Look(time.monotonic() - start, pressed, terminal.usage().rss_bytes)
     finally:
         terminal.end()
+        folder.cleanup()
 
 
 def growth_mb(looks: Sequence[Look]) -> float:

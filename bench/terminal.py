@@ -33,9 +33,11 @@ class Terminal:
         words: the command line.
         columns, rows: size of the terminal.
         environment: added to ours.
+        folder: that it works in; "" for ours.
     """
 
-    def __init__(self, words: Sequence[str], columns: int, rows: int, environment: Mapping[str, str]) -> None:
+    def __init__(self, words: Sequence[str], columns: int, rows: int, environment: Mapping[str, str],
+                 folder: str = "") -> None:
         self.started = time.perf_counter()
         self.bytes = 0
         self._pid, self._descriptor = pty.fork()
@@ -43,6 +45,8 @@ class Terminal:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor", "TURBOTUI_TOUR": "0", **environment})
             try:
+                if folder:
+                    os.chdir(folder)
                 os.execvp(words[0], list(words))  # noqa: S606 - no shell is wanted between us and what is measured
             finally:
                 os._exit(127)

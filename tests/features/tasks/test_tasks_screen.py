@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from dashboard_driver import text_of
@@ -30,7 +30,7 @@ from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen import TasksScreen
 from turbotui.features.tasks.screen_text import TasksView, head_line
-from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
@@ -522,20 +522,29 @@ async def test_a_moment_at_which_no_tasks_were_watched_says_so() -> None:
 
 
 def snapshot_of(rows: int) -> TaskSnapshot:
-    row: Any = None
-    return TaskSnapshot(SnapshotRequest(), (Report(Application("all", everything=True), rows=(row,) * rows),))
+    made = tuple(TaskRow(pid, pid, f"task {pid}", 1, (0, 1), 1, {"run": pid * 1000 + 1, "switches": pid}, 0,
+                         {1: pid * 1000 + 1}, pid, incomplete=False, serials=frozenset({pid})) for pid in range(rows))
+    return TaskSnapshot(SnapshotRequest(), (Report(Application("all", everything=True), rows=made),))
 
 
 def test_the_past_of_tasks_is_bounded_and_grows_coarser_with_age() -> None:
-    past = TaskPast()
-    for second in range(4000):
-        past.keep(PastTasks(second, snapshot_of(99), Energy({}, {}), second))
-    times = [kept.time_ns for kept in past._kept]
-    assert sum(kept.size for kept in past._kept) <= 20_000
-    assert times[-30:] == list(range(3970, 4000)), "the newest are all there"
-    assert times[0] < 3000
+    past, newest = TaskPast(), None
+    tracemalloc.start()
+    for second in range(1000):
+        newest = PastTasks(second, snapshot_of(99), Energy({}, {}), second)
+        past.keep(newest)
+    used, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert used < 4 << 20, "as objects they are 20 MB"
+    kept = {second: found for second in range(1000) if (found := past.at(second - 1, second)) is not None}
+    assert all(found.time_ns == second for second, found in kept.items())
+    assert len(kept) * 100 == 20_000
+    times = list(kept)
+    assert kept[times[0]].snapshot == snapshot_of(99)
+    assert times[-30:] == list(range(970, 1000)), "the newest are all there"
+    assert times[0] < 700
     steps = [after - before for before, after in pairwise(times)]
     assert steps[0] >= steps[-1] == 1
-    assert past.at(3998, 3999) is past._kept[-1]
+    assert past.at(998, 999) is newest
     assert past.at(times[0], times[0] + 1) is None
     assert past.first_ns == times[0]
