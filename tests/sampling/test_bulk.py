@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted import capabilities_of, counter, place, snapshot
 from watched_machines import frames_of_machine
 
+from turbotui.machine.topology import topology_of
 from turbotui.quantities.bulk import BulkNumbers, RowsDifferError
 from turbotui.quantities.catalog import catalog_for
-from turbotui.quantities.signals import STEP_BACK, Raw
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import STEP_BACK, Behavior, Raw
 from turbotui.quantities.traced import at_least
+from turbotui.quantities.units import Unit
 from turbotui.sampling import arithmetic
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sweep import BulkInputs, Selection
@@ -122,6 +127,26 @@ def _same(older: list[Raw], newer: list[Raw]) -> None:
     assert arithmetic.rises(before, after) == arithmetic.rises(older, newer)
     words: list[int] = [int(word or 0) for word in older]
     assert arithmetic.seconds(before, after) == arithmetic.seconds(words, [int(word or 0) for word in newer])  # type: ignore[arg-type]
+
+
+NUMBER = st.one_of(st.none(), st.integers(0, 1 << 40).map(float))
+
+
+@given(groups=st.lists(st.tuples(NUMBER, NUMBER, NUMBER), min_size=1, max_size=5))
+def test_a_multiplexed_column_is_scaled_as_each_of_its_counts(
+        groups: Sequence[tuple[float | None, float | None, float | None]]) -> None:
+    assert arithmetic.scaled(*map(list, zip(*groups, strict=True))) == [
+        None if count is None or enabled is None or not ran else count * enabled / ran
+        for count, enabled, ran in groups]
+
+
+@given(low=st.integers(0, 20), width=st.sampled_from([7, 12, 40, 64]), saturates=st.booleans(),
+       raw=st.lists(st.one_of(st.integers(0, (1 << 64) - 1), st.just(127 << 16)), min_size=2, max_size=2))
+def test_a_gauge_of_all_cpus_is_that_of_each(low: int, width: int, raw: list[Raw], *, saturates: bool) -> None:
+    signal = replace(counter("odd", Scope.CPU, behavior=Behavior.GAUGE), low_bit=low if width < 64 else 0,
+                     width_bits=width, offset=100.0, scale=-1.0, unit=Unit.CELSIUS if saturates else Unit.BITS)
+    frame = Frame(None, snapshot(topology_of([place(0), place(1)]), {"odd": raw}, {}), capabilities_of(signal))
+    assert frame.levels_read("odd") == list(map(signal.value, raw))
 
 
 @pytest.mark.parametrize("odd", [0, 1 << 56, 1])

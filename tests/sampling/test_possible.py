@@ -20,6 +20,7 @@ from turbotui.quantities.unavailable import Reason
 from turbotui.quantities.units import Unit
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.possible import READ_SECONDS
 from turbotui.simulated import simulated_host
 from turbotui.sources import SOURCES
 
@@ -137,6 +138,18 @@ def test_what_is_possible_is_shown_however_long_the_interval(seconds: float, sha
         most = bounds_of(signal).most * seconds
         frame = frame_of(signal, [int(share * most / signal.scale), 5], seconds=seconds)
         assert frame.deltas(signal.id)[0] is not None
+
+
+@given(seconds=st.floats(1e-3, 3600.0), share=st.floats(0.5, 3.0), other=st.sampled_from([0, 5, None]))
+def test_what_exceeds_the_longest_time_between_two_readings_is_unknown(seconds: float, share: float,
+                                                                       other: int | None) -> None:
+    for signal in (rising("energy.pkg", Scope.PACKAGE, Unit.JOULE, 1e-6), rising("aperf", Scope.CPU, Unit.CYCLE)):
+        step = int(share * bounds_of(signal).most * (seconds + READ_SECONDS) / signal.scale)
+        frame = frame_of(signal, [step, other], seconds=seconds)
+        [span, _] = frame.spans(signal.id)
+        assert span is not None
+        beyond = step * signal.scale > bounds_of(signal).most * (span + READ_SECONDS)
+        assert (frame.deltas(signal.id)[0] is None) == beyond
 
 
 def test_a_number_that_no_machine_has_is_outside_for_every_unit() -> None:

@@ -102,6 +102,11 @@ class Signal:
         """The field of the raw word, unscaled."""
         return (raw >> self.low_bit) & ((1 << self.width_bits) - 1)
 
+    @property
+    def saturates(self) -> bool:
+        """Whether all ones are no value, as of degrees below tj_max (Intel SDM vol. 3, digital thermal sensors)."""
+        return self.unit is Unit.CELSIUS and self.scale < 0
+
     def value(self, raw: Raw) -> float | None:
         """The value in SI units of one raw reading; None for None and for texts."""
         if raw is None or isinstance(raw, str):
@@ -109,8 +114,8 @@ class Signal:
         if self.width_bits >= 64 and self.low_bit == 0:
             return self.offset + self.scale * raw
         field_of_word = self.bits(raw)
-        if self.unit is Unit.CELSIUS and self.scale < 0 and field_of_word == (1 << self.width_bits) - 1:
-            return None  # degrees below tj_max saturate at all ones (Intel SDM vol. 3, digital thermal sensors)
+        if self.saturates and field_of_word == (1 << self.width_bits) - 1:
+            return None
         return self.offset + self.scale * field_of_word
 
     def delta(self, older: Raw, newer: Raw, wraps: int | None = None) -> float | None:

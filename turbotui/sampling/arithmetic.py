@@ -11,7 +11,7 @@ import math
 import sys
 from array import array
 from collections.abc import Callable, Sequence
-from operator import le, sub, truediv
+from operator import le, mul, sub, truediv
 from typing import Final, TypeAlias, TypeVar, cast
 
 from turbotui.quantities.signals import STEP_BACK, Raw, Reduce
@@ -72,7 +72,7 @@ def _has_zero(items: Sequence[int | None]) -> bool:
 def seconds(older: Sequence[int | None], newer: Sequence[int]) -> Numbers:
     """Seconds between stamps; None if one is missing."""
     spans = grown(older, newer)
-    if spans is not None and 0 not in spans and not _has_zero(older):
+    if spans is not None and all(spans) and not _has_zero(older):
         return [span * 1e-9 for span in spans]
     return [(b - a) * 1e-9 if a and b and b > a else None for a, b in zip(older, newer, strict=True)]
 
@@ -92,10 +92,23 @@ def risen(older: Sequence[Raw], newer: Sequence[Raw]) -> bool:
 
 def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbers:
     """Increases of 64-bit counters; None if a value is missing or went back."""
+    plain = rises(older, newer)
+    if plain is not None:
+        return [rise * scale for rise in plain]
     return [
         rise * scale if isinstance(a, int) and isinstance(b, int) and 0 <= (rise := b - a) < STEP_BACK else None
         for a, b in zip(older, newer, strict=True)
     ]
+
+
+def scaled(counts: Numbers, enabled: Numbers, running: Numbers) -> Numbers:
+    """Counts of a multiplexed group, scaled to the time in which it was enabled; None if it did not run."""
+    try:
+        counted = map(mul, cast("Sequence[float]", counts), cast("Sequence[float]", enabled))
+        return list(map(truediv, counted, cast("Sequence[float]", running)))
+    except (TypeError, ZeroDivisionError):  # one is unknown, or never ran
+        return [None if value is None or not ran or asked is None else value * asked / ran
+                for value, asked, ran in zip(counts, enabled, running, strict=True)]
 
 
 def rises(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
+from turbotui.quantities.bounds import Bounds
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -98,6 +99,15 @@ class Capabilities:
     remarks: Mapping[SignalId, str] = field(default_factory=dict)
     # compared signals -> what the other sources of the signal are read for
     beside: Mapping[SignalId, tuple[SignalId, ...]] = field(default_factory=dict)
+    # what signals lie within on this machine, kept when first asked for (`possible`)
+    bounds: dict[SignalId, Bounds] = field(default_factory=dict, init=False, repr=False, compare=False)
+    # times of cpuidle's states, looked for among all signals once and not in each interval
+    idle_times: tuple[SignalId, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Look for idle times."""
+        object.__setattr__(self, "idle_times", tuple(
+            name for name in self.signals if name.startswith("cpuidle.") and name.endswith(".time")))
 
     def why_missing(self, signal: SignalId) -> Unavailable:
         """Why a signal is not available here."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from operator import add, sub
+from operator import sub
 from typing import Final, cast
 
 from turbotui.quantities.scope import Scope
@@ -20,7 +20,6 @@ from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import Numbers
 from turbotui.sampling.differences import Differences, factor_of
-from turbotui.sampling.possible import fastest
 
 CPU_TIMES: Final[tuple[SignalId, ...]] = tuple(
     f"stat.{name}" for name in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"))
@@ -31,6 +30,8 @@ BOOKED: Final[SignalId] = "stat.booked"
 """All states together."""
 WHOLE: Final[SignalId] = "stat.whole"
 """What shares of a CPU's time are shares of: all that was booked, or the interval if that is longer."""
+
+_CONSERVED: Final = frozenset((*CPU_TIMES, BOOKED, WHOLE))
 
 _TICKS: Final = 0.02  # s, two ticks of USER_HZ: one for each end
 _SAMPLED: Final = 0.13  # s, for an interval of 1 s: four standard deviations of 250 samples; grows with the square root
@@ -52,7 +53,7 @@ def whole(interval: Differences) -> Numbers:
     try:
         over = list(map(sub, cast("Sequence[float]", times), cast("Sequence[float]", spans)))
         allowed = slack(interval.shortest(BOOKED), window)
-        if max(over, default=0.0) <= allowed and min(over, default=0.0) >= -allowed and 0 not in times:
+        if max(over, default=0.0) <= allowed and min(over, default=0.0) >= -allowed and all(times):
             return times
     except (TypeError, ValueError):  # an unknown one, or no CPU at all
         pass
@@ -82,36 +83,21 @@ def _summed(interval: Differences, names: Sequence[SignalId]) -> Numbers:
     """The increases of several counters of one scope and scale, added for each instance; None if one is unknown."""
     rises = [rose for name in names if (rose := interval.rose(name)) is not None]
     if rises and len(rises) == len(names):
-        total, factor = _added(rises), factor_of(interval.capabilities.signals[names[0]])
+        total, factor = list(map(sum, zip(*rises, strict=True))), factor_of(interval.capabilities.signals[names[0]])
         return total if factor is None else [item * factor for item in total]
     columns = [interval.measured(name) for name in names]
     return [None if None in items else math.fsum(cast("Sequence[float]", items))
             for items in zip(*columns, strict=True)]
 
 
-def _were_read(interval: Differences) -> bool:
-    """Whether all states that the machine has were read; an old recording may have some of them."""
-    signals, older = interval.capabilities.signals, interval.older
-    known = signals.get(BOOKED)
-    return known is not None and older is not None and all(
-        all(map(there.__contains__, known.made_of)) for there in (signals, older.values, interval.newer.values))
-
-
 def is_conserved(interval: Differences, name: SignalId) -> bool:
     """Whether a time is held against the interval with the others of its CPU, and needs no bound of its own."""
-    return (name in CPU_TIMES and _were_read(interval)) or (name.startswith("cpuidle.") and name.endswith(".time"))
-
-
-def _added(rises: Sequence[Sequence[int]]) -> list[int]:
-    total = rises[0]
-    for more in rises[1:]:
-        total = list(map(add, total, more))
-    return list(total)
+    return (name in _CONSERVED and interval.was_made(BOOKED)) or name in interval.capabilities.idle_times
 
 
 def times_of_kernel(interval: Differences) -> Mapping[SignalId, Mapping[int, Unavailable]]:
     """The states of CPUs whose times in /proc/stat cannot be told apart or cannot be true, all of them."""
-    if not _were_read(interval):
+    if not interval.was_made(BOOKED):
         return {}
     wholes = interval.measured(WHOLE)
     if None not in wholes:
@@ -149,7 +135,7 @@ def _why_not(interval: Differences, at: int, time: float | None, span: float | N
 
 def unbooked(interval: Differences) -> dict[SignalId, dict[int, str]]:
     """CPUs of which the kernel booked less than the interval, with a sentence for each."""
-    if not _were_read(interval):
+    if not interval.was_made(BOOKED):
         return {}
     times, wholes = interval.measured(BOOKED), interval.measured(WHOLE)
     if wholes is times:
@@ -165,15 +151,16 @@ def unbooked(interval: Differences) -> dict[SignalId, dict[int, str]]:
 
 def times_of_idle_states(interval: Differences) -> Mapping[SignalId, Mapping[int, Unavailable]]:
     """The times of idle states of CPUs on which they add up to more than the interval."""
-    names = [name for name in interval.newer.values  # fewer than there are signals
-             if name.startswith("cpuidle.") and name.endswith(".time") and interval.was_read(name)
-             and interval.capabilities.signals[name].scope is Scope.CPU]
+    signals = interval.capabilities.signals
+    names = [name for name in interval.capabilities.idle_times
+             if interval.was_read(name) and signals[name].scope is Scope.CPU]
     if not names:
         return {}
-    spans, rises = interval.spans(names[0]), [rose for name in names if (rose := interval.rose(name)) is not None]
-    scale = interval.capabilities.signals[names[0]].scale
-    if len(rises) == len(names) and fastest(_added(rises), spans) * scale <= _IDLE_SHARE:
+    rises, scale = [rose for name in names if (rose := interval.rose(name)) is not None], signals[names[0]].scale
+    if len(rises) == len(names) and max(map(sum, zip(*rises, strict=True))) * scale <= (
+            interval.shortest(names[0]) * _IDLE_SHARE + _IDLE_SECONDS):
         return {}  # the usual case; kinds of core may have unequal states
+    spans = interval.spans(names[0])
     columns = [interval.measured(name) for name in names]
     found: dict[int, Unavailable] = {}
     for at, (span, items) in enumerate(zip(spans, zip(*columns, strict=True), strict=True)):

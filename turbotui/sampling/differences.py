@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar, cast
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
-from turbotui.sampling.arithmetic import Numbers, increases, rises, seconds
+from turbotui.sampling.arithmetic import Numbers, increases, rises, scaled, seconds
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.snapshot import Snapshot
 
@@ -30,8 +30,8 @@ class Differences(ABC):
     """
 
     __slots__ = (
-        "_levels_read", "_measured", "_older_stamps", "_older_values", "_rises", "_shared_spans", "_shortest", "_spans",
-        "_throughout", "capabilities", "newer", "older", "topology",
+        "_levels_read", "_made", "_measured", "_older_stamps", "_older_values", "_rises", "_shared_spans", "_shortest",
+        "_spans", "_throughout", "capabilities", "newer", "older", "topology",
     )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
@@ -41,6 +41,7 @@ class Differences(ABC):
         self.topology: Topology = newer.topology
         self._rises: dict[SignalId, Rises | None] = {}
         self._measured: dict[SignalId, Numbers] = {}
+        self._made: dict[SignalId, bool] = {}
         self._spans: dict[SignalId, Numbers] = {}
         self._shared_spans: dict[tuple[int, int], Numbers] = {}
         self._shortest: dict[int, float] = {}  # by identity of spans, which live as long
@@ -106,7 +107,11 @@ class Differences(ABC):
         spans = self.spans(name)
         found = self._shortest.get(id(spans))
         if found is None:
-            found = self._shortest[id(spans)] = min(filter(None, spans), default=0.0)
+            try:
+                found = min(cast("Sequence[float]", spans), default=0.0) or 0.0  # a single one may be unknown
+            except TypeError:  # one is unknown
+                found = min(filter(None, spans), default=0.0)
+            self._shortest[id(spans)] = found
         return found
 
     def spans_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
@@ -138,6 +143,16 @@ class Differences(ABC):
         """Whether a signal was read at both ends of the interval."""
         return (name in self.capabilities.signals and name in self.newer.values and self.older is not None
                 and name in self.older.values)
+
+    def was_made(self, name: SignalId) -> bool:
+        """Whether all counters of which one is made were read; an old recording may have some of them."""
+        known = self._made.get(name)
+        if known is None:
+            signals, older = self.capabilities.signals, self.older
+            known = self._made[name] = older is not None and name in signals and all(
+                all(map(there.__contains__, signals[name].made_of))
+                for there in (signals, older.values, self.newer.values))
+        return known
 
     def before(self, items: Sequence[T] | None, name: SignalId) -> Sequence[T | None] | None:
         """Items of the older snapshot in the newer one's order; None without an older value."""
@@ -185,7 +200,7 @@ class Differences(ABC):
         pair = (signal.enabled, signal.running)
         if pair not in self._throughout:
             ran = self.deltas(signal.running)
-            self._throughout[pair] = None not in ran and 0 not in ran and ran == self.deltas(signal.enabled)
+            self._throughout[pair] = ran == self.deltas(signal.enabled) and all(ran)
         return self._throughout[pair]
 
     def stamps(self, name: SignalId) -> tuple[Sequence[int | None] | None, Sequence[int] | None]:
@@ -212,13 +227,7 @@ class Differences(ABC):
             missed = self.newer.unsure.get(signal.id)
             if missed:
                 plain = [None if position in missed else item for position, item in enumerate(plain)]
-        if not signal.running:
-            return plain
-        return [
-            None if value is None or not ran or enabled is None else value * enabled / ran
-            for value, enabled, ran in
-            zip(plain, self.deltas(signal.enabled), self.deltas(signal.running), strict=True)
-        ]
+        return plain if not signal.running else scaled(plain, self.deltas(signal.enabled), self.deltas(signal.running))
 
     def _turned_nowhere(self, name: SignalId) -> bool:
         """Whether no instance's counter was seen to wrap between the two snapshots."""
@@ -236,8 +245,13 @@ class Differences(ABC):
 
 def _values(signal: Signal, raw: Sequence[Raw]) -> Numbers:
     """The value of every reading; None for texts and missing readings."""
-    if signal.width_bits >= 64 and signal.low_bit == 0 and (isinstance(raw, array) or set(map(type, raw)) <= {int}):
+    if isinstance(raw, array) or set(map(type, raw)) <= {int}:
         plain, scale, offset = cast("Sequence[int]", raw), signal.scale, signal.offset
+        if signal.width_bits < 64 or signal.low_bit:
+            low, ones = signal.low_bit, (1 << signal.width_bits) - 1
+            plain = [item >> low & ones for item in plain]
+            if signal.saturates and ones in plain:
+                return [None if item == ones else offset + scale * item for item in plain]
         return [offset + scale * item for item in plain]
     return [signal.value(item) for item in raw]
 

@@ -198,6 +198,7 @@ def _core_states(interval: Differences) -> Unbelieved:
     found: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in (*deep, *shallow)}
     topology, cpus = interval.topology, interval.topology.cpus
     times, counted_by = _idle_times(interval)
+    awake = _awake(interval, sorted(silent), times)
     gone: set[int] = set()
     for at in sorted({topology.index(Scope.CORE, cpus[place]) for place in silent}):
         core = topology.instances(Scope.CORE)[at].cpus
@@ -205,7 +206,7 @@ def _core_states(interval: Differences) -> Unbelieved:
         states = [interval.measured_at(name, (at,))[0] for name in deep]
         if any(states) or (states and 0 not in states) or not silent.issuperset(places):
             continue
-        idle = _idle_together(interval, places, times)
+        idle = 1.0 - math.fsum(awake[place] for place in places)
         if idle < _IDLE_SHARE:
             continue
         why = Unavailable(
@@ -262,23 +263,22 @@ def reference_ticks(interval: Differences) -> Numbers:
     return ticks if not factor or factor == 1.0 else [None if item is None else item * factor for item in ticks]
 
 
-def _idle_together(interval: Differences, places: Sequence[int], times: Sequence[SignalId]) -> float:
-    """The shortest time, as a share of the interval, in which all of these CPUs were idle; 0 if unknown."""
+def _awake(interval: Differences, places: Sequence[int], times: Sequence[SignalId]) -> Mapping[int, float]:
+    """The longest time in which each of these CPUs was not idle, as a share of the interval; all of it if unknown."""
     if not times:
-        return 0.0
+        return dict.fromkeys(places, 1.0)
     columns = [interval.measured_at(name, places) for name in times]
-    awake = 0.0
-    for span, items in zip(interval.spans_at(times[0], places), zip(*columns, strict=True), strict=True):
-        asleep = math.fsum(item for item in items if item is not None)
-        awake += 1.0 - min(1.0, asleep / span) if span else 1.0
-    return 1.0 - awake
+    spans = interval.spans_at(times[0], places)
+    return {
+        place: 1.0 - min(1.0, math.fsum(item for item in items if item is not None) / span) if span else 1.0
+        for place, span, items in zip(places, spans, zip(*columns, strict=True), strict=True)
+    }
 
 
 def _idle_times(interval: Differences) -> tuple[list[SignalId], str]:
     """The idle times of each CPU and who reports them: cpuidle without its polling state, or /proc/stat."""
     signals = interval.capabilities.signals
-    names = [name for name in signals if name.startswith("cpuidle.") and name.endswith(".time")]
-    titles = ((name, signals.get(f"{name.removesuffix('.time')}.name")) for name in names)
+    titles = ((name, signals.get(f"{name.removesuffix('.time')}.name")) for name in interval.capabilities.idle_times)
     found = [name for name, title in titles
              if title is not None and title.constant != _POLL and interval.was_read(name)]
     if found:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from operator import truediv
 from typing import Final, cast
 
 from turbotui.quantities.bounds import Bounds, bounds_of, in_words
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.arithmetic import Numbers, quotients
+from turbotui.sampling.arithmetic import quotients
 from turbotui.sampling.differences import Differences, factor_of
 from turbotui.sampling.plan import reading_cpus
 
@@ -29,7 +28,7 @@ _TSC_SHARE: Final = 0.1
 
 def values_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailable]:
     """The positions at which a gauge or a constant has a value that it cannot have, with reasons."""
-    bounds = bounds_of(signal)
+    bounds = bounds_here(interval, signal)
     if math.isinf(bounds.most):
         return {}
     levels = interval.levels_read(signal.id)
@@ -50,19 +49,23 @@ def values_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailabl
 
 def increases_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailable]:
     """The positions at which a counter rose by more than it can have counted, with reasons."""
-    bounds = _bounds_here(interval, signal)
+    bounds = bounds_here(interval, signal)
     if interval.older is None or math.isinf(bounds.most):
         return {}
-    spans, rose = interval.spans(signal.id), interval.rose(signal.id)
+    rose = interval.rose(signal.id)
     grown = interval.measured(signal.id) if rose is None else rose
     factor = 1.0 if rose is None else factor_of(signal) or 1.0
-    # asked for every counter: where all of them together are possible, so is each
-    most = bounds.most * interval.shortest(signal.id) / factor
-    if rose is not None and (
-            sum(rose) <= most or max(rose, default=0) <= most or fastest(rose, spans) * factor <= bounds.most):
+    # asked of every counter: what is possible between two moments needs no look at how long each interval was
+    most = bounds.most / factor
+    try:
+        if sum(cast("Sequence[float]", grown)) <= most * READ_SECONDS:
+            return {}
+    except TypeError:  # one is unknown
+        pass
+    largest = max(filter(None, grown), default=0.0) if rose is None else max(rose)
+    if largest <= most * (interval.shortest(signal.id) + READ_SECONDS):
         return {}
-    if rose is None and max(filter(None, grown), default=0.0) <= most:
-        return {}
+    spans = interval.spans(signal.id)
     cpus = reading_cpus(signal, interval.topology)
     return {
         at: Unavailable(
@@ -75,16 +78,15 @@ def increases_beyond(interval: Differences, signal: Signal) -> dict[int, Unavail
     }
 
 
-def fastest(grown: Sequence[float], spans: Numbers) -> float:
-    """The largest increase per second; infinite if a span is unknown."""
-    try:
-        return max(map(truediv, grown, cast("Sequence[float]", spans)), default=0.0)
-    except (TypeError, ZeroDivisionError):
-        return math.inf
+def bounds_here(interval: Differences, signal: Signal) -> Bounds:
+    """What a value or an increase lies within on this machine, whose clocks may be known."""
+    known = interval.capabilities.bounds.get(signal.id)
+    if known is None:
+        known = interval.capabilities.bounds[signal.id] = _bounds_here(interval, signal)
+    return known
 
 
 def _bounds_here(interval: Differences, signal: Signal) -> Bounds:
-    """What an increase lies within on this machine, whose clocks may be known."""
     bounds, name = bounds_of(signal), signal.id
     if name in _AT_TURBO and _constant(interval, _TURBO):
         highest, over = _highest(interval, _CLOCKS), _OVER_TURBO
