@@ -133,8 +133,8 @@ def initial_environment() -> Mapping[str, str]:
             given = file.read()
     except OSError:
         return known
-    said = (word.partition(b"=") for word in given.split(b"\0"))
-    known["LC_CTYPE"] = next((os.fsdecode(value) for name, _, value in said if name == b"LC_CTYPE"), "")
+    pairs = (word.partition(b"=") for word in given.split(b"\0"))
+    known["LC_CTYPE"] = next((os.fsdecode(value) for name, _, value in pairs if name == b"LC_CTYPE"), "")
     return known
 
 
@@ -144,9 +144,9 @@ def screen_encoding(environment: Mapping[str, str]) -> str | None:
     Args:
         environment: TURBOTUI_ASCII, the locale by LC_ALL, LC_CTYPE and LANG (none: UTF-8, as Python takes it), TERM.
     """
-    said = environment.get(SWITCH, "")
-    if said:
-        return None if said == "0" else ASCII
+    switch = environment.get(SWITCH, "")
+    if switch:
+        return None if switch == "0" else ASCII
     term = environment.get("TERM", "")
     if not _unicode_locale(environment) or _is_of(term, _OLD):
         return ASCII

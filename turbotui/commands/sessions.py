@@ -130,11 +130,11 @@ def label(host: Host) -> str:
     return "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"
 
 
-def kind_of(said: str) -> HostKind:
+def kind_of(text: str) -> HostKind:
     """The kind of machine for a `label`; an unknown label is not trusted to be of a real machine."""
-    if not said:
+    if not text:
         return HostKind.REAL
-    return next((kind for kind in HostKind if said.startswith(f"{kind.value} ")), HostKind.SIMULATED)
+    return next((kind for kind in HostKind if text.startswith(f"{kind.value} ")), HostKind.SIMULATED)
 
 
 def known_event_sets(file: str) -> Mapping[str, EventSet]:

@@ -106,10 +106,10 @@ class LimitHistory:
         self._seq = frame.seq
         if self._columns is None or self._columns.capabilities is not frame.capabilities:
             self._columns = limit_columns(frame.capabilities, self._catalog)
-        facts = {mine.row: mine for mine in facts_of(frame, self._columns)}
+        facts = {package.row: package for package in facts_of(frame, self._columns)}
         self._holds = {}
-        for row, mine in facts.items():
-            holds = self._holds[row] = holds_of(mine, self._facts.get(row) if adjacent else None)
+        for row, package in facts.items():
+            holds = self._holds[row] = holds_of(package, self._facts.get(row) if adjacent else None)
             if frame.seconds is not None:
                 past = self._past.setdefault(row, deque(maxlen=self._kept))
                 past.append(_Interval(frame.seconds, holds))

@@ -48,26 +48,26 @@ class LookRecord(IntervalRows):
         }
 
 
-def look_results(said: JsonValue) -> LookResults:
+def look_results(document: JsonValue) -> LookResults:
     """Restore the results of the JSON document of `LookRecord.facts`. Raises DamagedError if it is none."""
-    busiest, throttled, who = said.get("busiest"), said.get("throttled"), said["who"].entries()
-    unseen = said.get("unseen")
+    busiest, throttled, who = document.get("busiest"), document.get("throttled"), document["who"].entries()
+    unseen = document.get("unseen")
     return LookResults(
         None if busiest is None else (busiest["name"].text(), busiest["share"].number()),
-        said["groups"].flag(),
+        document["groups"].flag(),
         None if throttled is None else ThrottledGroup(
             throttled["name"].text(), throttled["percent"].number(), _number(throttled.get("quota")),
             _number(throttled.get("stood"))),
         {name: PressedGroup(one["name"].text(), one["percent"].number())
-         for name, one in said["pressed"].entries().items()},
-        said["placement"].text(),
+         for name, one in document["pressed"].entries().items()},
+        document["placement"].text(),
         {whose: who[whose.name].texts() for whose in RankedBy if whose.name in who},
         None if unseen is None else UnseenTasks(reason_from(unseen["why"]), _number(unseen.get("ran"))),
     )
 
 
-def _number(said: JsonValue | None) -> float | None:
-    return None if said is None else said.number()
+def _number(value: JsonValue | None) -> float | None:
+    return None if value is None else value.number()
 
 
 class PacedLooks:
@@ -118,5 +118,5 @@ class RecordedLooks:
             wall_ns = self._walls[place - 1]
             found = newest_rows(self._find(LOOKS_STREAM, wall_ns - 1, wall_ns))
             if found is not None:
-                self._read = place, found.restored(lambda said, _wall_ns: look_results(said))
+                self._read = place, found.restored(lambda document, _wall_ns: look_results(document))
         return self._read[1] if place else LookResults()

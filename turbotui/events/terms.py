@@ -103,8 +103,8 @@ def check_once(terms: Sequence[EventTerm]) -> None:
         subject = _OPPOSITES.get(term.name, term.name)
         before = seen.get(subject)
         if before is not None:
-            said = f"the term {term.name!r} twice" if before == term.name else f"both {before!r} and {term.name!r}"
-            raise ConflictError(f"An event cannot have {said}: write one of them.")
+            fault = f"the term {term.name!r} twice" if before == term.name else f"both {before!r} and {term.name!r}"
+            raise ConflictError(f"An event cannot have {fault}: write one of them.")
         seen[subject] = term.name
 
 

@@ -120,9 +120,9 @@ def own_group(host: Host, tree: Hierarchy) -> str | None:
     for line in text_of(host, OWN).splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        mine = number == "0" and not controllers if tree.version == 2 else bool(
+        own = number == "0" and not controllers if tree.version == 2 else bool(
             frozenset(controllers.split(",")) & tree.controllers)
-        if mine:
+        if own:
             above, group = _levels_above(path)
             mounted_above, inside = _levels_above(tree.root)
             if mounted_above and not inside:

@@ -45,10 +45,10 @@ def chiplet_names(places: Iterable[L3Place], model: CpuModel) -> Mapping[tuple[i
         return {}
     found: dict[tuple[int, ...], str] = {}
     for package in {package for package, _, _ in caches}:
-        mine = sorted(cache for cache in caches if cache[0] == package)
-        by_die = len({die for _, die, _ in mine}) > 1
+        package_caches = sorted(cache for cache in caches if cache[0] == package)
+        by_die = len({die for _, die, _ in package_caches}) > 1
         dies: dict[int, list[tuple[int, int, int]]] = {}
-        for cache in sorted(mine, key=lambda cache: cache[2]):
+        for cache in sorted(package_caches, key=lambda cache: cache[2]):
             dies.setdefault(cache[1] if by_die else cache[2] // complexes, []).append(cache)
         for number, parts in enumerate(dies.values()):
             for at, cache in enumerate(parts):

@@ -41,11 +41,11 @@ def _is_renumbered(host: Host) -> bool:
         return False  # the file is the kernel's own, and long on a machine of many CPUs
     # lxcfs numbers CPUs from 0 without gaps; the kernel itself shows all online CPUs, of which every affinity and
     # cpuset is a part
-    told = _told(host)
-    if told != frozenset(range(len(told))) or not told:
+    listed = _told(host)
+    if listed != frozenset(range(len(listed))) or not listed:
         return False
     online = _listed(host)
-    return (usable is not None and not usable <= told) or (online is not None and not online <= told)
+    return (usable is not None and not usable <= listed) or (online is not None and not online <= listed)
 
 
 def _told(host: Host) -> frozenset[int]:

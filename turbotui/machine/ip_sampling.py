@@ -173,12 +173,12 @@ class IpSampler:
             return self._shares
         times: dict[int, list[int]] = {}
         for number, descriptor, clock in self._counting:
-            mine = times.setdefault(number, [0, 0])
+            totals = times.setdefault(number, [0, 0])
             if clock is not None:
                 # against the running time of the same ring's clock, which is never multiplexed: time_enabled of a
                 # thread's event for one CPU also advances while the thread is on another CPU
                 for at, one in enumerate((clock, descriptor)):
-                    mine[at] += self._running(one)
+                    totals[at] += self._running(one)
         return {number: min(1.0, running / sampled) if sampled else 1.0
                 for number, (sampled, running) in times.items()}
 

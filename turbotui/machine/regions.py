@@ -114,10 +114,10 @@ class RegionNames:
         return dict.fromkeys(gone, OTHERS)
 
 
-def by_rows(mine: Mapping[str, _T], rows: Mapping[str, str], add: Callable[[_T, _T], _T]) -> dict[str, _T]:
+def by_rows(values: Mapping[str, _T], rows: Mapping[str, str], add: Callable[[_T, _T], _T]) -> dict[str, _T]:
     """Combine values of regions by their rows; a region without a row keeps its own."""
     found: dict[str, _T] = {}
-    for name, one in mine.items():
+    for name, one in values.items():
         row = rows.get(name, name)
         found[row] = add(found[row], one) if row in found else one
     return found

@@ -91,9 +91,9 @@ def share(
 def package_groups(facts: Mapping[int, CpuFacts]) -> Groups:
     """Group packages: masks inside equal ids (a mask may span chips, as POWER's node does); else all are one."""
     ids = {cpu: (fact.drawer, fact.book, fact.package) for cpu, fact in facts.items()}
-    said = {label for label in ids.values() if label[-1] != UNSAID}
-    if len(said) == 1:  # a CPU without facts can only be in the only package
-        ids = {cpu: min(said) if label[-1] == UNSAID else label for cpu, label in ids.items()}
+    labels = {label for label in ids.values() if label[-1] != UNSAID}
+    if len(labels) == 1:  # a CPU without facts can only be in the only package
+        ids = {cpu: min(labels) if label[-1] == UNSAID else label for cpu, label in ids.items()}
 
     def same_or_unsaid(first: int, second: int) -> bool:
         one, two = ids[first], ids[second]

@@ -151,8 +151,8 @@ def _with_dies(facts: dict[int, CpuFacts]) -> dict[int, CpuFacts]:
     dies: dict[int, set[int]] = {}
     for fact in facts.values():
         dies.setdefault(fact.package, set()).add(fact.die)
-    mixed = {package: max(said) for package, said in dies.items()
-             if package != UNSAID and len(said) == 2 and UNSAID in said}
+    mixed = {package: max(numbers) for package, numbers in dies.items()
+             if package != UNSAID and len(numbers) == 2 and UNSAID in numbers}
     return {cpu: replace(fact, die=mixed[fact.package]) if fact.die == UNSAID and fact.package in mixed else fact
             for cpu, fact in facts.items()} if mixed else facts
 
@@ -205,15 +205,15 @@ def _online(
             return online
         notes.append(f"{path} names CPUs {format_cpulist(made_up)}, which nothing else knows; they were left out")
         return online - made_up
-    said = read.text(path)
-    if said:
-        notes.append(f"{path} is no list of CPUs up to {MOST_CPUS - 1} ({said[:40]!r}); other files were asked instead")
+    text = read.text(path)
+    if text:
+        notes.append(f"{path} is no list of CPUs up to {MOST_CPUS - 1} ({text[:40]!r}); other files were asked instead")
     # cpu0 often has no such file, because it cannot be taken offline; a CPU without the file is online.
     own = frozenset(cpu for cpu in listed if read.text(f"{CPUS}/cpu{cpu}/online") != "0")
     found = own or counted or frozenset(blocks)
-    if said and not found:
+    if text and not found:
         raise MachineError(
-            f"{path} says {said[:40]!r}, which is no list of CPUs up to {MOST_CPUS - 1}, and neither {CPUS} nor /proc "
+            f"{path} says {text[:40]!r}, which is no list of CPUs up to {MOST_CPUS - 1}, and neither {CPUS} nor /proc "
             "names one; the file is damaged"
         )
     if found and (len(found) > MOST_CPUS or max(found) >= MOST_CPUS):

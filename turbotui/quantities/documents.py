@@ -72,11 +72,11 @@ def parse_toml(text: str) -> dict[str, object]:
     return visible_in(found)
 
 
-def _not_toml(said: str) -> DocumentError:
+def _not_toml(message: str) -> DocumentError:
     """The error for a message of tomllib, whose line comes first: a narrow screen shows the beginning."""
-    place = re.fullmatch(_TOML_PLACE, said)
+    place = re.fullmatch(_TOML_PLACE, message)
     if place is None:
-        return DocumentError(f"it is not TOML: {said}")
+        return DocumentError(f"it is not TOML: {message}")
     why = _PLAIN_WORDS.get(place["why"], place["why"])
     return DocumentError(f"line {place['line']} is not TOML: {why} (column {place['column']})", int(place["line"]))
 

@@ -53,13 +53,13 @@ def _joined(kind: str, operands: Sequence[tuple[str, int]]) -> tuple[str, int]:
         value, condition, otherwise = operands
         text = f"{_within(value, _OR)} if {_within(condition, _OR)} else {_within(otherwise, _CHOICE)}"
         return text, _CHOICE
-    mine = _STRENGTH.get(kind)
-    if mine is None:
+    strength = _STRENGTH.get(kind)
+    if strength is None:
         return f"{kind}({', '.join(text for text, _strength in operands)})", _ATOM
     if kind in {"and", "or"}:  # several operands form one step; a step inside another keeps its parentheses
-        return f" {kind} ".join(_within(one, mine + 1) for one in operands), mine
-    left = _within(operands[0], mine + 1 if mine == _COMPARISON else mine)
-    return f"{left} {kind} {_within(operands[1], mine + 1)}", mine
+        return f" {kind} ".join(_within(one, strength + 1) for one in operands), strength
+    left = _within(operands[0], strength + 1 if strength == _COMPARISON else strength)
+    return f"{left} {kind} {_within(operands[1], strength + 1)}", strength
 
 
 def _within(operand: tuple[str, int], least: int) -> str:

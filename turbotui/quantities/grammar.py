@@ -97,13 +97,13 @@ def syntax_of(text: str, tokens: Sequence[Token]) -> ast.expr:
         raise ExpressionError(text, 0, "it is too long, or nested too deep") from error
 
 
-def _wrong(text: str, tokens: Sequence[Token], at: int, said: str) -> ExpressionError:
-    if "nested" in said:
+def _wrong(text: str, tokens: Sequence[Token], at: int, fault: str) -> ExpressionError:
+    if "nested" in fault:
         return ExpressionError(text, 0, "it is nested too deep")
     if at >= len(tokens):
         return ExpressionError(text, len(text), "a number, a name or a parenthesis is missing")
     token = tokens[at]
-    if "never closed" in said:
+    if "never closed" in fault:
         return ExpressionError(text, token.position, f"{token.word!r} is never closed")
     if at and token.kind in OPERANDS and tokens[at - 1].kind in OPERANDS:
         return ExpressionError(text, token.position, "an operator is missing")

@@ -67,12 +67,12 @@ def written(term: Term, reading: Callable[[TracedReading], str]) -> str:
     if term.sign not in _STRENGTH:
         return f"{term.sign}({', '.join(written(part, reading) for part in term.parts)})"
     left, right = term.parts
-    mine = _STRENGTH[term.sign]
+    strength = _STRENGTH[term.sign]
     before, after = written(left, reading), written(right, reading)
-    if _strength(left) < mine:
+    if _strength(left) < strength:
         before = f"({before})"
     # a - (b - c) and a / (b x c): the right operand of - and / keeps its parentheses
-    if _strength(right) < mine or (_strength(right) == mine and term.sign in "-/"):
+    if _strength(right) < strength or (_strength(right) == strength and term.sign in "-/"):
         after = f"({after})"
     return f"{before} {'x' if term.sign == '*' else term.sign} {after}"
 

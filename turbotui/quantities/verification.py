@@ -76,9 +76,9 @@ def held_against(kind: str, name: str) -> str:
     found = figures(kind, name)
     if found is None:
         return ""
-    told = [METHODS[method].brief for method in found if METHODS[method].real]
-    if told:
-        return f"held against {', '.join(told)}: docs/verification.md"
+    methods = [METHODS[method].brief for method in found if METHODS[method].real]
+    if methods:
+        return f"held against {', '.join(methods)}: docs/verification.md"
     if found:
         return "held against a simulated model only: docs/verification.md"
     return "held against made-up readings only, by unit tests: docs/verification.md"

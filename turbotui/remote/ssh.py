@@ -147,23 +147,23 @@ def connector_to(socket: str | None, host: str | None, remote: str | None,
     return SshConnector(host or "", options, remote=remote or "turbotui")
 
 
-def failure_of(host: str, status: int | None, said: str) -> str:
+def failure_of(host: str, status: int | None, stderr: str) -> str:
     """A sentence about why ssh ended.
 
     Args:
         status: its exit status, which is the remote command's unless ssh itself failed; None if it is running.
     """
-    lines = [one_line(line) for line in said.splitlines() if line.strip()]
+    lines = [one_line(line) for line in stderr.splitlines() if line.strip()]
     last = lines[-1] if lines else ""
     if status == _SSH_FAILED:
         for pattern, sentence in _FAILURES:
-            if re.search(pattern, said):
+            if re.search(pattern, stderr):
                 return sentence.format(host=host)
         return f"ssh could not connect to {host}" + (f": {last}" if last else "")
     if status in _NO_COMMAND:
         return (f"there is no turbotui on {host}" + (f" ({last})" if last else "")
                 + ": install it there, or say where it is with --remote")
-    if _TOO_OLD.search(said):
+    if _TOO_OLD.search(stderr):
         return f"the turbotui on {host} is too old: it has no `collect`"
     if status:
         return f"the collector on {host} ended with exit status {status}" + (f": {last}" if last else "")

@@ -70,15 +70,15 @@ class Descriptors(dict[int, Opened]):
         self[number] = what
         return number
 
-    def of_kind(self, kind: type[_Kind], number: int, said: str = "descriptor {}") -> _Kind:
+    def of_kind(self, kind: type[_Kind], number: int, message: str = "descriptor {}") -> _Kind:
         """Return the open object of a number, which must be of one kind.
 
         Raises:
-            HostError: EBADF, with `said` in the message.
+            HostError: EBADF, with `message` in the message.
         """
         opened = self.get(number)
         if not isinstance(opened, kind):
-            raise HostError(errno.EBADF, said.format(number))
+            raise HostError(errno.EBADF, message.format(number))
         return opened
 
     def events(self) -> list[OpenEvent]:

@@ -97,8 +97,8 @@ def _folder(model: Model, pmu: SimulatedPmu) -> Folder:
         readers = pmu.readers
         children["cpumask"] = File(lambda _now: f"{format_cpulist(readers())}\n")
     if pmu.cpus_file:
-        mine = pmu.cpus
-        everyone: Iterable[int] = range(len(model.online)) if mine is None else mine
+        cpus = pmu.cpus
+        everyone: Iterable[int] = range(len(model.online)) if cpus is None else cpus
         known = tuple(sorted(everyone))
         children["cpus"] = File(lambda _now: f"{format_cpulist(cpu for cpu in known if model.online[cpu])}\n")
     for name, text in pmu.files.items():

@@ -75,11 +75,11 @@ class SimulatedHost:
         """False: there are no CPUs to visit."""
         return False
 
-    def _refuse(self, what: str | tuple[str, int, int], said: str) -> None:
+    def _refuse(self, what: str | tuple[str, int, int], message: str) -> None:
         """Raise the error that was requested with `fail`, if any."""
         number = self._failures.get(what)
         if number:
-            raise HostError(number, said)
+            raise HostError(number, message)
 
     def _file(self, path: str) -> File:
         self._refuse(path, path)

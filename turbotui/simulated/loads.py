@@ -85,8 +85,8 @@ class SimulatedLoads:
         self._ibs = shape.isa is Isa.AMD
         if self._ibs:
             self._period &= ~0xF  # perf_ibs_init
-        told = self._ibs or bool(attr.flags & _PRECISE)
-        self._words = _WORDS[shape.isa] if told else {}
+        precise = self._ibs or bool(attr.flags & _PRECISE)
+        self._words = _WORDS[shape.isa] if precise else {}
         kind_of_core = shape.core_types[model.layout.places[cpu].type]
         with model.lock:
             now = model.now()

@@ -303,10 +303,10 @@ class PerfEvents:
         for group in alive:
             wanting = [event.counter for other in alive if not is_beside(other.cgroup, group.cgroup)
                       for event in other.members]
-            mine = share_of(pmu, [event.counter for event in group.members], wanting)
-            if mine != group.share:
+            share = share_of(pmu, [event.counter for event in group.members], wanting)
+            if share != group.share:
                 group.accumulate(now)
-                group.share = mine
+                group.share = share
 
     def read(self, event: OpenEvent, size: int, now: float) -> bytes:
         """Read a descriptor, and return the bytes in its read_format.

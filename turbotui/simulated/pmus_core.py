@@ -211,7 +211,7 @@ def core_pmus(model: Model, types: dict[str, int]) -> list[SimulatedPmu]:
     for kind in shape.core_types:
         if not kind.pmu or any(pmu.name == kind.pmu for pmu in result):
             continue
-        mine = frozenset(place.cpu for place in model.layout.places if shape.core_types[place.type].pmu == kind.pmu)
+        cpus = frozenset(place.cpu for place in model.layout.places if shape.core_types[place.type].pmu == kind.pmu)
         resolver = _MixedPmu(model, kind.pmu) if _mixed(shape.core_types, kind.pmu) else CorePmu(model, kind)
         result.append(
             SimulatedPmu(
@@ -221,7 +221,7 @@ def core_pmus(model: Model, types: dict[str, int]) -> list[SimulatedPmu]:
                 resolve=resolver,
                 formats=pmu_codes(f"core-{shape.isa.value}").formats,
                 events=CorePmu(model, kind).names,
-                cpus=mine if shape.hybrid else None,
+                cpus=cpus if shape.hybrid else None,
                 cpus_file=shape.hybrid or shape.isa is Isa.ARM,
                 counters=kind.counters,
                 files={

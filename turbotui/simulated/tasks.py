@@ -193,9 +193,9 @@ class SimulatedTasks:
             slices.setdefault(one.cpu, []).append((one, more))
         self._last_ns = now_ns
         for one in self._idle:
-            mine = slices.setdefault(one.cpu, [])
-            mine.append((one, self._rest_of_cpu(one, mine, now)))
-        found = [RingRecords(cpu, tuple(self._samples(cpu, mine, now_ns))) for cpu, mine in slices.items()]
+            samples = slices.setdefault(one.cpu, [])
+            samples.append((one, self._rest_of_cpu(one, samples, now)))
+        found = [RingRecords(cpu, tuple(self._samples(cpu, samples, now_ns))) for cpu, samples in slices.items()]
         self._threads.move(now)
         return found
 

@@ -31,8 +31,8 @@ def thread_of(number: int) -> tuple[int, int] | None:
 
 def of_kind(form: Form, kind: int) -> Form:
     """Return the part of a CPU's count that one kind of work causes."""
-    mine = {first + kind for first in (CPU_BUSY, CPU_CYCLES, CPU_WORK)}
-    return tuple((index, weight) for index, weight in form if index in mine)
+    integrals = {first + kind for first in (CPU_BUSY, CPU_CYCLES, CPU_WORK)}
+    return tuple((index, weight) for index, weight in form if index in integrals)
 
 
 @dataclass(slots=True)
@@ -110,9 +110,9 @@ class Threads:
 
     def forget(self, count: ThreadCount) -> None:
         """End a count."""
-        for mine in self._counts.values():
-            if count in mine:
-                mine.remove(count)
+        for counts in self._counts.values():
+            if count in counts:
+                counts.remove(count)
 
     def look(self, now: float) -> None:
         """Make threads swap CPUs if it is time."""

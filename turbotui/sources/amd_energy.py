@@ -47,15 +47,15 @@ class AmdEnergy(LocatedFiles):
         paths = _paths(machine, directory)
         found: dict[SignalId, LocatedSignal | Unavailable] = {}
         for name, scope in _SCOPES.items():
-            mine = {row: path for row, path in paths.items() if row.scope is scope}
-            if not mine:
+            row_paths = {row: path for row, path in paths.items() if row.scope is scope}
+            if not row_paths:
                 found[name] = Unavailable(Reason.NO_HARDWARE, f"{directory}: no label is that of a {scope.value}")
                 continue
             signal = Signal(
                 name, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM,
                 origin=f"{directory}/energy*_input", document=_DOCUMENT, scale=1e-6,
             )  # fmt: skip
-            found[name] = LocatedSignal.at(signal, _in_row(machine, scope, mine))
+            found[name] = LocatedSignal.at(signal, _in_row(machine, scope, row_paths))
         return LocatedSignals(found)
 
 

@@ -56,7 +56,7 @@ class Apic(PerCpuSource):
             why = Unavailable(Reason.NO_HARDWARE, "APIC ids exist on x86 only")
             return Probe(dict.fromkeys(_SIGNALS, why))
         cpu = machine.topology.cpus[0]
-        by_cpuid, told = _by_cpuid(machine, cpu), self._cpuinfo.look(machine).get(cpu, {})
+        by_cpuid, by_cpuinfo = _by_cpuid(machine, cpu), self._cpuinfo.look(machine).get(cpu, {})
         origins = {
             "apic": (f"CPUID 0x1 EBX[31:24] by {_DEVICE}", f"{_CPUINFO}, low 8 bits of initial apicid"),
             "x2apic": (f"CPUID {_x2apic_leaf(machine)} by {_DEVICE}", f"{_CPUINFO}, apicid"),
@@ -65,7 +65,7 @@ class Apic(PerCpuSource):
         for name, (first, second) in origins.items():
             if by_cpuid.get(name) is not None:
                 answers[name] = _signal(name, first)
-            elif told.get(name) is not None:
+            elif by_cpuinfo.get(name) is not None:
                 answers[name] = _signal(name, second)
             else:
                 answers[name] = Unavailable(

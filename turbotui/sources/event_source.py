@@ -230,8 +230,8 @@ class EventSource(PerCpuSource):
         times = Times.of(name)
         pmus = list(dict.fromkeys(found.pmu for found in encoded if found.pmu))
         wrong = not self.request.raw and one.scale != kernels[0].scale
-        told = f", of {one.table}" if one.table else ""
-        told += f", scale {one.scale:g} (this kernel says {kernels[0].scale:g}, wrongly)" if wrong else ""
+        scale_text = f", of {one.table}" if one.table else ""
+        scale_text += f", scale {one.scale:g} (this kernel says {kernels[0].scale:g}, wrongly)" if wrong else ""
         summed = f", the sum of {len(pmus)} PMUs: {', '.join(pmus)}" if len(pmus) > 1 and one.uncore else ""
         found = Signal(
             id=name,
@@ -239,7 +239,7 @@ class EventSource(PerCpuSource):
             unit=unit.si,
             behavior=Behavior.GAUGE if one.snapshot else Behavior.COUNTER,
             reduce=Reduce.NONE if unit.si is Unit.CELSIUS else Reduce.SUM,  # temperatures have no sum
-            origin=f"perf {one.fstr if len(encoded) == 1 else event}{summed}{told}",
+            origin=f"perf {one.fstr if len(encoded) == 1 else event}{summed}{scale_text}",
             document=one.description or "added by hand; perf_event_open(2)",
             scale=one.scale * unit.factor,
             readers=readers,

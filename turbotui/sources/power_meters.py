@@ -156,9 +156,9 @@ def _platform(host: Host, chip: HwmonChip) -> Iterator[MeterDevice]:
 def _service(host: Host, chip: HwmonChip, label: str) -> Iterator[MeterDevice]:
     for what in ("average", "input"):
         for number in _numbers(chip, what):
-            said = read_line(host, chip.path(f"power{number}_label")) or ""
-            if re.fullmatch(label, said):
-                yield _meter(host, chip, f"power{number}_{what}", "bmc", f"{chip.name} {said}".strip())
+            title = read_line(host, chip.path(f"power{number}_label")) or ""
+            if re.fullmatch(label, title):
+                yield _meter(host, chip, f"power{number}_{what}", "bmc", f"{chip.name} {title}".strip())
                 return
 
 

@@ -99,8 +99,8 @@ class SchedstatReader(NothingToClose):
             _, rows = parse_schedstat(self._host.read_text(PATH))
         except HostError:
             rows = {}
-        mine = [rows.get(cpu, ()) for cpu in self._cpus]
-        return [[_number(row, place) for row in mine] for _, place in self._places]
+        cpu_rows = [rows.get(cpu, ()) for cpu in self._cpus]
+        return [[_number(row, place) for row in cpu_rows] for _, place in self._places]
 
 
 def _number(row: Sequence[str], place: int) -> int | None:

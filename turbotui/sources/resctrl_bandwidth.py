@@ -84,10 +84,10 @@ def _counts(host: Host, top: str) -> Mapping[str, Mapping[str, int | None]]:
     found: dict[str, dict[str, int | None]] = {}
     for group in resctrl_groups(host, top):
         if not group.is_monitor:
-            mine = found[group.path] = {}
+            group_counts = found[group.path] = {}
             for domain, directory in domains_of(host, group.directory).items():
                 if domain.startswith("L3 "):
-                    mine[domain] = whole_number(text_of(host, f"{directory}/{_EVENT}").strip())
+                    group_counts[domain] = whole_number(text_of(host, f"{directory}/{_EVENT}").strip())
     return found
 
 
@@ -108,10 +108,10 @@ class _Reader(NothingToClose):
     def read(self) -> Sequence[Sequence[Raw]]:
         """Return the bytes of each L3 cache since the reader was opened; None if a group has no number now."""
         now = _counts(self._host, self._top) if self._top else {}
-        unknown = {domain for domain in self._domains if not now or any(mine.get(domain) is None
-                                                                        for mine in now.values())}
-        for group, mine in now.items():
-            for domain, value in mine.items():
+        unknown = {domain for domain in self._domains if not now or any(by_domain.get(domain) is None
+                                                                        for by_domain in now.values())}
+        for group, by_domain in now.items():
+            for domain, value in by_domain.items():
                 before = self._before.get(group, {}).get(domain)
                 if value is not None and before is not None and domain in self._totals:
                     self._totals[domain] += max(0, value - before)

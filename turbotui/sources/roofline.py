@@ -54,17 +54,17 @@ class PerfRoofline(PerfSource):
                 whys.append((why, why))
                 continue
             refused: dict[SignalId, Unavailable] = {}
-            mine = core_type.definition
-            for number, events in enumerate((*plan_sets(mine), *plan_level_sets(mine))):
+            metric = core_type.definition
+            for number, events in enumerate((*plan_sets(metric), *plan_level_sets(metric))):
                 offers = [Offer(_counter(core_type, event), core_type.cpus) for event in events]
                 usable, missing = try_offers(machine, offers, facts)
                 refused |= missing
                 if usable:
-                    group = f"roofline.{mine.slug}.{number}"
+                    group = f"roofline.{metric.slug}.{number}"
                     times = Times.of(group)
                     groups.append(OfferGroup(usable, times))
                     signals |= times.signals(f"the perf group {group}")
-                    named = {signal_of(mine, event.key): event for event in events}
+                    named = {signal_of(metric, event.key): event for event in events}
                     signals |= {
                         offer.event.signal: _signal(core_type.definition, offer.event, named[offer.event.signal], times)
                         for offer in usable

@@ -81,17 +81,17 @@ class SystemFiles(SharedSource, ABC):
         signals: dict[SignalId, Signal | Unavailable] = {}
         doubtful: set[SignalId] = set()
         for path in dict.fromkeys(fact.path for fact in self.facts):
-            mine = [fact for fact in self.facts if fact.path == path]
+            facts = [fact for fact in self.facts if fact.path == path]
             try:
                 numbers = self.parse(machine.host.read_text(path))
             except HostError as error:
                 if may_pass(error, machine.host):
-                    signals |= {fact.signal: fact.offered() for fact in mine}
-                    doubtful.update(fact.signal for fact in mine)
+                    signals |= {fact.signal: fact.offered() for fact in facts}
+                    doubtful.update(fact.signal for fact in facts)
                     continue
-                signals |= dict.fromkeys((fact.signal for fact in mine), self.why_unreadable(error, path, machine))
+                signals |= dict.fromkeys((fact.signal for fact in facts), self.why_unreadable(error, path, machine))
                 continue
-            for fact in mine:
+            for fact in facts:
                 signals[fact.signal] = fact.offered() if fact.value(numbers) is not None else Unavailable(
                     Reason.NO_DRIVER, f"{path}: this kernel has no {fact.pattern}", fact.since)
         return Probe(signals, doubtful=frozenset(doubtful))

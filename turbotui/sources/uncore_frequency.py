@@ -83,11 +83,11 @@ def _clock(data: bytes) -> int | None:
 
 def _believed(machine: Machine, signal: Signal, paths: Sequence[str]) -> Signal | Unavailable:
     """Return the signal, unless each of its files says 0."""
-    said = {path: read_number(machine.host, path) for path in paths}
-    if not said or any(value != 0 for value in said.values()):
+    readings = {path: read_number(machine.host, path) for path in paths}
+    if not readings or any(value != 0 for value in readings.values()):
         return signal
     return Unavailable(
-        Reason.NO_HARDWARE, f"{next(iter(said))}: reads 0, so the driver cannot read the register behind it"
+        Reason.NO_HARDWARE, f"{next(iter(readings))}: reads 0, so the driver cannot read the register behind it"
     )
 
 

@@ -102,23 +102,23 @@ class UncoreReader:
 
     def _open(self, bundles: Sequence[ConcurrentEvents], refused: list[HostError]) -> list[SignalId]:
         """Open the bundles of one unit, and return the signals of those that cannot be opened."""
-        mine: list[_Group] = []
+        groups: list[_Group] = []
         absent: list[SignalId] = []
         for bundle in bundles:
             empty = _Group(Counters(self._host, CountTarget(cpu=self._cpu)))
-            for group in (*(one for one in mine if one.has_room(bundle, self._limit)), empty):
+            for group in (*(one for one in groups if one.has_room(bundle, self._limit)), empty):
                 error = group.take(bundle)
                 if error is not None and error.errno in GONE:
-                    self._groups += mine
+                    self._groups += groups
                     raise CpuGone(str(error)) from error
                 if error is None or error.errno not in TOO_MANY:
                     break
             if error is not None:
                 refused.append(error)
                 absent += [*bundle.signals, bundle.times.enabled, bundle.times.running]
-            elif group not in mine:
-                mine.append(group)
-        self._groups += mine
+            elif group not in groups:
+                groups.append(group)
+        self._groups += groups
         return absent
 
     def read(self) -> Sequence[Raw]:

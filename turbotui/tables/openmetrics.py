@@ -164,9 +164,9 @@ def metric_names(columns: Sequence[Column[Any]]) -> dict[str, str]:
     for column in columns:
         unit = _UNITS.get(column.unit, ("", 1.0))[0]
         stem = _STEMS.get(column.id, column.id)
-        for said in (f" {column.unit}", *_SAID.get(column.unit, ())):
-            if stem.endswith(said) and len(stem) > len(said):
-                stem = stem.removesuffix(said)
+        for unit_words in (f" {column.unit}", *_SAID.get(column.unit, ())):
+            if stem.endswith(unit_words) and len(stem) > len(unit_words):
+                stem = stem.removesuffix(unit_words)
                 break
         name = _name(stem, unit)
         number = 2

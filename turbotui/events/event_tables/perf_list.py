@@ -170,19 +170,19 @@ def _run(path: str, words: tuple[str, ...], environment: dict[str, str]) -> byte
     """Run perf, and return its output. Raises NoTablesError if perf cannot be run, fails, or takes too long."""
     import subprocess  # noqa: PLC0415 - only where the answer is not in the cache
 
-    said = f"{_NONE}: {path} {' '.join(words)}"
+    failure = f"{_NONE}: {path} {' '.join(words)}"
     try:
         done = subprocess.run([path, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE,  # noqa: S603 - no shell
                               check=False, env={**environment_of_children(os.environ), "LC_ALL": "C", **environment})
     except subprocess.TimeoutExpired as error:
-        raise NoTablesError(f"{said} does not answer within {_PATIENCE:g} s; {_REMEDY}.") from error
+        raise NoTablesError(f"{failure} does not answer within {_PATIENCE:g} s; {_REMEDY}.") from error
     except OSError as error:
-        raise NoTablesError(f"{said} cannot be run: {error.strerror}; {_REMEDY}.") from error
+        raise NoTablesError(f"{failure} cannot be run: {error.strerror}; {_REMEDY}.") from error
     if done.returncode != 0 or not done.stdout.strip():
         lines = [one_line(line) for line in decoded(done.stderr).splitlines() if line.strip()]
         words_of_perf = lines[0].removeprefix("Error:").strip() if lines else f"status {done.returncode}, and no output"
         older = " (JSON since perf 6.2)" if "unknown switch" in words_of_perf else ""
-        raise NoTablesError(f"{said} fails: {words_of_perf}{older}; {_REMEDY}.")
+        raise NoTablesError(f"{failure} fails: {words_of_perf}{older}; {_REMEDY}.")
     return done.stdout
 
 

@@ -135,36 +135,36 @@ def _events(file: _File) -> Iterator[JsonRow]:
 
 def _as_perf_has_it(row: JsonRow) -> dict[str, str] | None:
     """Convert a row to the keys of pmu-events; None for an event that the kernel cannot count."""
-    said = {key: value.strip() for key, value in row.items() if value.strip().lower() not in _SAYS_NOTHING}
-    if "EventName" not in said:
+    values = {key: value.strip() for key, value in row.items() if value.strip().lower() not in _SAYS_NOTHING}
+    if "EventName" not in values:
         return None
-    name = said["EventName"] = _event_name(said["EventName"])
-    wanted = said.pop("Filter", "")
+    name = values["EventName"] = _event_name(values["EventName"])
+    wanted = values.pop("Filter", "")
     if wanted.lower().startswith(_UNREADABLE):
         return None
     if wanted and not wanted.lower().startswith(_LEFT_TO_TERMS):
-        said["Filter"] = f"config1={said.get('FILTER_VALUE', '0')}" if wanted == "Filter1" else wanted
-    if _first(said, "MSRIndex") in OMR_REGISTERS and _first(said, "EventCode") not in _OMR_CODES:
+        values["Filter"] = f"config1={values.get('FILTER_VALUE', '0')}" if wanted == "Filter1" else wanted
+    if _first(values, "MSRIndex") in OMR_REGISTERS and _first(values, "EventCode") not in _OMR_CODES:
         return None  # the kernel would accept config1 and not write the register
-    if "UMask" in said or "UMaskExt" in said:
-        said["UMask"] = _umask(said)
-    if said.get("CounterType") == "FREERUN":
-        said |= _free_running(name, said.get("Unit", ""))
-    elif said.get("Counter", "").lower() == "fixed":
-        said["EventCode"] = "0xff"
-        said.pop("UMask", None)
-    return said
+    if "UMask" in values or "UMaskExt" in values:
+        values["UMask"] = _umask(values)
+    if values.get("CounterType") == "FREERUN":
+        values |= _free_running(name, values.get("Unit", ""))
+    elif values.get("Counter", "").lower() == "fixed":
+        values["EventCode"] = "0xff"
+        values.pop("UMask", None)
+    return values
 
 
-def _first(said: JsonRow, key: str) -> int:
-    return integer_of_c(said.get(key, "0").partition(",")[0])
+def _first(row: JsonRow, key: str) -> int:
+    return integer_of_c(row.get(key, "0").partition(",")[0])
 
 
-def _umask(said: dict[str, str]) -> str:
+def _umask(row: dict[str, str]) -> str:
     """Return the umask with its upper half, which other keys replace if they are present."""
-    mask = hexadecimal(said.get("UMask", "0").partition(",")[0])
-    if "UMask" in said and not any(hexadecimal(said.get(key, "0")) for key in ("PortMask", "FCMask")):
-        mask |= hexadecimal(said.get("UMaskExt", "0")) << 8
+    mask = hexadecimal(row.get("UMask", "0").partition(",")[0])
+    if "UMask" in row and not any(hexadecimal(row.get(key, "0")) for key in ("PortMask", "FCMask")):
+        mask |= hexadecimal(row.get("UMaskExt", "0")) << 8
     return hex(mask)
 
 

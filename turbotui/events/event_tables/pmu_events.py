@@ -125,8 +125,8 @@ def _tables(source: str, folder: str, home: str) -> VendorTables:
     groups: dict[str, str] = {}
     for path, only_metrics in _files(folder, home):
         if path.endswith(_GROUPS):
-            said = row_of(document_of(path), path)
-            groups |= {one_line(key): one_line(value) for key, value in said.items()}
+            document = row_of(document_of(path), path)
+            groups |= {one_line(key): one_line(value) for key, value in document.items()}
             continue
         for found in _resolved(path, standards):
             merged = {**(found[1] or {}), **found[0]}

@@ -191,13 +191,13 @@ class MachineConstants:
         machine = self._machine
         if machine.model.vendor != "GenuineIntel":
             raise MetricError("it asks for #SYSTEM_TSC_FREQ, which only Intel's CPUs tell")
-        told = tsc_hz(machine, circumstances(machine))
-        if not isinstance(told, Unavailable):
-            return told.value
+        clock = tsc_hz(machine, circumstances(machine))
+        if not isinstance(clock, Unavailable):
+            return clock.value
         named = _CLOCK.search(machine.model.name)
         if named is None:
             raise MetricError(f"it asks for #SYSTEM_TSC_FREQ, and neither CPUID nor the CPU's name tells it "
-                              f"({told.sentence().rstrip('.')})")
+                              f"({clock.sentence().rstrip('.')})")
         return float(named[1]) * 1e9
 
     def _slots(self) -> float:

@@ -251,11 +251,11 @@ class CommandBeside:
         with self._lock:
             return self._span.frame
 
-    def finish_tasks(self, told: Callable[[WatchedApplications], None]) -> None:
+    def finish_tasks(self, publish: Callable[[WatchedApplications], None]) -> None:
         """Stop counting the tasks."""
         def tell(watching: WatchedApplications) -> None:
             watching.watched[0].used_ns = self._held.used_ns
-            told(watching)
+            publish(watching)
 
         if self.watcher is not None:
             self.watcher.finish(tell)

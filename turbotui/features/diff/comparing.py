@@ -150,9 +150,9 @@ def _why_not(first: Series | None, second: Series | None) -> Unavailable | None:
         return None
     if first.words or second.words:
         return Unavailable(Reason.OUT_OF_RANGE, _texts(first, second))
-    mine, theirs = _meaning(first.column), _meaning(second.column)
-    if mine != theirs:
-        return Unavailable(Reason.OUT_OF_RANGE, f"another quantity: {mine} in A, {theirs} in B")
+    meaning, theirs = _meaning(first.column), _meaning(second.column)
+    if meaning != theirs:
+        return Unavailable(Reason.OUT_OF_RANGE, f"another quantity: {meaning} in A, {theirs} in B")
     fewest = min(len(first.numbers), len(second.numbers))
     if fewest < FEWEST:
         return Unavailable(Reason.NOT_READ, f"too few: {len(first.numbers)} values in A, {len(second.numbers)} in B, "
@@ -161,11 +161,11 @@ def _why_not(first: Series | None, second: Series | None) -> Unavailable | None:
 
 
 def _texts(first: Series, second: Series) -> str:
-    mine, theirs = (", ".join(series.words) or "a number" for series in (first, second))
-    if mine == theirs:
-        return f"a text: {mine} in both"
+    words, theirs = (", ".join(series.words) or "a number" for series in (first, second))
+    if words == theirs:
+        return f"a text: {words} in both"
     steady = len(first.words) <= 1 and len(second.words) <= 1
-    return f"{ANOTHER_TEXT if steady else 'a text'}: {mine} in A, {theirs} in B"
+    return f"{ANOTHER_TEXT if steady else 'a text'}: {words} in A, {theirs} in B"
 
 
 def _meaning(column: CounterColumn) -> str:
@@ -213,14 +213,14 @@ def notes_of(first: Side, second: Side, found: Sequence[ComparedColumn]) -> tupl
 def _other_circumstances(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
     """Return sentences about circumstances that differ, or that only one recording tells."""
     notes = []
-    for name, mine in first.items():
+    for name, value in first.items():
         theirs = second.get(name, "")
-        if mine == theirs:
+        if value == theirs:
             continue
-        if not mine or not theirs:
-            notes.append(f"{name}: {mine or theirs} in {'A' if mine else 'B'}, the other recording does not tell")
+        if not value or not theirs:
+            notes.append(f"{name}: {value or theirs} in {'A' if value else 'B'}, the other recording does not tell")
         else:
-            notes.append(f"another {name}: {mine} in A, {theirs} in B")
+            notes.append(f"another {name}: {value} in A, {theirs} in B")
     return notes
 
 

@@ -41,16 +41,16 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
     their number is itself estimated, and never less than the exact one.
     """
     ranks = midranks([*first, *second])
-    mine, theirs = ranks[: len(first)], ranks[len(first) :]
-    sizes = (effective_size(mine), effective_size(theirs))
-    effect = cliffs_delta(theirs, len(first))
+    first_ranks, second_ranks = ranks[: len(first)], ranks[len(first) :]
+    sizes = (effective_size(first_ranks), effective_size(second_ranks))
+    effect = cliffs_delta(second_ranks, len(first))
     exact = least = 0.0
     if len(first) <= EXACT_SIZE and len(second) <= EXACT_SIZE:
-        exact, least = exact_p(mine, theirs), min(1.0, 2.0 / math.comb(len(ranks), len(mine)))
+        exact, least = exact_p(first_ranks, second_ranks), min(1.0, 2.0 / math.comb(len(ranks), len(first_ranks)))
         if sizes[0] >= len(first) and sizes[1] >= len(second):
             return RankTest(effect, exact, sizes, least)
     freedom = _freedom(sizes)
-    p = max(exact, student_p(standard_score(mine, theirs, sizes), freedom))
+    p = max(exact, student_p(standard_score(first_ranks, second_ranks, sizes), freedom))
     apart = (0.5 - 0.5 / (len(first) * len(second))) / math.sqrt(_variance(sizes))
     return RankTest(effect, p, sizes, min(p, max(least, student_p(apart, freedom))))
 
@@ -79,14 +79,14 @@ def midranks(values: Sequence[float]) -> list[float]:
     return ranks
 
 
-def exact_p(mine: Sequence[float], theirs: Sequence[float]) -> float:
+def exact_p(first_ranks: Sequence[float], second_ranks: Sequence[float]) -> float:
     """Return the two-sided p over every way to divide the joint midranks into samples of these sizes.
 
     The ways are counted by their sum of ranks, as the product of (1 + y x^rank) over all ranks. The coefficient of
     each power of y is one long integer, with a field of bits for each power of x. Midranks are doubled to be integers.
     """
-    doubled = [round(2.0 * rank) for rank in (*mine, *theirs)]
-    size = len(mine)
+    doubled = [round(2.0 * rank) for rank in (*first_ranks, *second_ranks)]
+    size = len(first_ranks)
     field = len(doubled) + 1  # no count reaches 2 ** len(doubled)
     ways = [1] + [0] * size
     for rank in doubled:
@@ -104,19 +104,19 @@ def exact_p(mine: Sequence[float], theirs: Sequence[float]) -> float:
     return extreme / math.comb(len(doubled), size)
 
 
-def standard_score(mine: Sequence[float], theirs: Sequence[float], sizes: tuple[float, float]) -> float:
+def standard_score(first_ranks: Sequence[float], second_ranks: Sequence[float], sizes: tuple[float, float]) -> float:
     """Return the Mann-Whitney statistic's distance from its mean in standard deviations, corrected for ties.
 
     Args:
         sizes: the independent readings in each; the samples' lengths if all are independent.
     """
-    count = len(mine) + len(theirs)
-    tied = sum(times**3 - times for times in Counter((*mine, *theirs)).values())
+    count = len(first_ranks) + len(second_ranks)
+    tied = sum(times**3 - times for times in Counter((*first_ranks, *second_ranks)).values())
     spread = 1.0 - tied / (count**3 - count)
     if spread <= 0.0:
         return 0.0  # all values are equal
-    pairs = len(mine) * len(theirs)
-    deviation = max(0.0, abs(cliffs_delta(theirs, len(mine))) / 2.0 - 0.5 / pairs)
+    pairs = len(first_ranks) * len(second_ranks)
+    deviation = max(0.0, abs(cliffs_delta(second_ranks, len(first_ranks))) / 2.0 - 0.5 / pairs)
     return deviation / math.sqrt(spread * _variance(sizes))
 
 

@@ -88,12 +88,12 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.ExitStack() as opened:
         spans = (_opened(arguments.a, opened), _opened(arguments.b, opened))
         columns, named = _chosen(spans, arguments.columns, limits)
-        first, second, said = _sides(spans, every, level, columns)
+        first, second, notes = _sides(spans, every, level, columns)
     found = compared(first, second, named)
     results = [checked(limit, found) for limit in limits]
     names = dict.fromkeys(side.facts.machine for side in (first, second))
     envelope = Envelope(", ".join(names), HostKind.RECORDED, max(first.facts.end_ns, second.facts.end_ns),
-                        facts=facts_of(first, second), notes=(*said, *notes_of(first, second, found)))
+                        facts=facts_of(first, second), notes=(*notes, *notes_of(first, second, found)))
     shown: Sequence[ComparedColumn] = found if arguments.all else [one for one in found if one.differs]
     print_tables(arguments, envelope, diff_tables(shown, results),
                  lambda: diff_lines(envelope, (first, second), found, results, everything=arguments.all,
@@ -138,21 +138,21 @@ def _names(catalogs: Sequence[Catalog], words: Sequence[str]) -> set[ColumnId]:
 def _sides(spans: tuple[RecordedSpan, RecordedSpan], every: float, level: Scope,
            columns: Sequence[Sequence[CounterColumn]]) -> tuple[Side, Side, list[str]]:
     first, second = spans
-    said = []
+    notes = []
     seconds, *asked = common_interval(spans, every)
     most = max(span.seconds / seconds * len(chosen) * len(span.journal.machine.topology.rows(level))
                for span, chosen in zip(spans, columns, strict=True))
     if most > _MOST_VALUES and not every:
         longer = next((step for step in _STEPS if step >= seconds * most / _MOST_VALUES), _STEPS[-1])
         seconds, *asked = common_interval(spans, longer)
-        said.append(f"compared in intervals of {seconds:g} s, as there are many values: --every or fewer --columns "
-                    "change that")
+        notes.append(f"compared in intervals of {seconds:g} s, as there are many values: --every or fewer --columns "
+                     "change that")
     own = [span.interval() for span in spans]
     if not every and not math.isclose(own[0], own[1], rel_tol=0.05):
-        said.append(f"another interval: {own[0]:.3g} s in A, {own[1]:.3g} s in B; both are compared in intervals of "
-                    f"{seconds:.3g} s")
+        notes.append(f"another interval: {own[0]:.3g} s in A, {own[1]:.3g} s in B; both are compared in intervals of "
+                     f"{seconds:.3g} s")
     if first.overlaps(second):
-        said.append("A and B are times of one recording that overlap: what they share cannot differ")
+        notes.append("A and B are times of one recording that overlap: what they share cannot differ")
     one, other = (gathered(span, number, usual=seconds, every=asked[number], level=level, columns=columns[number])
                   for number, span in enumerate(spans))
-    return one, other, said
+    return one, other, notes

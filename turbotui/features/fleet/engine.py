@@ -157,10 +157,10 @@ class FleetReader:
     def _nodes(self, values: Mapping[str, Mapping[str, float]]) -> list[FleetNode]:
         now, found = self._clock(), list[FleetNode]()
         for name in sorted({*values, *self._labels}):
-            mine = values.get(name, {})
-            age, labels = mine.get(AGE), self._labels.get(name, {})
-            if any(key != AGE for key in mine) and (CPUS in mine or not self._is_known(name)):
-                node = _node(name, labels, mine, age)
+            current = values.get(name, {})
+            age, labels = current.get(AGE), self._labels.get(name, {})
+            if any(key != AGE for key in current) and (CPUS in current or not self._is_known(name)):
+                node = _node(name, labels, current, age)
                 self._seen[name] = now, node
             else:
                 node = self._vanished(name, labels, age, now)
@@ -189,8 +189,8 @@ class FleetReader:
         if self._doubled:
             yield (f"{len(self._doubled)} nodes have two series of one name, as {self._doubled[0]}: their values are "
                    f"added up; --node {','.join(self.question.by)},LABEL tells them apart")
-        living = [mine for mine in values.values() if CPUS in mine]
-        if living and not any("Busy%" in mine for mine in living):
+        living = [node for node in values.values() if CPUS in node]
+        if living and not any("Busy%" in node for node in living):
             yield (f"no node has a rate over {self.question.window}: where nodes are scraped more seldom than twice in "
                    "that time, --window 10m")
 

@@ -45,7 +45,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
         one for one in bindings_for(EVERYWHERE) if getattr(one, "id", "") not in _OF_MACHINES]
 
     def __init__(self, session: FleetSession | ReplayedFleet, opener: opening.NodeOpener, *,
-                 abilities: Abilities | None = None, theme: str | None = None, said: str = "",
+                 abilities: Abilities | None = None, theme: str | None = None, notice: str = "",
                  player: Player | None = None, problems: Sequence[str] = ()) -> None:
         settings = read_settings(os.environ)
         settings = replace(settings, alerts=(), screen="", columns=(), units={}, thresholds={},
@@ -56,7 +56,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
             replace(action, label="open", rank=0, help=_OPEN) if action.id == "open" else action
             for action in self.actions if action.id not in _OF_MACHINES)
         self.chosen: Sequence[str] | None = None
-        self._opener, self._told, self._fleet = opener, said, session
+        self._opener, self._told, self._fleet = opener, notice, session
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -101,13 +101,13 @@ def show_fleet(session: FleetSession | ReplayedFleet, opener: opening.NodeOpener
     Raises:
         InternalError: turbotui itself failed; the terminal is restored first.
     """
-    said = ""
+    notice = ""
     while True:
-        app = FleetApp(session, opener, abilities=abilities, theme=theme, said=said, player=player,
+        app = FleetApp(session, opener, abilities=abilities, theme=theme, notice=notice, player=player,
                        problems=problems)
         status = run_app(app, session.stop, lambda: session.failure)
         if app.chosen is None or status:
             return status
-        said = opening.run(app.chosen)
-        if said:
-            opening.wait_for_enter(f"turbotui: {said}. Enter returns to the fleet. ")
+        notice = opening.run(app.chosen)
+        if notice:
+            opening.wait_for_enter(f"turbotui: {notice}. Enter returns to the fleet. ")

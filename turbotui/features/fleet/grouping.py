@@ -87,7 +87,7 @@ def group_row(group: NodeGroup) -> FleetNode:
     values = {name: float(reduce(found)) for name, reduce in _REDUCED.items() if (found := group.numbers(name))}
     odd = [node for node in group.nodes if node.findings]
     many = len(group.nodes)
-    said = f"{len(odd)} of {many} nodes, {odd[0].name} first" if odd else ""
-    findings = (Oddity("", said, odd[0].odd),) if odd else ()
+    summary = f"{len(odd)} of {many} nodes, {odd[0].name} first" if odd else ""
+    findings = (Oddity("", summary, odd[0].odd),) if odd else ()
     name = f"{group.name or '(no such label)'} · {many}"
     return FleetNode(name, {}, values, findings=findings, members=many)

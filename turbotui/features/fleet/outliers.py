@@ -203,10 +203,10 @@ def _against(rule: PeerRule, value: float, peers: Peers) -> Oddity | None:
     if not words or abs(far) <= allowed:
         return None
     percent = abs(far) / abs(peers.median) * 100.0 if peers.median else 0.0
-    said = words.format(by=abs(far), value=value, median=peers.median, percent=percent)
+    sentence = words.format(by=abs(far), value=value, median=peers.median, percent=percent)
     basis = (f"median of {peers.words}: {peers.median:,.2f}; the usual distance from it is {peers.deviation:,.2f}, "
              f"beyond {allowed:,.2f} is told")
-    return Oddity(rule.column, said, min(_ODDEST, abs(far) / allowed) * rule.weight, basis)
+    return Oddity(rule.column, sentence, min(_ODDEST, abs(far) / allowed) * rule.weight, basis)
 
 
 def duration(seconds: float) -> str:

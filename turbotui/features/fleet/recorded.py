@@ -50,20 +50,20 @@ def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReadin
     Raises:
         DamagedError: it is none.
     """
-    return rows.restored(lambda said, wall_ns: _reading(said, wall_ns, question))
+    return rows.restored(lambda data, wall_ns: _reading(data, wall_ns, question))
 
 
-def _reading(said: JsonValue, wall_ns: int, question: FleetQuestion) -> FleetReading:
-    names = said["name"].lines()
+def _reading(data: JsonValue, wall_ns: int, question: FleetQuestion) -> FleetReading:
+    names = data["name"].lines()
     many = len(names)
     if many > _MOST_NODES:
-        raise DamagedError(f"{said.where} of the recording has {many:,} nodes, and none has more than {_MOST_NODES:,}")
-    gone = [one.flag() for one in said["gone"].items()]
-    labels, values = said["labels"].rows(many, JsonValue.text), said["values"].rows(many, JsonValue.number)
-    said.expect_columns(many, gone)
+        raise DamagedError(f"{data.where} of the recording has {many:,} nodes, and none has more than {_MOST_NODES:,}")
+    gone = [one.flag() for one in data["gone"].items()]
+    labels, values = data["labels"].rows(many, JsonValue.text), data["values"].rows(many, JsonValue.number)
+    data.expect_columns(many, gone)
     nodes = [FleetNode(name, labels[at], values[at], values[at].get(AGE), gone[at]) for at, name in enumerate(names)]
-    queries = {name: one.text() for name, one in said["queries"].entries().items()}
-    reading = FleetReading(said["server"].text(), nodes, wall_ns, said["window"].number(), said["notes"].texts(),
+    queries = {name: one.text() for name, one in data["queries"].entries().items()}
+    reading = FleetReading(data["server"].text(), nodes, wall_ns, data["window"].number(), data["notes"].texts(),
                            _NO_COST, queries, recorded=True)
     return replace(reading, nodes=judged_by(question, nodes))
 

@@ -295,9 +295,9 @@ def _place(reading: FleetReading, interval: float, width: int) -> list[TextSegme
                                (odd, StyleRole.AMBER if reading.odd else StyleRole.DIM),
                                (f" · {gone:,} gone" if gone else "", StyleRole.AMBER)]
     cost = reading.cost
-    said = "" if reading.recorded else f"{interval:g} s · {cost.seconds:.2f} s, {cost.sent / 1000:,.0f} kB "
+    detail = "" if reading.recorded else f"{interval:g} s · {cost.seconds:.2f} s, {cost.sent / 1000:,.0f} kB "
     room = width - sum(len(text) for text, _ in left)
-    return [*left, (flush_right(said, room) if len(said) < room else "", StyleRole.DIM)]
+    return [*left, (flush_right(detail, room) if len(detail) < room else "", StyleRole.DIM)]
 
 
 def _sums(reading: FleetReading) -> list[TextSegment]:

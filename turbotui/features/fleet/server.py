@@ -207,12 +207,12 @@ def _length(response: http.client.HTTPResponse, name: str) -> int | None:
     Raises:
         ServerError: the number is none.
     """
-    said = None if response.chunked else response.getheader("Content-Length")
-    if said is None:
+    stated = None if response.chunked else response.getheader("Content-Length")
+    if stated is None:
         return None
-    length = whole_number(said.strip())
+    length = whole_number(stated.strip())
     if length is None:
-        shown = one_line(visible(said))[:_SAID]
+        shown = one_line(visible(stated))[:_SAID]
         raise ServerError(f'{name} answers without a valid length (Content-Length: "{shown}")')
     return length
 
@@ -266,8 +266,8 @@ def parse_answer(name: str, status: int, data: bytes, sent: int, kind: str) -> S
     if not isinstance(found, dict):
         raise ServerError(f"{name} answered JSON of another kind: is it a server of Prometheus' API?")
     if status != http.client.OK or found.get("status") != "success":
-        said = one_line(str(found.get("error") or found.get("message") or ""))[:_SAID]
-        raise ServerError(_refused(name, status, said))
+        reason = one_line(str(found.get("error") or found.get("message") or ""))[:_SAID]
+        raise ServerError(_refused(name, status, reason))
     inner = found.get("data")
     if not isinstance(inner, dict) or inner.get("resultType") != kind or not isinstance(inner.get("result"), list):
         raise ServerError(f"{name} answered no {kind} of values: is it a server of Prometheus' API?")
@@ -295,9 +295,9 @@ def _point(pair: object) -> tuple[float, float] | None:
     return (float(pair[0]), value) if value is not None and abs(pair[0]) <= _LAST_SECOND else None
 
 
-def _refused(name: str, status: int, said: str) -> str:
-    meaning = _STATUS.get(status, "" if said else "did not do what was asked")
-    words = " ".join(filter(None, (meaning, f"({said})" if said and meaning else said and f"says: {said}")))
+def _refused(name: str, status: int, reason: str) -> str:
+    meaning = _STATUS.get(status, "" if reason else "did not do what was asked")
+    words = " ".join(filter(None, (meaning, f"({reason})" if reason and meaning else reason and f"says: {reason}")))
     return f"{name} {words} (HTTP {status})" if status != http.client.OK else f"{name} {words}"
 
 

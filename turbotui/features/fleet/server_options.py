@@ -60,10 +60,10 @@ def access_of(arguments: argparse.Namespace) -> ServerAccess:
         raise UsageError("--user and --bearer-file are two ways to say who asks: give one of them")
     if not re.fullmatch(r"[\x21-\x7e]*", arguments.tenant):
         raise UsageError("--tenant: printable ASCII without blanks")
-    said = "" if arguments.bearer_file is None else bearer(arguments.bearer_file)
+    credentials = "" if arguments.bearer_file is None else bearer(arguments.bearer_file)
     if arguments.user is not None:
-        said = basic(arguments.user, arguments.password_file)
-    return ServerAccess(url, said, arguments.tenant, arguments.ca, positive(arguments.timeout, "--timeout"))
+        credentials = basic(arguments.user, arguments.password_file)
+    return ServerAccess(url, credentials, arguments.tenant, arguments.ca, positive(arguments.timeout, "--timeout"))
 
 
 def question_of(arguments: argparse.Namespace, limits: NodeLimits) -> FleetQuestion:

@@ -203,10 +203,10 @@ def _check(arguments: argparse.Namespace, reading: FleetReading, limits: CheckLi
         "check": word, "why": why or None, "nodes": len(reading.nodes), "found": len(found)})
     choice = _choice(arguments)
     table = choice.of(replace(fleet_table(reading, choice.columns), rows=tuple(found)))
-    said = {FOUND: f"{len(found)} of {len(reading.nodes)} nodes", UNSURE: f"no sure answer: {why}",
-            0: f"fine: {len(reading.nodes)} nodes"}[status]
+    summary = {FOUND: f"{len(found)} of {len(reading.nodes)} nodes", UNSURE: f"no sure answer: {why}",
+               0: f"fine: {len(reading.nodes)} nodes"}[status]
     print_tables(arguments, envelope, (table,), lambda: (*(f"{node.name}: {node.why}" for node in table.rows),
-                                                         f"# {reading.server}: {said}{_marked(envelope)}"))
+                                                         f"# {reading.server}: {summary}{_marked(envelope)}"))
     return status
 
 

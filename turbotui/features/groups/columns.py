@@ -38,8 +38,8 @@ def _share(quantity: Quantity) -> Callable[[GroupRow], Value]:
 def _part(part: Quantity, whole: Quantity) -> Callable[[GroupRow], Value]:
     """Return the increase of one counter as a percentage of another counter's."""
     def compute(row: GroupRow) -> Value:
-        mine, all_of_it = row.increases.get(part), row.increases.get(whole)
-        return None if mine is None or not all_of_it else mine / all_of_it * 100.0
+        amount, all_of_it = row.increases.get(part), row.increases.get(whole)
+        return None if amount is None or not all_of_it else amount / all_of_it * 100.0
 
     return compute
 
@@ -77,12 +77,12 @@ def _of_limit(row: GroupRow) -> Value:
 
 
 def _watts(row: GroupRow) -> Value:
-    joules, mine, all_of_it = (row.increases.get(name) for name in (JOULES, MINE, ALL))
+    joules, work, all_of_it = (row.increases.get(name) for name in (JOULES, MINE, ALL))
     seconds, own = row.spans.get(f"Δt {JOULES}"), row.increases.get(BY_CYCLES)
     if own is not None and seconds:
         return own / seconds
-    return None if joules is None or mine is None or not all_of_it or not seconds else (
-        joules / seconds * (mine / all_of_it))
+    return None if joules is None or work is None or not all_of_it or not seconds else (
+        joules / seconds * (work / all_of_it))
 
 
 def _idle_quota(row: GroupRow) -> str:

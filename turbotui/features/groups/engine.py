@@ -87,10 +87,10 @@ class GroupsReader:
             return None
         groups = () if monitored is None else resctrl_rows(older[1], monitored)
         plans = () if self._events is None else self._events.plans
-        said = "" if self._events is None else self._events.said
+        note = "" if self._events is None else self._events.said
         return GroupInterval(rows_between(older[0], newer), newer.wall_ns, (newer.at_ns - older[0].at_ns) * 1e-9,
                              energy, newer.complete, groups, self._monitors.info if self._is_mounted else None,
-                             tuple(plan.counted for plan in plans), said)
+                             tuple(plan.counted for plan in plans), note)
 
     def _by_use(self, older: GroupMoment | None, newer: GroupMoment) -> Sequence[str]:
         """Sort groups by their latest CPU time; groups that are counted already are preferred."""

@@ -117,9 +117,9 @@ class GroupWatcher:
             if older is None or seconds > 0:
                 groups_before, monitored_before = (None, None) if older is None else older
                 groups = () if monitored is None else resctrl_rows(monitored_before, monitored)
-                said = "" if monitored is None else monitored_in_words(monitors.info, len(monitored.samples))
+                note = "" if monitored is None else monitored_in_words(monitors.info, len(monitored.samples))
                 self._publish(GroupSnapshot(
-                    request, rows_between(groups_before, newer), seconds, newer.complete, reader.why_none, groups, said,
+                    request, rows_between(groups_before, newer), seconds, newer.complete, reader.why_none, groups, note,
                     none if request.resctrl else None, tuple(plan.counted for plan in request.plans), events.said,
                     early))
             if not early or older is None or _reads_more(before, request):

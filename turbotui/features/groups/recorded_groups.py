@@ -95,36 +95,36 @@ def _joined(first: GroupRow, later: GroupRow) -> GroupRow:
 _PARTLY: Final = Unavailable(Reason.NOT_READ, "the recording has it for a part of this time only")
 
 
-def group_record(said: JsonValue, wall_ns: int) -> GroupRecord:
+def group_record(data: JsonValue, wall_ns: int) -> GroupRecord:
     """Restore the groups of a JSON document.
 
     Raises:
         DamagedError: it is none.
     """
-    reasons = [reason_from(one) for one in said["reasons"].items()]
-    plans = [{name: file.text() for name, file in one.entries().items()} for one in said["plans"].items()]
-    kinds, paths, names = (said[name].lines() for name in ("kind", "path", "name"))
-    plan = said["plan"].values(int)
+    reasons = [reason_from(one) for one in data["reasons"].items()]
+    plans = [{name: file.text() for name, file in one.entries().items()} for one in data["plans"].items()]
+    kinds, paths, names = (data[name].lines() for name in ("kind", "path", "name"))
+    plan = data["plan"].values(int)
     many = len(paths)
     if many > _MOST_ROWS:
-        raise DamagedError(f"{said.where} of the recording has {many:,} groups, and none has more than {_MOST_ROWS:,}")
-    increases, values, spans = (said[name].rows(many, JsonValue.number) for name in ("increases", "values", "spans"))
-    absent = said["absent"].rows(many, lambda one: _at(one, reasons))
+        raise DamagedError(f"{data.where} of the recording has {many:,} groups, and none has more than {_MOST_ROWS:,}")
+    increases, values, spans = (data[name].rows(many, JsonValue.number) for name in ("increases", "values", "spans"))
+    absent = data["absent"].rows(many, lambda one: _at(one, reasons))
     if not len(kinds) == len(names) == len(plan) == many or not set(kinds) <= set(_KINDS):
-        raise DamagedError(f"{said.where} of the recording has columns of different lengths, or rows of no known kind")
+        raise DamagedError(f"{data.where} of the recording has columns of different lengths, or rows of no known kind")
     rows = tuple(
         GroupRow(Group(kinds[at], paths[at], names[at]), increases[at], values[at], spans[at], absent[at],
-                 _at(JsonValue(plan[at], "plan", said), plans)) for at in range(many))
-    counted = said.get("counted")
+                 _at(JsonValue(plan[at], "plan", data), plans)) for at in range(many))
+    counted = data.get("counted")
     found = () if counted is None else tuple(definition_from(one) for one in counted.items())
-    return GroupRecord(wall_ns, 0, said["seconds"].number(), rows, said["complete"].flag(),
+    return GroupRecord(wall_ns, 0, data["seconds"].number(), rows, data["complete"].flag(),
                        tuple(one for one in found if isinstance(one, CountedEvents)))
 
 
-def _at(said: JsonValue, choices: Sequence[T]) -> T:
-    number = said.integer()
+def _at(data: JsonValue, choices: Sequence[T]) -> T:
+    number = data.integer()
     if not 0 <= number < len(choices):
-        raise DamagedError(f"{said.where} of the recording is {number}, of {len(choices)}")
+        raise DamagedError(f"{data.where} of the recording is {number}, of {len(choices)}")
     return choices[number]
 
 

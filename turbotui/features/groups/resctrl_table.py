@@ -54,8 +54,8 @@ def _per_second(event: Quantity, divisor: float = 1.0) -> Callable[[GroupRow], V
 
 def _part(part: Quantity, whole: Quantity) -> Callable[[GroupRow], Value]:
     def compute(row: GroupRow) -> Value:
-        mine, all_of_it = _rate(row, part), _rate(row, whole)
-        return None if mine is None or not all_of_it else mine / all_of_it * 100.0
+        amount, all_of_it = _rate(row, part), _rate(row, whole)
+        return None if amount is None or not all_of_it else amount / all_of_it * 100.0
 
     return compute
 

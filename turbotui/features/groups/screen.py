@@ -281,8 +281,8 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         if not self._table.lines:
             return self.all_filtered or self._said_of_nothing()
         row = self.row_at_cursor
-        said = super().readout()
-        return said if row is None or row.group.path in said else f"{said} · {row.group.path}"
+        line = super().readout()
+        return line if row is None or row.group.path in line else f"{line} · {row.group.path}"
 
     def _said_of_nothing(self) -> str:
         why = self._why_not

@@ -69,10 +69,10 @@ class SharedEnergy:
         found = 0.0
         for package, joules in self.packages.items():
             name = cycles_in(package)
-            mine, every = row.increases.get(name), self.whole.get(name)
-            if mine is None or every is None:
+            own, every = row.increases.get(name), self.whole.get(name)
+            if own is None or every is None:
                 return None
-            found += joules * mine / every if every else 0.0
+            found += joules * own / every if every else 0.0
         return found
 
 
@@ -94,10 +94,10 @@ class GroupTable(RowTable[GroupRow]):
     def _row(self, column: GroupColumn, row: GroupRow) -> GroupRow:
         if self.shared is None or ENERGY not in column.needs or JOULES in row.increases:
             return row
-        shared, mine, own = self.shared, row.rate(_WORK), self.shared.by_cycles(row)
-        if mine is None:
+        shared, work, own = self.shared, row.rate(_WORK), self.shared.by_cycles(row)
+        if work is None:
             return row
-        more = {JOULES: shared.joules, MINE: mine, ALL: shared.work, **({} if own is None else {BY_CYCLES: own})}
+        more = {JOULES: shared.joules, MINE: work, ALL: shared.work, **({} if own is None else {BY_CYCLES: own})}
         return replace(row, increases={**row.increases, **more}, spans={**row.spans, f"Δt {JOULES}": shared.seconds},
                        estimated=row.estimated | {ENERGY})
 
@@ -124,8 +124,8 @@ def _why(column: GroupColumn, row: GroupRow, energy: Unavailable | None) -> Unav
         return _NOT_YET
     if any(need not in row.files for need in column.needs if need != ENERGY):
         return _ELSEWHERE
-    said = "" if column.doubt is None else column.doubt(row)
-    return Unavailable(Reason.OUT_OF_RANGE, said) if said else _NO_NUMBER
+    reason = "" if column.doubt is None else column.doubt(row)
+    return Unavailable(Reason.OUT_OF_RANGE, reason) if reason else _NO_NUMBER
 
 
 def basis(column: GroupColumn, row: GroupRow) -> CellEvidence:

@@ -172,13 +172,13 @@ def _clocks(facts: MachineFacts) -> Iterable[HeaderLine]:
         cores = len({topology.index(Scope.CORE, cpu) for cpu in cpus})
         limits = [_clock(facts, cpus, *where) for where in (("cpuinfo_min_freq", min), ("cpuinfo_max_freq", max))]
         base = _clock(facts, cpus, "base_frequency", max)
-        told = f"{limits[0]:g} to {limits[1]:g} MHz" if None not in limits else ""
-        told += f"{', ' if told else ''}base {base:g} MHz" if base is not None else ""
+        text = f"{limits[0]:g} to {limits[1]:g} MHz" if None not in limits else ""
+        text += f"{', ' if text else ''}base {base:g} MHz" if base is not None else ""
         if kind:
             name = f"{kind} cores: {cores}, CPUs {format_cpulist(cpus)}"
-            yield HeaderLine(f"{name}{': ' if told else ''}{told}", topology.kinds.by)
-        elif told:
-            yield HeaderLine(f"Clock: {told}", f"{_CPUS}/cpu*/cpufreq")
+            yield HeaderLine(f"{name}{': ' if text else ''}{text}", topology.kinds.by)
+        elif text:
+            yield HeaderLine(f"Clock: {text}", f"{_CPUS}/cpu*/cpufreq")
 
 
 def _clock(facts: MachineFacts, cpus: Sequence[int], file: str, which: Callable[[Iterable[int]], int]) -> float | None:
@@ -227,12 +227,12 @@ def _nodes(facts: MachineFacts) -> Iterable[HeaderLine]:
         folder = f"{_NODES}/node{number}"
         cpus = _cpus(facts, f"{folder}/cpulist") or measured.get(number, ())
         memory = _kibibytes(facts.text(f"{folder}/meminfo"))
-        told = [f"CPUs {format_cpulist(cpus)}" if cpus else "no CPUs"]
+        parts = [f"CPUs {format_cpulist(cpus)}" if cpus else "no CPUs"]
         if "MemTotal" in memory:
-            told.append(binary(memory["MemTotal"] << 10) if memory["MemTotal"] else "no memory")
-            told += [f"{binary(memory['MemFree'] << 10)} free"] if memory["MemTotal"] and "MemFree" in memory else []
-        told += [f"behind a memory-side cache of {binary(size)}" for size in _side_caches(facts, folder)]
-        yield HeaderLine(f"Node {number}: {', '.join(told)}", folder)
+            parts.append(binary(memory["MemTotal"] << 10) if memory["MemTotal"] else "no memory")
+            parts += [f"{binary(memory['MemFree'] << 10)} free"] if memory["MemTotal"] and "MemFree" in memory else []
+        parts += [f"behind a memory-side cache of {binary(size)}" for size in _side_caches(facts, folder)]
+        yield HeaderLine(f"Node {number}: {', '.join(parts)}", folder)
 
 
 def _side_caches(facts: MachineFacts, folder: str) -> Iterator[int]:

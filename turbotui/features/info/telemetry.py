@@ -59,10 +59,10 @@ def _sockets(facts: MachineFacts) -> Iterable[HeaderLine]:
         match = re.match(_SOCKET, name)
         folder = f"{_PLATFORM}/{name}"
         read = [(file, words, facts.text(f"{folder}/{file}")) for file, words in _ANSWERS] if match else []
-        told = [words.format(_REACHED.get(text, text) if file == "prochot_status" else one_line(text).strip())
-                for file, words, text in read if text]
-        if match and told:
-            yield HeaderLine(f"HSMP of socket {hexadecimal(match[1])}: {', '.join(told)}", folder)
+        parts = [words.format(_REACHED.get(text, text) if file == "prochot_status" else one_line(text).strip())
+                 for file, words, text in read if text]
+        if match and parts:
+            yield HeaderLine(f"HSMP of socket {hexadecimal(match[1])}: {', '.join(parts)}", folder)
 
 
 def _tables(facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -73,8 +73,8 @@ def _tables(facts: MachineFacts) -> Iterable[HeaderLine]:
         if isinstance(table, Unavailable):
             yield HeaderLine(f"HSMP metrics table of socket {socket}: {one_line(table.sentence())}", path)
             continue
-        told = (field.words.format(f"{field.value(table):.{field.decimals}f}") for field in metric_fields().values())
-        yield HeaderLine(f"HSMP metrics table of socket {socket}: {', '.join(told)}", path)
+        values = (field.words.format(f"{field.value(table):.{field.decimals}f}") for field in metric_fields().values())
+        yield HeaderLine(f"HSMP metrics table of socket {socket}: {', '.join(values)}", path)
 
 
 FACTS = (_regions, _sockets, _tables)

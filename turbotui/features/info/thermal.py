@@ -14,9 +14,9 @@ _GUESSED = 100  # °C (docs/specs/turbostat.md 5, row 41)
 
 def _tj_max(facts: MachineFacts, cpu: int) -> tuple[int, HeaderLine | None]:
     """Return the temperature from which a package's readouts count down, and a warning if it was not read."""
-    told = facts.machine.tcc
-    if told is not None:
-        return told, HeaderLine(f"cpu{cpu}: Using cmdline TCC Target ({told} C)", "--TCC", always=True)
+    tcc = facts.machine.tcc
+    if tcc is not None:
+        return tcc, HeaderLine(f"cpu{cpu}: Using cmdline TCC Target ({tcc} C)", "--TCC", always=True)
     word = facts.register(_TARGET, cpu) if facts.machine.platform.features.has_nhm_msrs else None
     if word and word >> 16 & 0xFF:
         return word >> 16 & 0xFF, None
@@ -31,11 +31,11 @@ def _target(facts: MachineFacts) -> Iterable[HeaderLine]:
         _degrees, warning = _tj_max(facts, cpu)
         # A missing target matters only if readouts count down from it.
         readouts = any(facts.register(address, cpu) is not None for address in (0x19C, 0x1B1))
-        told = facts.machine.tcc is not None
-        if warning is not None and (readouts or told):
+        is_given = facts.machine.tcc is not None
+        if warning is not None and (readouts or is_given):
             yield warning
         word = facts.register(_TARGET, cpu) if facts.machine.platform.features.has_nhm_msrs else None
-        if word is not None and not told:
+        if word is not None and not is_given:
             yield _target_line(facts, cpu, word)
 
 

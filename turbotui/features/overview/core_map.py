@@ -81,21 +81,21 @@ def plan_map(topology: Topology, width: int, lines: int) -> CoreMapPlan:
     Names of blocks take precedence over wide marks while a blank separates marks. A package's lines have similar
     lengths, so that room that is left stands together at the right.
     """
-    def at(size: int, said: bool, inside: int = width) -> CoreMapPlan:
-        return _named(_lay_out(topology, inside, size), said=said)
+    def at(size: int, named: bool, inside: int = width) -> CoreMapPlan:
+        return _named(_lay_out(topology, inside, size), named=named)
 
     ways = [*((size, True) for size in _SIZES[:-1]), *((size, False) for size in _SIZES)]
-    size, said = next((way for way in ways if len(at(*way).lines) <= lines), ways[-1])
-    found = at(size, said)
+    size, named = next((way for way in ways if len(at(*way).lines) <= lines), ways[-1])
+    found = at(size, named)
     count = len(found.lines)
     if size == _SIZES[0]:
         inside = width - (_FIGURES if len(topology.instances(Scope.PACKAGE)) > 1 else 0)
-        size = next((greater for greater in _GREATER if len(at(greater, said, inside).lines) <= count), size)
-        found = at(size, said)
+        size = next((greater for greater in _GREATER if len(at(greater, named, inside).lines) <= count), size)
+        found = at(size, named)
     least, most = found.label + 2 * size, width
     while least < most:
         tried = (least + most) // 2
-        plan = at(size, said, tried)
+        plan = at(size, named, tried)
         if len(plan.lines) <= count and plan.width <= tried:
             found, most = plan, tried
         else:
@@ -103,12 +103,12 @@ def plan_map(topology: Topology, width: int, lines: int) -> CoreMapPlan:
     return found
 
 
-def _named(plan: CoreMapPlan, *, said: bool) -> CoreMapPlan:
+def _named(plan: CoreMapPlan, *, named: bool) -> CoreMapPlan:
     """Add the names of blocks above them, once for lines with the same blocks, if there is room."""
     lines: list[MapLine] = []
     before: tuple[tuple[int, str], ...] = ()
     for line in plan.lines:
-        if said and line.names and line.names != before:
+        if named and line.names and line.names != before:
             lines.append(MapLine("", (), line.names))
         before = line.names
         lines.append(replace(line, names=()))
@@ -154,25 +154,25 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
         first = len(lines)
         marks: list[MapMark] = []
         above: list[tuple[int, str]] = []
-        said, x, kind = name if len(packages) > 1 else "", label + 1, None
+        title, x, kind = name if len(packages) > 1 else "", label + 1, None
         for block in _blocks(topology, package.row, scope):
             needed = len(block.places) * size
             if marks and (x + min(needed, width - label - 2) > width or (hybrid and block.label != kind)):
-                lines.append(MapLine(said, tuple(marks), tuple(above)))
-                marks, above, said, x = [], [], "", label + 1
+                lines.append(MapLine(title, tuple(marks), tuple(above)))
+                marks, above, title, x = [], [], "", label + 1
             if hybrid and not marks:
-                said = f"{said}{flush_right(block.label, 5)}"[-label:]
+                title = f"{title}{flush_right(block.label, 5)}"[-label:]
             kind = block.label
             text = block.said(min(needed, width - x) - (size > 1))
             above += [(x, text)] if text else []
             for place in block.places:
                 if x + size > width:
-                    lines.append(MapLine(said, tuple(marks), tuple(above)))
-                    marks, above, said, x = [], [], "", label + 1
+                    lines.append(MapLine(title, tuple(marks), tuple(above)))
+                    marks, above, title, x = [], [], "", label + 1
                 marks.append(MapMark(x, rows[place], place))
                 x += size
             x += 1
-        lines.append(MapLine(said, tuple(marks), tuple(above)))
+        lines.append(MapLine(title, tuple(marks), tuple(above)))
         if len(packages) > 1:
             lines[first] = replace(lines[first], package=package.row)
     return CoreMapPlan(max(1, size - 1), label, tuple(lines))
@@ -207,14 +207,14 @@ def _line(line: MapLine, plan: CoreMapPlan, looks: Sequence[tuple[str, StyleRole
     found: list[TextSegment] = [(flush_left(line.label, plan.label), StyleRole.TITLE)]
     text, role, at, size = "", StyleRole.TITLE, plan.label, plan.size
     for mark in line.marks:
-        char, mine = looks[mark.place]
+        char, style = looks[mark.place]
         if cursor is not None and mark.row == cursor:
-            char, mine = _CURSOR, StyleRole.CELL
-        if mine is not role:
+            char, style = _CURSOR, StyleRole.CELL
+        if style is not role:
             if text:
                 found.append((text, role))
-            text, role = "", mine
-            if mine is StyleRole.CELL:
+            text, role = "", style
+            if style is StyleRole.CELL:
                 found.append((" " * (mark.x - at), StyleRole.PLAIN))
                 at = mark.x
         text += " " * (mark.x - at) + char * size

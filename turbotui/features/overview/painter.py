@@ -206,9 +206,9 @@ class OverviewPainter:
         lines: list[Line] = []
         for row in range(rows):
             high = height * (row + 1) // rows - height * row // rows
-            mine = at[row * across:(row + 1) * across]
-            frames = [self._framed(inputs, one, width * (order + 1) // len(mine) - width * order // len(mine), high)
-                      for order, one in enumerate(mine)]
+            in_row = at[row * across:(row + 1) * across]
+            frames = [self._framed(inputs, one, width * (order + 1) // len(in_row) - width * order // len(in_row), high)
+                      for order, one in enumerate(in_row)]
             lines += [tuple(chain.from_iterable(beside)) for beside in zip(*frames, strict=True)]
         return lines
 

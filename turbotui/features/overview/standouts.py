@@ -87,9 +87,9 @@ class Standouts:
         found: dict[RowId, str] = {}
         spare = count
         for word, share in reversed(_SHARES[1:]):
-            mine = candidates[word] if spare else {}
-            wanted = min(len(mine), max(1, int(count * share)), spare) if count >= 4 else 0
-            chosen = self._settle(word, mine, wanted)
+            values = candidates[word] if spare else {}
+            wanted = min(len(values), max(1, int(count * share)), spare) if count >= 4 else 0
+            chosen = self._settle(word, values, wanted)
             found.update((row, word) for row in chosen if row not in found)
             spare = count - len(found)
         rest = {row: value for row, value in busy.items() if row not in found}

@@ -57,8 +57,8 @@ class Balance:
     @property
     def total_figure(self) -> PlatformFigure | None:
         """The figure behind the total; None if the total is the counted sum."""
-        said = self.platform
-        return None if said is None or said.watts is None or _exceeds(self.counted, said.watts) else said
+        figure = self.platform
+        return None if figure is None or figure.watts is None or _exceeds(self.counted, figure.watts) else figure
 
     @property
     def parts(self) -> tuple[Consumer, ...]:

@@ -33,13 +33,13 @@ def sum_target(frame: Frame, found: Balance) -> Target | None:
 
 def platform_target(frame: Frame, found: Balance) -> Target | None:
     """Return the cell of the whole machine's figure: one meter, or a sum of several."""
-    told = found.total_figure
-    if told is None:
+    figure = found.total_figure
+    if figure is None:
         return sum_target(frame, found)
-    if len(told.members) == 1:
-        return told.members[0].target
-    return _agreeing(frame, _composed(PLATFORM, Scope.SYSTEM, _columns(told.members), (),
-                                      f"What the {told.name} say together."), told.watts)
+    if len(figure.members) == 1:
+        return figure.members[0].target
+    return _agreeing(frame, _composed(PLATFORM, Scope.SYSTEM, _columns(figure.members), (),
+                                      f"What the {figure.name} say together."), figure.watts)
 
 
 def elsewhere_target(frame: Frame, found: Balance) -> Target | None:

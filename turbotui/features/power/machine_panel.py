@@ -240,8 +240,8 @@ def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) ->
     if not longest:
         return []
     kept = [newest(part.past, longest) for part in shown]
-    told = [not math.isnan(value) for value in kept[-1]]  # the watts elsewhere, if known
-    pasts = [[0.0 if math.isnan(value) or not told[at] else value for at, value in enumerate(past)] for past in kept]
+    known = [not math.isnan(value) for value in kept[-1]]  # the watts elsewhere, if known
+    pasts = [[0.0 if math.isnan(value) or not known[at] else value for at, value in enumerate(past)] for past in kept]
     totals = [sum(values) for values in zip(*pasts, strict=True)]
     top = scale_end(max([*totals, balance.total or 0.0]))
     label = f"{top:,.0f} W "

@@ -69,13 +69,13 @@ def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alo
     lines: list[Line] = []
     if not alone:
         most = 2 if width >= _WIDE else 3
-        said = wrapped(
+        text = wrapped(
             as_sentence(sentence(verdict)),
             width,
             StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.PLAIN,
             most=most,
         )
-        lines += [*said, *[()] * (most - len(said))]  # a constant number of lines, so that panels do not jump
+        lines += [*text, *[()] * (most - len(text))]  # a constant number of lines, so that panels do not jump
     for scale in (_watts(source, verdict), _heat(verdict, source), _clock(source, verdict)):
         lines += [] if scale is None else _bar_lines(scale, width, source.share(scale.target, scale.value))
     lines += _reasons(source, verdict, width)

@@ -109,8 +109,8 @@ def power_table(found: Balance, frame: Frame) -> RowTable[PowerRow]:
     def basis(column: PowerColumn, row: PowerRow) -> CellEvidence:
         target = row.consumer.target
         evidence = frame_evidence(frame, *target) if target is not None and column.id == "Watt" else CellEvidence()
-        told = found.contradictions if row.consumer.role is BalanceRole.ELSEWHERE else ()
-        return replace(evidence, remarks=(*told, *evidence.remarks))
+        contradictions = found.contradictions if row.consumer.role is BalanceRole.ELSEWHERE else ()
+        return replace(evidence, remarks=(*contradictions, *evidence.remarks))
 
     return RowTable(POWER, "consumer", COLUMNS, rows, judge, basis)
 

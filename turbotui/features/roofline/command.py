@@ -269,10 +269,10 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
     busy = counters.read_set(0)[-1] / 1e9 / max(1e-9, before - began)
     taken = [kind.taken for kind in kinds]
     points = _joined_points(plan.core_types, taken, name, sizing=sizing)
-    shared = [regions.slices(mine) for mine in taken]
-    places = {one: _joined_points(plan.core_types, [mine[one] for mine in shared], one, sizing=sizing)
+    shared = [regions.slices(of_type) for of_type in taken]
+    places = {one: _joined_points(plan.core_types, [of_type[one] for of_type in shared], one, sizing=sizing)
               for one in shared[0]}
-    found = regions.found({one: mine[0] for one, mine in places.items() if mine})
+    found = regions.found({one: of_type[0] for one, of_type in places.items() if of_type})
     return CountedCommand(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, seen.ended_by,
                           found)
 
@@ -323,7 +323,7 @@ def speed_of(
     speeds: list[Speed | None] = []
     estimated = False
     at = 0
-    for core_type, mine in zip(core_types, sets, strict=True):
+    for core_type, type_sets in zip(core_types, sets, strict=True):
         expected: int | None = None
         if len(core_types) > 1:
             # A counter of one core type pauses while the command is on another: it should have run as long as the
@@ -331,7 +331,7 @@ def speed_of(
             expected = newer[at][1] - older[at][1]
             at += 1
         counts: dict[str, float] = {}
-        for number, events in enumerate(mine, start=at):
+        for number, events in enumerate(type_sets, start=at):
             enabled, running, *changes = difference(newer[number], older[number])
             due = enabled if expected is None else expected
             estimated |= running < due
@@ -339,7 +339,7 @@ def speed_of(
                 value = scaled(change, due, running)
                 if value is not None:
                     counts[event.key] = value / seconds
-        at += len(mine)
+        at += len(type_sets)
         speeds.append(speed_of_rates(core_type.definition, counts, sizing))
     return sum_speeds(speeds), estimated
 

@@ -78,9 +78,9 @@ def find_plateaus(points: Sequence[CurvePoint], caches: Sequence[Cache]) -> tupl
         while end < len(points) and _flat([one.rate for one in points[at : end + 1]]):
             end += 1
         if end - at >= _LEAST:
-            mine = points[at:end]
-            last = mine[-1].bytes
-            found.append(Plateau(mine[0].bytes, last, statistics.median(one.rate for one in mine),
+            plateau = points[at:end]
+            last = plateau[-1].bytes
+            found.append(Plateau(plateau[0].bytes, last, statistics.median(one.rate for one in plateau),
                                  _level(last, caches)))
             at = end
         else:

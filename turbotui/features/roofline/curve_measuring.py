@@ -59,8 +59,8 @@ def _variants(machine: Machine, cpus: Sequence[int]) -> Iterator[_Variant]:
     yield _Variant(Mix.LOADS, None, Mix.LOADS.word)
     yield _Variant(Mix.STREAMING, None, Mix.STREAMING.word)
     nodes = machine.topology.instances(Scope.NODE)
-    mine = {number for number, node in enumerate(nodes) if set(node.cpus) & set(cpus)}
-    if len(nodes) > 1 and len(mine) == 1:
+    near = {number for number, node in enumerate(nodes) if set(node.cpus) & set(cpus)}
+    if len(nodes) > 1 and len(near) == 1:
         for node in nodes:
             if not set(node.cpus) & set(cpus):
                 yield _Variant(Mix.LOADS, int(node.label), f"loads from node {node.label}")

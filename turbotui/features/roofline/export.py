@@ -37,9 +37,9 @@ def svg_text(plot: Plot, points: Sequence[RooflinePoint], *, title: str, notes: 
         *_roofs(plot),
         *_points(plot, shown),
     ]
-    said = [*notes, *([f"{hidden} points without a place, or outside the axes, are not drawn"] if hidden else [])]
-    lines += [f'<text x="{_LEFT}" y="{_HEIGHT - 8 - 13 * (len(said) - 1 - at)}" fill="#555" font-size="10">'
-              f"{_escaped(note)}</text>" for at, note in enumerate(said)]
+    remarks = [*notes, *([f"{hidden} points without a place, or outside the axes, are not drawn"] if hidden else [])]
+    lines += [f'<text x="{_LEFT}" y="{_HEIGHT - 8 - 13 * (len(remarks) - 1 - at)}" fill="#555" font-size="10">'
+              f"{_escaped(note)}</text>" for at, note in enumerate(remarks)]
     return "\n".join([*lines, "</svg>", ""])
 
 

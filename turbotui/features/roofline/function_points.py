@@ -107,8 +107,8 @@ def function_points(sampler: IpSampler, events: Sequence[SampledEvent], sizing: 
             if why:
                 unnamed[key[1], why] += number
         elif at is not None:
-            mine = counts.setdefault(key, {})
-            mine[at] = mine.get(at, 0.0) + weight / (shares.get(at) or 1.0)
+            weights = counts.setdefault(key, {})
+            weights[at] = weights.get(at, 0.0) + weight / (shares.get(at) or 1.0)
     total = times.total()
     asked = [at for at in range(len(events)) if at not in sampler.refused and shares.get(at) != 0.0]
     rows = [_point(key, (times[key], total), _counted(counts.get(key, {}), events, asked, sizing), sampled=bool(asked))
@@ -150,8 +150,8 @@ def _counted(counts: Mapping[int, float], events: Sequence[SampledEvent], asked:
     """Return operations and bytes of a function over all core types, from events that have samples."""
     flops, size, known = 0.0, 0.0, False
     for core_type in {id(event.core_type): event.core_type for event in events}.values():
-        mine = {events[at].event.key: counts.get(at, 0.0) for at in asked if events[at].core_type is core_type}
-        one = counted(core_type.definition, mine, sizing) if mine else None
+        by_key = {events[at].event.key: counts.get(at, 0.0) for at in asked if events[at].core_type is core_type}
+        one = counted(core_type.definition, by_key, sizing) if by_key else None
         if one is None:
             return None
         flops, size, known = flops + one.flops, size + (one.bytes or 0.0), known or one.bytes is not None

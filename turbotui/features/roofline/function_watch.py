@@ -107,7 +107,7 @@ class FunctionWatch:
 
     def _sample(self, sampler: IpSampler, events: Sequence[SampledEvent]) -> None:
         tables: dict[CodeFile, FunctionTable] = {}
-        began = told = time.monotonic()
+        began = published = time.monotonic()
         used = time.thread_time()
         how = Sizing(self._sizing.model, self._sizing.given, vector_bits(self._machine.host))
         over = False
@@ -117,8 +117,8 @@ class FunctionWatch:
             sampler.drain()
             now = time.monotonic()
             over = now - began >= self._longest
-            if over or now - told >= _EVERY:
-                told = now
+            if over or now - published >= _EVERY:
+                published = now
                 # another inode means another file: in a container, or replaced since it was mapped
                 found = function_points(sampler, events, how, 0.0, tables)
                 self._publish(SampledFunctions(now - began, time.thread_time() - used, over, found,

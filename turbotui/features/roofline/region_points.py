@@ -92,11 +92,11 @@ class RegionWatch:
             if speed is None:
                 break
             point = point_of(one.name, speed, one.seconds, estimated=estimated)
-            mine = self._points.setdefault(one.name, [])
-            mine.append(point)
-            total = total_of(mine) if len(mine) > _MANY else None
+            points = self._points.setdefault(one.name, [])
+            points.append(point)
+            total = total_of(points) if len(points) > _MANY else None
             if total is not None:
-                mine[:] = [total]
+                points[:] = [total]
         if self._times.folded:
             self._points = by_rows(self._points, self._times.folded, list.__add__)
 
@@ -120,7 +120,7 @@ class RegionWatch:
         """Return all regions at the end."""
         times = self._times
         own = by_rows(self._points, times.rows, list.__add__)
-        totals = {name: total_of(mine) for name, mine in own.items()} if points is None else points
+        totals = {name: total_of(series) for name, series in own.items()} if points is None else points
         rows = []
         for one in times.extents():
             point, share = totals.get(one.name), one.apportioned / one.seconds if one.seconds else 0.0

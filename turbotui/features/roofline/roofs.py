@@ -160,8 +160,8 @@ def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
     found: dict[tuple[str, str], list[str]] = {}
     slower: set[tuple[str, str, Mix]] = set()
     for mix in Mix:
-        mine = [one for one in bandwidths if one.mix is mix]
-        for inner, outer in pairwise(mine):
+        same_mix = [one for one in bandwidths if one.mix is mix]
+        for inner, outer in pairwise(same_mix):
             faster = outer.rate / inner.rate - 1 if inner.rate > 0 else 0.0
             if inner.level == outer.level or inner.rate <= 0:
                 continue

@@ -75,8 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             sets = tuple(machine_roofs(machine, word, cpus) for word, cpus in _choices(machine, arguments.threads))
         envelope = envelope_now(machine.host)
-    said = "; ".join(dict.fromkeys(one.origin.said for one in sets))
-    envelope = replace(envelope, said=said, notes=roof_notes(sets))
+    origins = "; ".join(dict.fromkeys(one.origin.said for one in sets))
+    envelope = replace(envelope, said=origins, notes=roof_notes(sets))
 
     def text() -> Iterator[str]:
         yield from report_lines(envelope, sets)

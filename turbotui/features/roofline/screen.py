@@ -362,9 +362,9 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             return
         points = () if self.view.flats.hides_points else (
             self.view.past if TRAILS[self.view.trail] == TRAILS[1] else self.view.points)
-        said = (f"roofs: {self.view.choice.source}", *(note.text for note in self._notes()))
+        notes = (f"roofs: {self.view.choice.source}", *(note.text for note in self._notes()))
         title = title_of(self.watch_state.session.machine, self.view)
-        self._save("svg", svg_text(plot, points, title=title, notes=said))
+        self._save("svg", svg_text(plot, points, title=title, notes=notes))
 
     def action_save_csv(self) -> None:
         """Save the points of this level, with their past."""

@@ -66,22 +66,22 @@ def points_content(view: RoofView, counters: Mapping[ColumnId, CounterColumn], s
 def _evidence(view: RoofView, counters: Mapping[ColumnId, CounterColumn], column: Column[JudgedPoint],
               row: JudgedPoint) -> CellEvidence:
     """Return the counts behind a point, and its verdict."""
-    said = (verdict_text(row.point, row.choice), f"roofs: {row.choice.source}")
+    lines = (verdict_text(row.point, row.choice), f"roofs: {row.choice.source}")
     if row.point.is_region:
         totals = view.totals
-        return CellEvidence(remarks=said) if totals is None else CellEvidence(
-            readings=tuple(_of_region(row.point, totals)), remarks=(*said, *totals.notes()))
+        return CellEvidence(remarks=lines) if totals is None else CellEvidence(
+            readings=tuple(_of_region(row.point, totals)), remarks=(*lines, *totals.notes()))
     thread = _row_of(row, view.report)
     if view.report is not None and thread is not None:
         return CellEvidence(readings=(_sums(row, thread, view.report), _counts(thread, view.report)),
-                            remarks=(*said, *_rest(thread, view.report)))
+                            remarks=(*lines, *_rest(thread, view.report)))
     counter = counters.get(_COUNTED_AS.get(column.id, "GFLOP/s"))
     if view.frame is None or counter is None or row.point.task:
-        return CellEvidence(remarks=said)
+        return CellEvidence(remarks=lines)
     counted = frame_evidence(view.frame, counter, row.point.row)
     # the CPU table's columns know only one size of accesses
     same = column.id in _COUNTED_AS and SIZINGS[view.sizing] == SIZINGS[0]
-    return CellEvidence(counted.arithmetic if same else (), counted.readings, (*said, *counted.remarks))
+    return CellEvidence(counted.arithmetic if same else (), counted.readings, (*lines, *counted.remarks))
 
 
 def _of_region(point: RooflinePoint, totals: RegionTotals) -> Iterator[tuple[str, ...]]:

@@ -102,15 +102,15 @@ class WorkingCores:
     def _of_many(self, row: RowId) -> WorkingShare:
         topology = self._topology
         everything = {topology.rows(Scope.CORE)[at] for at in topology.parts(row, Scope.CORE)}
-        mine = self._inside(row) or frozenset(everything)
+        cores = self._inside(row) or frozenset(everything)
         weight = {core: self._weight(core) for core in everything}
         packages = topology.parts(row, Scope.PACKAGE) if row.scope is Scope.SYSTEM else ()
         rows = [topology.rows(Scope.PACKAGE)[at] for at in packages] or [row]
         traffic = [self._traffic[one] for one in rows if one in self._traffic]
         return WorkingShare(
-            float(len(mine)), math.fsum(weight[core] for core in mine) / math.fsum(weight.values()),
-            self._share(row, Scope.L3, mine), self._share(row, Scope.PACKAGE, mine) if packages else 1.0,
-            float(len(mine)), math.fsum(traffic) if len(traffic) == len(rows) else None,
+            float(len(cores)), math.fsum(weight[core] for core in cores) / math.fsum(weight.values()),
+            self._share(row, Scope.L3, cores), self._share(row, Scope.PACKAGE, cores) if packages else 1.0,
+            float(len(cores)), math.fsum(traffic) if len(traffic) == len(rows) else None,
         )
 
     def _inside(self, outer: RowId) -> frozenset[RowId]:
@@ -126,12 +126,12 @@ class WorkingCores:
         inside = self._inside(outer)
         return len(inside) + (core not in inside)
 
-    def _share(self, outer: RowId, scope: Scope, mine: frozenset[RowId]) -> float:
+    def _share(self, outer: RowId, scope: Scope, working: frozenset[RowId]) -> float:
         """Return the share of a scope's instances that contain one of these cores."""
         topology = self._topology
         inside = topology.parts(outer, scope)
         cores, rows = topology.rows(Scope.CORE), topology.rows(scope)
-        used = sum(any(cores[at] in mine for at in topology.parts(rows[one], Scope.CORE)) for one in inside)
+        used = sum(any(cores[at] in working for at in topology.parts(rows[one], Scope.CORE)) for one in inside)
         return used / len(inside) if used else 1.0
 
     def _weight(self, core: RowId) -> float:

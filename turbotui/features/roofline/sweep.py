@@ -67,10 +67,10 @@ def find_third_level(caches: Sequence[Cache], rate: Callable[[int], float], avai
         return ThirdLevel(tuple(caches), memory)  # the sweep's steps are coarser than the described sizes
     cpus = inner[-1].cpus if described is None else described.cpus
     third = Cache(3, found, cpus) if described is None else replace(described, size=found)
-    said = "no L3" if described is None else f"{described.size >> 20:,} MiB"
+    size = "no L3" if described is None else f"{described.size >> 20:,} MiB"
     # Steps are coarse, and prefetching hides the end of a plateau, so this agrees with the description.
     alike = described is not None and found * 2 >= described.size
-    note = "" if alike else f"L3: about {max(1, found >> 20):,} MiB by a sweep of sizes; {said} reported"
+    note = "" if alike else f"L3: about {max(1, found >> 20):,} MiB by a sweep of sizes; {size} reported"
     return ThirdLevel((*without, described if alike and described is not None else third), memory, note)
 
 

@@ -67,20 +67,20 @@ def task_points(report: Report, sizing: Sizing, seconds: float) -> TaskPoints:
     known = {point.task for point in points if not point.not_scheduled}
     few = len(lacking - known)
     low = sum(row.incomplete for row in report.rows)
-    said: list[Note] = []
+    notes: list[Note] = []
     if points and all(point.gbytes is None for point in points) and numerics.why is not None:
-        said.append(_no_place(numerics.why))
+        notes.append(_no_place(numerics.why))
     if low:
-        said.append(Note(f"{low} threads shared their counters: their counts are too low", f"{low} counted too low"))
+        notes.append(Note(f"{low} threads shared their counters: their counts are too low", f"{low} counted too low"))
     if report.set_count > 1:
-        said.append(Note(f"threads: {report.set_count} multiplexed sets of events, joined by instructions (~)",
-                         f"~ {report.set_count} sets multiplexed"))
+        notes.append(Note(f"threads: {report.set_count} multiplexed sets of events, joined by instructions (~)",
+                           f"~ {report.set_count} sets multiplexed"))
     if few:
-        said.append(Note(f"{few} thread{'s' * (few > 1)} did not run in each set's time slice",
-                         f"{few} not in each time slice"))
+        notes.append(Note(f"{few} thread{'s' * (few > 1)} did not run in each set's time slice",
+                           f"{few} not in each time slice"))
     if numerics.double_only:
-        said.append(Note("threads: double precision only, the other events found no counter", "double only"))
-    return TaskPoints(points, tuple(said), few)
+        notes.append(Note("threads: double precision only, the other events found no counter", "double only"))
+    return TaskPoints(points, tuple(notes), few)
 
 
 def _lacks(row: TaskRow, report: Report) -> bool:
@@ -90,8 +90,8 @@ def _lacks(row: TaskRow, report: Report) -> bool:
 
 def _no_place(why: Unavailable) -> Note:
     """Make the note why threads have no position, without a remedy for events that are already requested."""
-    told = f"{why.reason.value}: {why.detail}" if why.reason is Reason.IN_USE else why.sentence()
-    return Note(f"threads have no place: {told}", "threads have no place")
+    reason = f"{why.reason.value}: {why.detail}" if why.reason is Reason.IN_USE else why.sentence()
+    return Note(f"threads have no place: {reason}", "threads have no place")
 
 
 def _point(

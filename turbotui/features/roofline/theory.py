@@ -107,10 +107,10 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
         if not name:
             left_out.append(kind or "")
             continue
-        mine = tuple(cpu for cpu in cpus if machine.topology.places[cpu].core_type == kind)
+        kind_cpus = tuple(cpu for cpu in cpus if machine.topology.places[cpu].core_type == kind)
         known = {unit.flag for unit in core_of(name).products}
         units = units & known if groups else known
-        groups += _cores(machine, kind or "", _executable(core_of(name), machine), mine, highest=highest)
+        groups += _cores(machine, kind or "", _executable(core_of(name), machine), kind_cpus, highest=highest)
     if not groups:
         of = f"cores of kind {', '.join(left_out)} of " if any(left_out) else ""
         raise MachineError(f"no spec sheet for {of}{machine_title(machine)}; there are: {_listed(CORES)}, and the "
@@ -160,8 +160,8 @@ def _cores(machine: Machine, kind: str, core: Core, cpus: tuple[int, ...], *, hi
     clocks: dict[tuple[float, str], list[int]] = {}
     for cpu in firsts:
         clocks.setdefault(_clock(machine, cpu, highest=highest), []).append(cpu)
-    for (hertz, where), mine in sorted(clocks.items(), reverse=True):
-        yield _Cores(kind, core, tuple(mine), hertz, where, _second_level(machine.host, core, mine))
+    for (hertz, where), group in sorted(clocks.items(), reverse=True):
+        yield _Cores(kind, core, tuple(group), hertz, where, _second_level(machine.host, core, group))
 
 
 def _second_level(host: Host, core: Core, cpus: Sequence[int]) -> float | None:
@@ -196,10 +196,10 @@ def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share
     caches = _added_bandwidths([tuple(_bandwidths(cores)) for cores in groups])
     dram = _below(dram, share, caches)
     missing = [level for level in ("L1", "L2", "L3") if all(slant.level != level for slant in caches)]
-    said = [*notes, *([dram.note] if dram.note else [])]
+    remarks = [*notes, *([dram.note] if dram.note else [])]
     if missing:
-        said.append(f"no roof of {' and '.join(missing)}: no document states the bandwidth"
-                    + (" for every kind of core" if len(groups) > 1 else ""))
+        remarks.append(f"no roof of {' and '.join(missing)}: no document states the bandwidth"
+                       + (" for every kind of core" if len(groups) > 1 else ""))
     return RoofSet(
         machine=title,
         origin=Origin.THEORY,
@@ -209,7 +209,7 @@ def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share
         peaks=_added_peaks([(*_peaks(cores), *_products(cores, Precision.HALF)) for cores in groups]),
         integer_peaks=_added_peaks([tuple(_products(cores, Precision.INT8)) for cores in groups]),
         bandwidths=(*caches, *_memory(groups[0].core, dram, share)),
-        notes=(*said, *(f"design limits: {source}" for source in limits),
+        notes=(*remarks, *(f"design limits: {source}" for source in limits),
                *(source for source in sources if source not in limits)),
         groups=tuple(CoreGroup(cores.kind, cores.core.name, len(cores.cpus), cores.hertz) for cores in groups),
     )

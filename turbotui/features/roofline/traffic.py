@@ -113,9 +113,9 @@ class MemoryTraffic:
         rates = frame.rates(TOTAL)
         found = {}
         for instance in frame.topology.instances(Scope.PACKAGE):
-            mine = [rates[at] for at in frame.topology.parts(instance.row, Scope.L3)]
-            known = [rate for rate in mine if rate is not None]
-            if known and len(known) == len(mine):
+            l3_rates = [rates[at] for at in frame.topology.parts(instance.row, Scope.L3)]
+            known = [rate for rate in l3_rates if rate is not None]
+            if known and len(known) == len(l3_rates):
                 found[instance.row] = math.fsum(known)
         return found
 

@@ -29,6 +29,6 @@ def memory_note(roofs: RoofSet | None, choice: LevelRoofs, counters: str) -> str
     # one core's share of the memory may be a roof although the whole memory is none
     of_all = "DRAM" in roofs.levels and "DRAM" not in choice.roofs.levels and choice.whole is not None
     notes = choice.whole.notes if of_all and choice.whole is not None else roofs.notes
-    said = _ASIDE.split(next((note for note in notes if note.startswith(_OF_MEMORY)), ""))[0]
-    said = said or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
-    return "; ".join(part for part in (said, roofs.working, counters) if part)
+    source = _ASIDE.split(next((note for note in notes if note.startswith(_OF_MEMORY)), ""))[0]
+    source = source or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
+    return "; ".join(part for part in (source, roofs.working, counters) if part)

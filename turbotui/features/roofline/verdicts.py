@@ -115,9 +115,9 @@ def _alone(machine: Machine, row: RowId, environment: Mapping[str, str], *, theo
         cpus = threads_of(machine, word, members)
     if machine.host.kind is HostKind.REAL and not theory:
         stored = storage.load(os.path.join(storage.folder(environment), storage.file_name(machine)))
-        mine = next((one for one in stored if one.cpus == cpus), None)
-        if mine is not None:
-            return LevelRoofs(mine, f"measured {mine.when}")
+        measured = next((one for one in stored if one.cpus == cpus), None)
+        if measured is not None:
+            return LevelRoofs(measured, f"measured {measured.when}")
         every = next((one for one in stored if one.cpus == threads_of(machine, "all", None)), None)
         if row.scope is Scope.PACKAGE and every is not None:
             return LevelRoofs(part_of(every, cpus, word), f"measured {every.when}, its share of all cores")
@@ -156,16 +156,16 @@ def flat_roof(roofs: RoofSet, flops: float, dominant: str, single: float | None)
         dominant: the width of most of its floating-point instructions; "" if not counted.
         single: the share of operations in single precision; None if no event tells.
     """
-    mine = peak_of(roofs, dominant, Precision.SINGLE) if single is not None and single > _MOSTLY else None
-    mine = mine or peak_of(roofs, dominant) or roofs.top_peak()
-    if mine is None or flops <= mine.flops:
-        return mine
+    own_peak = peak_of(roofs, dominant, Precision.SINGLE) if single is not None and single > _MOSTLY else None
+    own_peak = own_peak or peak_of(roofs, dominant) or roofs.top_peak()
+    if own_peak is None or flops <= own_peak.flops:
+        return own_peak
     # if no event distinguishes the precisions, all operations may be single
     possible = [peak for peak in roofs.peaks
                 if peak.precision is Precision.DOUBLE or (peak.precision is Precision.SINGLE and single != 0)]
     # instructions of several widths and precisions have a roof between those of each
     higher = [peak for peak in possible if peak.flops >= flops]
-    return min(higher, key=_height) if higher else max(possible, key=_height, default=mine)
+    return min(higher, key=_height) if higher else max(possible, key=_height, default=own_peak)
 
 
 def _height(peak: Peak) -> float:

@@ -262,14 +262,14 @@ def _print_baselines(arguments: argparse.Namespace, known: Sequence[Baseline]) -
     """Print each machine's baselines in an envelope of its own; one file has those of all machines."""
     labels = list(dict.fromkeys(one.simulated for one in known)) or [""]
     writer = make_writer(arguments, len(labels))
-    for said in labels:
-        name = said.partition(" machine ")[2] if said else LinuxHost().name
-        envelope = Envelope(name, kind_of(said), time.time_ns())
-        table = baseline_table([one for one in known if one.simulated == said])
+    for about in labels:
+        name = about.partition(" machine ")[2] if about else LinuxHost().name
+        envelope = Envelope(name, kind_of(about), time.time_ns())
+        table = baseline_table([one for one in known if one.simulated == about])
         if writer is not None:
             writer.write(envelope, (table,))
         else:
-            print_lines([*([f"# {envelope.label}"] if said else []), *text_lines(envelope, table)])
+            print_lines([*([f"# {envelope.label}"] if about else []), *text_lines(envelope, table)])
     if writer is not None:
         writer.end()
 

@@ -237,9 +237,9 @@ class _SpyRun:
             self._writer.write(self._envelope(taken, None, "counts"),
                                (spied_table(taken.plan, taken.frame.capabilities, intervals),))
 
-    def _envelope(self, taken: _Taken, seconds: float | None, said: str) -> Envelope:
+    def _envelope(self, taken: _Taken, seconds: float | None, note: str) -> Envelope:
         host = self._session.machine.host
-        return Envelope(host.name, host.kind, taken.frame.newer.wall_ns, seconds, said,
+        return Envelope(host.name, host.kind, taken.frame.newer.wall_ns, seconds, note,
                         {"reference": taken.plan.reference}, taken.notes)
 
     def _layout(self, columns: tuple[CounterColumn, ...]) -> Layout:

@@ -78,9 +78,9 @@ class FramePrinter:
             if why is not None:
                 lost.setdefault(why, []).append(column.id)
         for why, names in lost.items():
-            told = why.reason, tuple(names)
-            if told not in self._told:
-                self._told.add(told)
+            cause = why.reason, tuple(names)
+            if cause not in self._told:
+                self._told.add(cause)
                 warn(f"{', '.join(names)} of the whole machine: {why.sentence()}")
 
     def end(self) -> None:

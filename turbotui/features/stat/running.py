@@ -90,8 +90,8 @@ def _run_command(opened: OpenedSession, options: StatOptions, streams: Streams) 
             status = _run(seen)
         shown = make_frame_format(options.format, opened.layout)
         for frame in frames[1:]:
-            said = [f"{seen.seconds:.6f} sec"] if options.for_people else []  # in other formats the interval has it
-            streams.rows([*said, *shown.lines(frame), *shown.end()])
+            lines = [f"{seen.seconds:.6f} sec"] if options.for_people else []  # in other formats the interval has it
+            streams.rows([*lines, *shown.lines(frame), *shown.end()])
     return status
 
 

@@ -52,18 +52,18 @@ def share_out(report: Report, energy: Energy, topology: Topology) -> dict[str, f
     package = {cpu: topology.index(Scope.PACKAGE, cpu) for cpu in topology.cpus}
     loads: dict[str, Mapping[int, int]] = {
         **{row.key: row.loads for row in report.rows}, **{what: part.loads for what, part in report.apart.items()}}
-    mine, total = defaultdict[int, float](float), defaultdict[int, float](float)
+    shares, total = defaultdict[int, float](float), defaultdict[int, float](float)
     for load in loads.values():
         for cpu, used in load.items():
             if cpu in package:
-                mine[package[cpu]] += used
+                shares[package[cpu]] += used
     if not any(part.loads for part in report.apart.values()):  # rows are not all that the CPUs did
         every = energy.cycles if _by_cycles(report) else dict.fromkeys(topology.cpus, 1e9 * report.seconds)
         for cpu, counted in every.items():
             total[package[cpu]] += counted
     # Two readers never stop at the same instant: the parts must not exceed the whole.
     price = {number: joules / most for number, joules in energy.joules.items()
-             if (most := max(total[number], mine[number])) > 0}
+             if (most := max(total[number], shares[number])) > 0}
     return {key: math.fsum(used * price[package[cpu]] for cpu, used in load.items() if package.get(cpu) in price)
             for key, load in loads.items() if all(package[cpu] in price for cpu in load if cpu in package)}
 

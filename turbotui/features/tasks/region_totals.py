@@ -112,36 +112,36 @@ def _kind_facts(kind: KindCounts) -> dict[str, object]:
                      for one in kind.sets]}
 
 
-def region_totals(said: JsonValue) -> RegionTotals:
+def region_totals(data: JsonValue) -> RegionTotals:
     """Read the regions back from the JSON of `RegionRecord.facts`. Raises DamagedError if it is none."""
-    lost, unmatched, still_open, unread = (_whole(said[name]) for name in ("lost", "unmatched", "still_open", "unread"))
+    lost, unmatched, still_open, unread = (_whole(data[name]) for name in ("lost", "unmatched", "still_open", "unread"))
     regions = tuple(CountedRegion(
         one["name"].text(), _whole(one["entries"]), _positive(one["seconds"]), _positive(one["apportioned"]),
         _positive(one["run"]), one["estimated"].flag(), tuple(map(_kind, one["kinds"].items())))
-        for one in said["regions"].items())
-    why = said.get("why")
-    run, strangers = said.get("run"), said.get("strangers")  # older recordings have no strangers
-    return RegionTotals(_positive(said["seconds"]), None if run is None else _positive(run), regions, lost, unmatched,
-                        still_open, unread, said["user_only"].flag(), None if why is None else reason_from(why),
+        for one in data["regions"].items())
+    why = data.get("why")
+    run, strangers = data.get("run"), data.get("strangers")  # older recordings have no strangers
+    return RegionTotals(_positive(data["seconds"]), None if run is None else _positive(run), regions, lost, unmatched,
+                        still_open, unread, data["user_only"].flag(), None if why is None else reason_from(why),
                         0 if strangers is None else _whole(strangers))
 
 
-def _kind(said: JsonValue) -> KindCounts:
+def _kind(data: JsonValue) -> KindCounts:
     sets = tuple(SetInterval(_positive(one["seconds"]), _positive(one["instructions"]), {
-        key: _positive(count) for key, count in one["counts"].entries().items()}) for one in said["sets"].items())
-    return KindCounts(said["definition"].text(), _positive(said["instructions"]), _positive(said["cycles"]), sets)
+        key: _positive(count) for key, count in one["counts"].entries().items()}) for one in data["sets"].items())
+    return KindCounts(data["definition"].text(), _positive(data["instructions"]), _positive(data["cycles"]), sets)
 
 
-def _positive(said: JsonValue) -> float:
-    found = said.number()
+def _positive(data: JsonValue) -> float:
+    found = data.number()
     if found < 0:
-        raise DamagedError(f"{said.where} of the recording is {found}")
+        raise DamagedError(f"{data.where} of the recording is {found}")
     return found
 
 
-def _whole(said: JsonValue) -> int:
-    _positive(said)
-    return said.integer()
+def _whole(data: JsonValue) -> int:
+    _positive(data)
+    return data.integer()
 
 
 def regions_of(rows: FindRows, frame: Frame) -> RegionTotals | None:
@@ -151,4 +151,4 @@ def regions_of(rows: FindRows, frame: Frame) -> RegionTotals | None:
         DamagedError: what is there are no regions.
     """
     found = newest_rows(rows_of_interval(rows, REGIONS_STREAM, frame))
-    return None if found is None else found.restored(lambda said, _wall_ns: region_totals(said))
+    return None if found is None else found.restored(lambda data, _wall_ns: region_totals(data))

@@ -123,13 +123,13 @@ class ReplayedRegions:
         if self.totals.why is not None:
             yield f"not counted: {self.totals.why.sentence()}"
 
-    def text(self, said: Collection[str], room: int | None) -> Iterator[str]:
+    def text(self, printed: Collection[str], room: int | None) -> Iterator[str]:
         """Format the table with the notes that were not printed before."""
         envelope = self.envelope
         yield f"# {envelope.label}"
         yield f"# marked regions, until {envelope.time}: {self.totals.seconds:.3f} s"
         yield from text_lines(envelope, self.table, room=room)
-        yield from (f"# {note}" for note in self.notes() if note not in said)
+        yield from (f"# {note}" for note in self.notes() if note not in printed)
 
 
 def replay(arguments: argparse.Namespace) -> int:
@@ -166,17 +166,17 @@ def _intervals(arguments: argparse.Namespace, journal: Journal,
 def _print(arguments: argparse.Namespace,
            intervals: Iterable[tuple[list[ReplayedTasks], ReplayedRegions | None]]) -> None:
     output, room = open_output(arguments, arguments.intervals), terminal_room()
-    said: set[str] = set()
+    printed: set[str] = set()
     for tasks, regions in intervals:
         parts: list[ReplayedTasks | ReplayedRegions] = [*tasks, *([] if regions is None else [regions])]
         for one in parts:
             output.write(one.envelope, (one.table,), lambda one=one: (  # type: ignore[misc]  # a default binds it
-                *(_text(one, said, room) if isinstance(one, ReplayedTasks) else one.text(said, room)), ""))
-            said.update(one.notes())
+                *(_text(one, printed, room) if isinstance(one, ReplayedTasks) else one.text(printed, room)), ""))
+            printed.update(one.notes())
     output.end()
 
 
-def _text(one: ReplayedTasks, said: set[str], room: int | None) -> Iterator[str]:
+def _text(one: ReplayedTasks, printed: set[str], room: int | None) -> Iterator[str]:
     report, envelope = one.report, one.envelope
     yield f"# {envelope.label}"
     yield (f"# {report.application.name}: {envelope.time}, interval of {report.seconds:.3f} s"
@@ -185,4 +185,4 @@ def _text(one: ReplayedTasks, said: set[str], room: int | None) -> Iterator[str]
     yield f"# {report.sums_sentence()}"
     if any(row.incomplete for row in report.rows):
         yield "# * marks counts that are too low: another profiler held the counters for a part of the time"
-    yield from (f"# {note}" for note in one.notes() if note not in said)
+    yield from (f"# {note}" for note in one.notes() if note not in printed)

@@ -68,12 +68,12 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
     segments.append((f" · {lost:,} samples LOST", StyleRole.RED) if lost else (" · none lost", StyleRole.DIM))
     seconds = max(report.seconds for report in live)
     if view.timeline:
-        said = f" · {_counted(len(snapshot.lanes), Grouping.THREAD)} that ran"
+        summary = f" · {_counted(len(snapshot.lanes), Grouping.THREAD)} that ran"
     else:
         ran = math.fsum(cpu_seconds(report.sums) for report in live)
         rows = sum(len(report.rows) for report in live)
-        said = f" · {_counted(rows, snapshot.request.by)} ran {ran:.2f} s in {seconds:.2f} s"
-    return [*segments, (said, StyleRole.DIM)]
+        summary = f" · {_counted(rows, snapshot.request.by)} ran {ran:.2f} s in {seconds:.2f} s"
+    return [*segments, (summary, StyleRole.DIM)]
 
 
 def _counted(count: int, by: Grouping) -> str:
@@ -82,14 +82,14 @@ def _counted(count: int, by: Grouping) -> str:
 
 def region_line(totals: RegionTotals, width: int) -> str:
     """The line of marked regions, sorted by run time: share of the CPU time, or seconds."""
-    said = "regions:"
+    line = "regions:"
     for row in totals.rows():
         value = f"{row.seconds:.1f} s open" if row.of_run is None else f"{100 * row.of_run:.0f} % of CPU time"
-        more = f"{said}{' ·' * (said != 'regions:')} {row.name} {value}"
+        more = f"{line}{' ·' * (line != 'regions:')} {row.name} {value}"
         if cell_count(more) > width - 2:
-            return f"{said} …"
-        said = more
-    return said
+            return f"{line} …"
+        line = more
+    return line
 
 
 def note_lines(
@@ -108,11 +108,11 @@ def note_lines(
         if report.ended:
             warnings.append((f"{report.application.name} has ended", StyleRole.AMBER))
     spare = max(0, max(2, min(_NOTES, height // 7)) - len(warnings))
-    said = _wrapped(_facts(snapshot, energy), room)
-    if len(said) > spare:  # all of it is a key away
+    lines = _wrapped(_facts(snapshot, energy), room)
+    if len(lines) > spare:  # all of it is a key away
         full, short = (_wrapped(_in_short(snapshot, energy, mode=mode), room) for mode in (True, False))
-        said = full if len(full) <= spare else short
-    return [*warnings[:_WARNINGS], *((line, StyleRole.DIM) for line in said[:spare])]
+        lines = full if len(full) <= spare else short
+    return [*warnings[:_WARNINGS], *((line, StyleRole.DIM) for line in lines[:spare])]
 
 
 def _wrapped(texts: Sequence[str], room: int) -> list[str]:
@@ -164,12 +164,12 @@ def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, li
 
 
 def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inputs: TaskInputs | None,
-                  said: str = "") -> CellEvidence:
+                  explained: str = "") -> CellEvidence:
     """Explain a row: its numbers, then its sampling, then missing numbers with their reasons.
 
     Args:
         inputs: the row; None for what goes for all.
-        said: id of a column that was explained already.
+        explained: id of a column that was explained already.
     """
     if snapshot is None:
         return CellEvidence(remarks=("nothing has been sampled yet",))
@@ -180,7 +180,7 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
     if inputs is not None and report is not None:
         row = inputs.row
         for column in (*_SHOWN, *extra_columns(report.names, report.numerics.counters)):
-            if column.identity or column.id == said or (
+            if column.identity or column.id == explained or (
                     why_missing(column, report.names, report.numerics, energy) is not None):
                 continue
             value = column.compute(inputs)

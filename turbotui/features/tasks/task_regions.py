@@ -153,9 +153,9 @@ class TaskRegions:
             self._apportioned = Counter(by_rows(self._apportioned, folded, int.__add__))
 
     def _share_out(self, name: str, share: float, counts: tuple[int, ...]) -> None:
-        mine = self._counts.setdefault(name, [0.0] * len(self._names))
+        part = self._counts.setdefault(name, [0.0] * len(self._names))
         for number, value in enumerate(counts):
-            mine[number] += value * share
+            part[number] += value * share
         if share < 1.0:
             self._apportioned[name] += round(counts[self._run] * share)
 
@@ -216,7 +216,7 @@ class TaskRegions:
 
 
 def _sums(one: list[float], other: list[float]) -> list[float]:
-    return [mine + more for mine, more in zip(one, other, strict=True)]
+    return [count + more for count, more in zip(one, other, strict=True)]
 
 
 def _count(name: str) -> Column[TaskRegion]:

@@ -117,7 +117,7 @@ class TaskInterval:
         return StartTotals(self.earlier.seconds + self.report.seconds, self.aggregate.totals(), self.report.damaged)
 
 
-def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = None) -> list[str]:
+def as_text(table: TaskInterval, printed: Collection[str] = (), room: int | None = None) -> list[str]:
     """The head line, the columns that fit the width, and the notes not printed before."""
     report, aggregate = table.report, table.aggregate
     title = f"{'whole run' if table.number is None else f'interval {table.number}'} of {report.seconds:.3f} s"
@@ -131,7 +131,7 @@ def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = 
         lines += ["# marked regions", *text_lines(table.envelope, region_table(regions), room=room)]
     if any(row.incomplete for row in report.rows):
         lines.append("# * marks counts that are too low: another profiler held the counters for a part of the time")
-    return [*lines, *(f"# {note}" for note in notes(table) if note not in said)]
+    return [*lines, *(f"# {note}" for note in notes(table) if note not in printed)]
 
 
 def notes(table: TaskInterval) -> list[str]:

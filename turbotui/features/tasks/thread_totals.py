@@ -153,7 +153,7 @@ class ThreadTotals:
     def add_thread(self, other: ThreadTotals, run: int) -> None:
         """Add the totals of another thread; `run` is the position of the run time among them."""
         self.cut = self.is_incomplete(run) or other.is_incomplete(run)
-        self.totals = [mine + more for mine, more in zip(self.totals, other.totals, strict=True)]
+        self.totals = [total + more for total, more in zip(self.totals, other.totals, strict=True)]
         self.guessed |= other.guessed
         self.held += other.held
         self.enabled += other.enabled

@@ -251,9 +251,9 @@ class _Watch:
             if self._writer is not None:
                 self._writer.write(shown.envelope, shown.tables)
                 continue
-            said = self._said.setdefault(one.application.name, set())
-            print("\n".join(as_text(shown, said, terminal_room())))
-            said.update(notes(shown))
+            printed = self._said.setdefault(one.application.name, set())
+            print("\n".join(as_text(shown, printed, terminal_room())))
+            printed.update(notes(shown))
             if self._arguments.timeline:
                 width = shutil.get_terminal_size((100, 24)).columns
                 print("\n".join(timeline_lines(shown, width, colour=sys.stdout.isatty())))

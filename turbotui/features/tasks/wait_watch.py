@@ -113,12 +113,12 @@ class WaitWatch:
         found = list(rows)
         if not (self._intervals.known or whole):
             return found
-        mine = [[threads[serial] for serial in row.serials if serial in threads] for row in found]
+        row_threads = [[threads[serial] for serial in row.serials if serial in threads] for row in found]
         if not self._complete and not again:
-            self._read_delays([thread for each in mine for thread in each])
+            self._read_delays([thread for each in row_threads for thread in each])
         waited = self._everything if whole else self._interval
         return [replace(row, waits=self._waits(each, waited, whole=whole))
-                for row, each in zip(found, mine, strict=True)]
+                for row, each in zip(found, row_threads, strict=True)]
 
     def _waits(self, threads: Collection[Thread], waited: Mapping[int, WaitSums], *, whole: bool) -> Waits:
         known = None if self._times is None else all_of(waited[one.tid] for one in threads if one.tid in waited)

@@ -84,8 +84,8 @@ def encoded_events(machine: Machine, group: EventGroup) -> OpenedEvents | Unavai
         members = [one for bundle in bundles_of(machine, group.request) for one in bundle.members]
     except EventError as error:
         return Unavailable(Reason.NO_HARDWARE, f"{group.request.text}: {error}")
-    said = {id(event): names[text] for text, event in members}
-    return OpenedEvents([(said.get(id(event), ""), event) for event in leader_first([one for _text, one in members])])
+    named = {id(event): names[text] for text, event in members}
+    return OpenedEvents([(named.get(id(event), ""), event) for event in leader_first([one for _text, one in members])])
 
 
 def open_accepted(machine: Machine, named: OpenedEvents, target: CountTarget) -> tuple[list[OpenPart], OpenedEvents]:

@@ -224,10 +224,10 @@ class TopdownCounters:
         found: dict[tuple[str, str, tuple[str, ...], frozenset[int] | None], TopdownSource] = {}
         for group in self.groups():
             cpus = self.drill.cpus if group.parent else None
-            mine = frozenset(group.branch.cpus)
-            if cpus is not None and not cpus & mine:
+            kind_cpus = frozenset(group.branch.cpus)
+            if cpus is not None and not cpus & kind_cpus:
                 continue
-            key = (group.branch.pmu, group.parent, group.names, None if cpus is None else cpus & mine)
+            key = (group.branch.pmu, group.parent, group.names, None if cpus is None else cpus & kind_cpus)
             found[key] = self._sources.get(key) or TopdownSource(group, key[3])
         self._sources = found
         return tuple(found.values())
@@ -297,9 +297,9 @@ def _branches(machine: Machine) -> list[Branch]:
         cpus = tuple(cpu for cpu in topology.cpus if not pmu.cpus or cpu in pmu.cpus)
         if tree is None or not cpus:
             continue
-        said = line_of(machine.host, f"{DEVICES}/{name}/caps/slots")
+        written = line_of(machine.host, f"{DEVICES}/{name}/caps/slots")
         try:
-            width = tree.width or integer_of_c(said)
+            width = tree.width or integer_of_c(written)
         except ValueError:
             width = 0
         if any("width" in node.share.names for node in tree.nodes) and not width:
@@ -315,8 +315,8 @@ def _tsc_of(machine: Machine, tree: Tree) -> float | Unavailable | None:
     """Return the clock of the time stamp counter in GHz, if a formula of the tree asks for it."""
     if not any(TSC in node.share.names for node in tree.nodes):
         return None
-    told = tsc_hz(machine, circumstances(machine))
-    return told if isinstance(told, Unavailable) else told.value / 1e9
+    clock = tsc_hz(machine, circumstances(machine))
+    return clock if isinstance(clock, Unavailable) else clock.value / 1e9
 
 
 def _vendor_tree(machine: Machine, pmu: Pmu) -> Tree | None:

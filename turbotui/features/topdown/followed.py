@@ -96,9 +96,9 @@ def _unseen(found: ThreadInterval, seen: Observation) -> tuple[str, ...]:
     left = 0 if used is None else used - found.enabled
     if used is None or left < max(_UNSEEN_NS, _UNSEEN * used):
         return ()
-    said = (f"{100.0 * left / used:.0f} % of the command's CPU time is in no row: its threads ended before they were "
+    text = (f"{100.0 * left / used:.0f} % of the command's CPU time is in no row: its threads ended before they were "
             "found (--per command counts it)")
-    return (said,)
+    return (text,)
 
 
 def _watch(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, asked: FollowRequest) -> None:

@@ -24,59 +24,59 @@ def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavail
     parts = [() if isinstance(one, Unavailable) else one for one in groups]
     columns = []
     for at in range(max(map(len, parts), default=0)):
-        mine = [one[at] if at < len(one) else None for one in parts]
-        names = dict.fromkeys(name for one in mine if one is not None for name in one.values)
-        lacks = dict.fromkeys(name for one in mine if one is not None for name in one.refused)
+        column = [one[at] if at < len(one) else None for one in parts]
+        names = dict.fromkeys(name for one in column if one is not None for name in one.values)
+        lacks = dict.fromkeys(name for one in column if one is not None for name in one.refused)
         refused = {name: [None if one is None or name not in one.refused else number[one.refused[name]]
-                          for one in mine] for name in lacks}
+                          for one in column] for name in lacks}
         columns.append({
             **({"refused": refused} if refused else {}),
-            "enabled": [None if one is None else one.enabled for one in mine],
-            "running": [None if one is None else one.running for one in mine],
-            "values": {name: [None if one is None else one.values.get(name) for one in mine] for name in names},
+            "enabled": [None if one is None else one.enabled for one in column],
+            "running": [None if one is None else one.running for one in column],
+            "values": {name: [None if one is None else one.values.get(name) for one in column] for name in names},
         })
     return {"pmu": key[0], "node": key[1], "reasons": [reason_facts(why) for why in whys],
             "why": [number[one] if isinstance(one, Unavailable) else None for one in groups], "parts": columns}
 
 
-def groups_from(said: JsonValue, many: int) -> list[Counts]:
+def groups_from(data: JsonValue, many: int) -> list[Counts]:
     """Restore the groups of `group_facts` for that many rows. Raises DamagedError if the document is invalid."""
     counts: list[dict[GroupKey, tuple[PartCount, ...] | Unavailable]] = [{} for _ in range(many)]
-    for group in said.items():
+    for group in data.items():
         key = group["pmu"].text(), group["node"].text()
-        for mine, one in zip(counts, _group(group, many), strict=True):
+        for row_counts, one in zip(counts, _group(group, many), strict=True):
             if one:  # otherwise the row has no such group
-                mine[key] = one
+                row_counts[key] = one
     return list(counts)
 
 
-def _group(said: JsonValue, many: int) -> Iterator[tuple[PartCount, ...] | Unavailable]:
+def _group(data: JsonValue, many: int) -> Iterator[tuple[PartCount, ...] | Unavailable]:
     """Restore the parts of a group for each row, or the reason why it has none."""
-    reasons = [reason_from(one) for one in said["reasons"].items()]
-    whys = said["why"].values_or_none(int)
+    reasons = [reason_from(one) for one in data["reasons"].items()]
+    whys = data["why"].values_or_none(int)
     parts = [(_numbers(part["enabled"], many), _numbers(part["running"], many),
               part["values"].rows(many, JsonValue.number), _refused(part.get("refused"), reasons, many))
-             for part in said["parts"].items()]
+             for part in data["parts"].items()]
     if len(whys) != many or any(why is not None and not 0 <= why < len(reasons) for why in whys):
-        raise DamagedError(f"{said.where} of the recording has reasons that are none, or not for each row")
+        raise DamagedError(f"{data.where} of the recording has reasons that are none, or not for each row")
     for at, why in enumerate(whys):
         yield reasons[why] if why is not None else tuple(
             PartCount(values[at], enabled[at] or 0.0, running[at] or 0.0, refused[at])
             for enabled, running, values, refused in parts if enabled[at] is not None)
 
 
-def _refused(said: JsonValue | None, reasons: Sequence[Unavailable], many: int) -> Sequence[Mapping[str, Unavailable]]:
+def _refused(data: JsonValue | None, reasons: Sequence[Unavailable], many: int) -> Sequence[Mapping[str, Unavailable]]:
     """Restore the reasons for single events of a part, for each row."""
-    if said is None:
+    if data is None:
         return ({},) * many
-    rows = said.rows(many, JsonValue.integer)
+    rows = data.rows(many, JsonValue.integer)
     if any(not 0 <= number < len(reasons) for row in rows for number in row.values()):
-        raise DamagedError(f"{said.where} of the recording has reasons that are none")
+        raise DamagedError(f"{data.where} of the recording has reasons that are none")
     return [{name: reasons[number] for name, number in row.items()} for row in rows]
 
 
-def _numbers(said: JsonValue, many: int) -> list[float | None]:
-    found = [None if one.value is None else one.number() for one in said.items()]
+def _numbers(data: JsonValue, many: int) -> list[float | None]:
+    found = [None if one.value is None else one.number() for one in data.items()]
     if len(found) != many:
-        raise DamagedError(f"{said.where} of the recording has {len(found)} values for {many} rows")
+        raise DamagedError(f"{data.where} of the recording has {len(found)} values for {many} rows")
     return found

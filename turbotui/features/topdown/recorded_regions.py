@@ -41,28 +41,28 @@ def _span_facts(span: RegionSpan) -> dict[str, object]:
     }
 
 
-def region_slots(said: JsonValue) -> RegionInterval:
+def region_slots(data: JsonValue) -> RegionInterval:
     """Restore the slots of regions from the JSON document of `RegionSlotsRecord.facts`.
 
     Raises:
         DamagedError: it is none.
     """
-    deeper, opened = said.get("deeper"), said.get("opened")
+    deeper, opened = data.get("deeper"), data.get("opened")
     return RegionInterval(
-        said["family"].flag(), _span(said["first"]), None if deeper is None else _span(deeper),
+        data["family"].flag(), _span(data["first"]), None if deeper is None else _span(deeper),
         None if opened is None else (opened.text(), 0),
-        {one["why"].text(): one["programs"].integer() for one in said["refused"].items()},
-        said["user_only"].flag(), said["lost"].integer(), said["ended"].flag())
+        {one["why"].text(): one["programs"].integer() for one in data["refused"].items()},
+        data["user_only"].flag(), data["lost"].integer(), data["ended"].flag())
 
 
-def _span(said: JsonValue) -> RegionSpan:
-    names, entries = said["name"].lines(), said["entries"].values(int)
-    seconds, apportioned = ([one.number() for one in said[name].items()] for name in ("open", "apportioned"))
-    said.expect_columns(len(names), entries, seconds, apportioned)
-    whole, *counts = groups_from(said["groups"], 1 + len(names))
-    return RegionSpan(said["seconds"].number(), whole, tuple(
-        RegionCount(RegionExtent(name, entered, open_for, shared), mine)
-        for name, entered, open_for, shared, mine in zip(names, entries, seconds, apportioned, counts, strict=True)))
+def _span(data: JsonValue) -> RegionSpan:
+    names, entries = data["name"].lines(), data["entries"].values(int)
+    seconds, apportioned = ([one.number() for one in data[name].items()] for name in ("open", "apportioned"))
+    data.expect_columns(len(names), entries, seconds, apportioned)
+    whole, *counts = groups_from(data["groups"], 1 + len(names))
+    return RegionSpan(data["seconds"].number(), whole, tuple(
+        RegionCount(RegionExtent(name, entered, open_for, shared), numbers)
+        for name, entered, open_for, shared, numbers in zip(names, entries, seconds, apportioned, counts, strict=True)))
 
 
 def region_slots_of(rows: FindRows, frame: Frame) -> RegionInterval | None:
@@ -72,4 +72,4 @@ def region_slots_of(rows: FindRows, frame: Frame) -> RegionInterval | None:
         DamagedError: the record is invalid.
     """
     found = newest_rows(rows_of_interval(rows, REGION_SLOTS_STREAM, frame))
-    return None if found is None else found.restored(lambda said, _wall_ns: region_slots(said))
+    return None if found is None else found.restored(lambda data, _wall_ns: region_slots(data))

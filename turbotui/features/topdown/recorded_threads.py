@@ -84,29 +84,29 @@ def _stood(parts: Sequence[PartCount], more: float) -> tuple[PartCount, ...]:
     return tuple(replace(part, enabled=part.enabled + more) for part in parts)
 
 
-def thread_record(said: JsonValue, wall_ns: int) -> ThreadRecord:
+def thread_record(data: JsonValue, wall_ns: int) -> ThreadRecord:
     """Restore the threads of a JSON document.
 
     Raises:
         DamagedError: it is none.
     """
-    pids, tids, names = said["pid"].values(int), said["tid"].values(int), said["name"].lines()
+    pids, tids, names = data["pid"].values(int), data["tid"].values(int), data["name"].lines()
     many = len(pids)
     if many > _MOST_ROWS:
-        raise DamagedError(f"{said.where} of the recording has {many:,} threads, and none has more than {_MOST_ROWS:,}")
-    said.expect_columns(many, tids, names)
-    counts = groups_from(said["groups"], many)
-    refused = {reason_from(why): number.integer() for number, why in map(_pair, said["refused"].items())}
-    threads = tuple(ThreadCounts(CountedThread(pid, tid, name), mine)
-                    for pid, tid, name, mine in zip(pids, tids, names, counts, strict=True))
-    return ThreadRecord(wall_ns, 0, ThreadInterval(threads, said["seconds"].number(), said["left_out"].integer(),
-                                                   refused, said["user_only"].flag()))
+        raise DamagedError(f"{data.where} of the recording has {many:,} threads, and none has more than {_MOST_ROWS:,}")
+    data.expect_columns(many, tids, names)
+    counts = groups_from(data["groups"], many)
+    refused = {reason_from(why): number.integer() for number, why in map(_pair, data["refused"].items())}
+    threads = tuple(ThreadCounts(CountedThread(pid, tid, name), thread_counts)
+                    for pid, tid, name, thread_counts in zip(pids, tids, names, counts, strict=True))
+    return ThreadRecord(wall_ns, 0, ThreadInterval(threads, data["seconds"].number(), data["left_out"].integer(),
+                                                   refused, data["user_only"].flag()))
 
 
-def _pair(said: JsonValue) -> tuple[JsonValue, JsonValue]:
-    parts = said.items()
+def _pair(data: JsonValue) -> tuple[JsonValue, JsonValue]:
+    parts = data.items()
     if len(parts) != 2:
-        raise DamagedError(f"{said.where} of the recording is no number with a reason")
+        raise DamagedError(f"{data.where} of the recording is no number with a reason")
     return parts[0], parts[1]
 
 

@@ -236,9 +236,9 @@ def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
             continue
         for event in branch.tree.counted_for(node.parent):
             count = row.count(branch, node.parent, event)
-            said = "not counted in this interval" if count is None else f"{count:,.0f}"
+            increase = "not counted in this interval" if count is None else f"{count:,.0f}"
             where = f"on {len(branch.cpus)} CPUs" if row.place.cpus else f"of {row.place.name}, on any CPU"
-            readings.append((f"{event}: {said}", f"perf {branch.event(event)} {where}"))
+            readings.append((f"{event}: {increase}", f"perf {branch.event(event)} {where}"))
         ran = row.ran.get((branch.pmu, node.parent), row.ran.get((branch.pmu, "")))
         remarks += [f"{node.words.title}: {node.words.sentence}", f"what to try: {node.words.advice}",
                     f"{branch.tree.title}: share of all {_units(node)}, level {node.level}"]

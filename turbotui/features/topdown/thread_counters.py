@@ -101,20 +101,20 @@ class ThreadCounters:
         every, first = _by_id(self._counters.groups()), _by_id(self._counters.first_groups())
         for thread in found.values():
             wanted = every if self.only is None or thread.tid == self.only else first
-            mine = self._open.pop(thread, {})  # kept under its newest name
-            for key in [key for key in mine if key not in wanted]:
-                close_parts(mine.pop(key))
+            opened = self._open.pop(thread, {})  # kept under its newest name
+            for key in [key for key in opened if key not in wanted]:
+                close_parts(opened.pop(key))
             try:
-                for key in [key for key in wanted if key not in mine]:
-                    mine[key] = self._opened(thread, wanted[key], on_exec=on_exec)
+                for key in [key for key in wanted if key not in opened]:
+                    opened[key] = self._opened(thread, wanted[key], on_exec=on_exec)
             except HostError as error:
-                for parts in mine.values():
+                for parts in opened.values():
                     close_parts(parts)
                 if error.errno != errno.ESRCH:  # the thread has ended meanwhile
                     why = self._why(error, thread)
                     self.refused[why] = self.refused.get(why, 0) + 1
                 continue
-            self._open[thread] = mine
+            self._open[thread] = opened
 
     def measure(self) -> ThreadInterval:
         """End the interval, and return it."""
@@ -171,9 +171,9 @@ class ThreadCounters:
     def _why(self, error: HostError, thread: CountedThread) -> Unavailable:
         if error.errno in NOT_PERMITTED:
             level = self._machine.privileges.perf_paranoid
-            said = "unknown" if level is None else level
+            limit = "unknown" if level is None else level
             return Unavailable(Reason.NOT_PERMITTED, f"{thread.name or thread.pid} belongs to another user, or "
-                               f"kernel.perf_event_paranoid ({said}) forbids it", "run as root, or with CAP_PERFMON")
+                               f"kernel.perf_event_paranoid ({limit}) forbids it", "run as root, or with CAP_PERFMON")
         soft, hard = self._machine.privileges.descriptors or ("unknown", "65536")
         return Unavailable(Reason.NO_DESCRIPTORS, f"no file descriptor left for counters of threads (limit {soft})",
                            f"ulimit -n {hard}, or name fewer processes with --pid")

@@ -300,7 +300,7 @@ def _with_thresholds(nodes: Sequence[Node], thresholds: Mapping[str, Any]) -> It
     """Return nodes with their vendor's thresholds, as expressions over ids of nodes."""
     ids = {node.metric: node.id for node in nodes if node.metric}  # other names are unknown, and decide nothing
     for node in nodes:
-        said = thresholds["metrics"].get(node.metric, "")
-        text = _METRIC.sub(lambda name: ids.get(name[0], name[0]), said).replace("&", "and").replace("|", "or")
-        yield node if not said else replace(
-            node, rule=parse_expression(text), threshold=said, threshold_document=thresholds["document"])
+        rule = thresholds["metrics"].get(node.metric, "")
+        text = _METRIC.sub(lambda name: ids.get(name[0], name[0]), rule).replace("&", "and").replace("|", "or")
+        yield node if not rule else replace(
+            node, rule=parse_expression(text), threshold=rule, threshold_document=thresholds["document"])

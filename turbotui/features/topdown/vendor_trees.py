@@ -74,8 +74,8 @@ def tree_of_tables(machine: Machine, pmu: Pmu, tables: VendorTables) -> Tree | N
         node, rule=None, threshold="") for node in nodes)  # no event is counted only for a threshold
     if ELAPSED in names or any(isinstance(constants.encoded(name), UsageError) for name in names):
         return None
-    said = f"metrics {_GROUPS[0]} of {tables.source}: level 1 only"
-    return Tree("vendor", said, (pmu.name,), "slots", slots, tables.source, {name: name for name in names}, nodes,
+    note = f"metrics {_GROUPS[0]} of {tables.source}: level 1 only"
+    return Tree("vendor", note, (pmu.name,), "slots", slots, tables.source, {name: name for name in names}, nodes,
                 core=of_a_core, whole=True)
 
 

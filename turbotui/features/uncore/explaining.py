@@ -105,8 +105,8 @@ def _event(counters: UncoreCounters, row: UnitRow, event: str, reading: Reading,
     scale = ""
     if encoded.unit:
         right = counters.scale(row.units[0], event)
-        told = "" if right == encoded.scale else f" (this kernel says {encoded.scale:g}, wrongly)"
-        scale = f", scale {right:g} {encoded.unit}{told}"
+        warning = "" if right == encoded.scale else f" (this kernel says {encoded.scale:g}, wrongly)"
+        scale = f", scale {right:g} {encoded.unit}{warning}"
     return counted, f"perf {encoded.fstr}: {', '.join(words)}{scale}"
 
 

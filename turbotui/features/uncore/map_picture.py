@@ -203,9 +203,9 @@ def _wire(text: str, stroke: _Stroke) -> MapLine:
 
 def _apart(text: str, role: StyleRole) -> MapLine:
     """Return a text in its colour between plain blanks, so that a cursor marks the text only."""
-    said = text.strip()
-    left, _, right = text.partition(said) if said else (text, "", "")
-    return [segment for segment in ((left, StyleRole.PLAIN), (said, role), (right, StyleRole.PLAIN)) if segment[0]]
+    stripped = text.strip()
+    left, _, right = text.partition(stripped) if stripped else (text, "", "")
+    return [segment for segment in ((left, StyleRole.PLAIN), (stripped, role), (right, StyleRole.PLAIN)) if segment[0]]
 
 
 def _port(stroke: _Stroke) -> MapLine:

@@ -75,9 +75,9 @@ def _device_rows(words: Mapping[str, Mapping[int, Answer]]) -> list[dict[str, ob
         group, cpu = (path, 0) if found is None else (f"/dev/cpu/*/{found[2]}", integer(found[1]))
         rows.setdefault((group, _OPENED), defaultdict(set))[""].add(cpu)
         for offset, answer in answers.items():
-            said = _name(answer) if isinstance(answer, int) else answer.hex()
-            rows.setdefault((group, hex(offset)), defaultdict(set))[said].add(cpu)
-    return [{"path": path, "at": at, "answers": {said: format_cpulist(cpus) for said, cpus in answers.items()}}
+            text = _name(answer) if isinstance(answer, int) else answer.hex()
+            rows.setdefault((group, hex(offset)), defaultdict(set))[text].add(cpu)
+    return [{"path": path, "at": at, "answers": {text: format_cpulist(cpus) for text, cpus in answers.items()}}
             for (path, at), answers in rows.items()]
 
 
@@ -91,7 +91,7 @@ def _counter_rows(counters: Mapping[OpenAttempt, int]) -> dict[str, object]:
     return {
         "events": [{name: hex(getattr(one, name)) for name in _WORDS_OF_ATTR if getattr(one, name)} for one in events],
         "tried": [{"event": key[-1], "beside": list(key[:-1]),
-                   "answers": {said: "any" if -1 in cpus else format_cpulist(cpus) for said, cpus in answers.items()}}
+                   "answers": {text: "any" if -1 in cpus else format_cpulist(cpus) for text, cpus in answers.items()}}
                   for key, answers in rows.items()],
     }
 
@@ -138,7 +138,7 @@ def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
             folders={in_cell(path): _names(names) for path, names in folders.inner("folders").items()},
             present=frozenset(folders.names("present")),
             absent=frozenset(folders.names("absent")),
-            errors={in_cell(path): _number(_word(said)) for path, said in folders.inner("errors").items()},
+            errors={in_cell(path): _number(_word(word)) for path, word in folders.inner("errors").items()},
             words=_words(devices),
             counters=_attempts(counters),
             left_out={path: _word(why) for path, why in about.inner("left_out").items()},
@@ -159,12 +159,12 @@ def _words(devices: _Json) -> dict[str, dict[int, Answer]]:
     for row in devices.rows():
         path, at = in_cell(row.text("path")), row.text("at")
         several = _CPUS_OF.match(path)
-        for said, cpus in row.inner("answers").items():
+        for text, cpus in row.inner("answers").items():
             numbers = sorted(parse_cpulist(_word(cpus)))
             total += len(numbers)
             if total > _MOST:
                 raise GatheredError(f"it holds more than {_MOST} words of devices")
-            answer: Answer = _number(said) if _ERRNO.match(said) else bytes.fromhex(said)
+            answer: Answer = _number(text) if _ERRNO.match(text) else bytes.fromhex(text)
             for cpu in numbers:
                 words = found.setdefault(path if several is None else f"/dev/cpu/{cpu}/{several[1]}", {})
                 if at != _OPENED:
@@ -181,12 +181,12 @@ def _attempts(counters: _Json) -> dict[OpenAttempt, int]:
         beside = tuple(_at(events, number) for number in row.numbers("beside"))
         if len(beside) > _MOST_BESIDE:
             raise GatheredError(f"it holds a group of more than {_MOST_BESIDE} events")
-        for said, cpus in row.inner("answers").items():
+        for text, cpus in row.inner("answers").items():
             where = (-1,) if cpus == "any" else sorted(parse_cpulist(_word(cpus)))
             total += len(where)
             if total > _MOST:
                 raise GatheredError(f"it holds more than {_MOST} counters")
-            found.update(dict.fromkeys((OpenAttempt(attr, beside, cpu) for cpu in where), _number(said)))
+            found.update(dict.fromkeys((OpenAttempt(attr, beside, cpu) for cpu in where), _number(text)))
     return found
 
 
@@ -203,15 +203,15 @@ def _attr(event: _Json) -> PerfAttr:
     return PerfAttr(**{"type": 0, "config": 0, "read_format": 0, **words})
 
 
-def _number(said: str) -> int:
+def _number(name: str) -> int:
     """Return the errno of a name, 0 for "OK"; "E" and a number stand for one without a name in Python.
 
     Raises:
         ValueError: the text is neither.
     """
-    if said == "OK":
+    if name == "OK":
         return 0
-    return _NUMBERS[said] if said in _NUMBERS else integer(said.removeprefix("E"))
+    return _NUMBERS[name] if name in _NUMBERS else integer(name.removeprefix("E"))
 
 
 def _word(value: object) -> str:

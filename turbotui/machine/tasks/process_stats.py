@@ -90,20 +90,20 @@ class ProcessStats:
 
     def read(self) -> Mapping[int, ProcessStat]:
         """Return the counts of all processes by number. Raises HostError if the processes cannot be listed."""
-        pids, before, said = numbers_among(self._host.list_dir("/proc")), self._said, {}
+        pids, before, stats = numbers_among(self._host.list_dir("/proc")), self._said, {}
         for pid in pids:
             content = self._content(pid)
             known = before.get(pid)
             if known is not None and known[0] == content:
-                said[pid] = known
+                stats[pid] = known
             elif (found := self._parsed(pid, content)) is not None:
-                said[pid] = found
-        for pid in self._files.open.keys() - said.keys():
+                stats[pid] = found
+        for pid in self._files.open.keys() - stats.keys():
             self._forget(pid)
         if self._silent:
-            self._silent &= said.keys()
-        self._said = said
-        return {pid: found for pid, (_, found) in said.items()}
+            self._silent &= stats.keys()
+        self._said = stats
+        return {pid: found for pid, (_, found) in stats.items()}
 
     def _parsed(self, pid: int, content: bytes) -> tuple[bytes, ProcessStat] | None:
         """Parse the changed content of an open file, and return the counts of its process."""

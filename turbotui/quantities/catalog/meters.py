@@ -59,8 +59,8 @@ def _asleep(meter: PowerMeter) -> Callable[[Inputs], str]:
     state = meter.signal("state")
 
     def refusal(row: Inputs) -> str:
-        said = row.text(state)
-        return f"{meter.label} is {said} (power/runtime_status): reading it would wake it" if said in SUSPENDED else ""
+        word = row.text(state)
+        return f"{meter.label} is {word} (power/runtime_status): reading it would wake it" if word in SUSPENDED else ""
 
     return refusal
 
@@ -150,19 +150,19 @@ def _discharge(meter: PowerMeter) -> Formula:
     status = meter.signal("status")
 
     def compute(row: Inputs) -> Value:
-        watts, said = _flow(meter, row), row.text(status)
-        if watts is None or said is None:
+        watts, status_text = _flow(meter, row), row.text(status)
+        if watts is None or status_text is None:
             return None
-        return watts * -1.0 if said == _CHARGING else watts if said == _DISCHARGING else watts * 0.0
+        return watts * -1.0 if status_text == _CHARGING else watts if status_text == _DISCHARGING else watts * 0.0
 
     return compute
 
 
 def _part(meter: PowerMeter, part: str, whole: str) -> Formula:
-    mine, all_of_it = meter.signal(part), meter.signal(whole)
+    part_signal, all_of_it = meter.signal(part), meter.signal(whole)
 
     def compute(row: Inputs) -> Value:
-        have, full = row.value(mine), row.value(all_of_it)
+        have, full = row.value(part_signal), row.value(all_of_it)
         return None if have is None or not full else 100.0 * have / full
 
     return compute
@@ -172,10 +172,10 @@ def _left(meter: PowerMeter, charge: tuple[str, ...], flow: tuple[str, ...]) -> 
     status, have, full = meter.signal("status"), meter.signal(charge[0]), meter.signal(charge[1])
 
     def compute(row: Inputs) -> Value:
-        stored, most, said = row.value(have), row.value(full), row.text(status)
+        stored, most, status_text = row.value(have), row.value(full), row.text(status)
         rate = row.value(meter.signal("amperes")) if flow == ("amperes",) else _flow(meter, row)
         if stored is None or most is None or not rate:
             return None
-        return {_DISCHARGING: stored / rate / _HOUR, _CHARGING: (most - stored) / rate / _HOUR}.get(said or "")
+        return {_DISCHARGING: stored / rate / _HOUR, _CHARGING: (most - stored) / rate / _HOUR}.get(status_text or "")
 
     return compute

@@ -80,14 +80,14 @@ def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str, cl
         tier: the memory that a machine must have to show it by default.
         events: terms of the events that the formula calls by vendors' names.
     """
-    said = parse_expression(formula)
-    named = {name: events[name] for name in said.names if name in events}
+    parsed = parse_expression(formula)
+    named = {name: events[name] for name in parsed.names if name in events}
     counted = _NAME.sub(lambda match: f"'{named[match[1]]}'" if match[1] in named else match[0], formula)
-    expression = parse_expression(counted) if named else said
+    expression = parse_expression(counted) if named else parsed
     return Metric(
         id=f"{what} {unit}", unit=unit, decimals=_DECIMALS.get(unit, _USUAL_DECIMALS), width=_NARROWEST,
         needs=tuple(name for name in expression.names if name not in _NO_EVENTS), compute=expression.evaluate,
-        formula=said.text, help=one_line(what), document=document, scale=PERCENT if _is_load(what, unit) else None,
+        formula=parsed.text, help=one_line(what), document=document, scale=PERCENT if _is_load(what, unit) else None,
         pmu=pmu, what=what, expression=expression, clocks=clocks, chosen=chosen, tier=tier,
         vendor={terms: name for name, terms in named.items()},
     )  # fmt: skip

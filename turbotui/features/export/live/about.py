@@ -105,8 +105,8 @@ def _failures(frame: Frame, signals: Iterable[SignalId]) -> dict[str, str]:
 def fitting_baselines(known: Mapping[str, Baseline], machine: Machine) -> Sequence[Baseline]:
     """Return the stored baselines that were measured on this configuration and kind of machine."""
     configuration = baselines.configuration(machine)
-    said = "" if machine.host.kind is HostKind.REAL else f"{machine.host.kind.value} machine {machine.host.name}"
-    return [one for one in known.values() if one.simulated == said and not differences(one, configuration)]
+    kind = "" if machine.host.kind is HostKind.REAL else f"{machine.host.kind.value} machine {machine.host.name}"
+    return [one for one in known.values() if one.simulated == kind and not differences(one, configuration)]
 
 
 def baseline_ratios(known: Sequence[Baseline]) -> ExposedMetric:

@@ -44,8 +44,8 @@ class HttpRequest:
     @property
     def host(self) -> str:
         """The Host field in lower case without the port; "" if there is none."""
-        said = self.fields.get("host", "").lower()
-        return said[1:].partition("]")[0] if said.startswith("[") else said.partition(":")[0]
+        value = self.fields.get("host", "").lower()
+        return value[1:].partition("]")[0] if value.startswith("[") else value.partition(":")[0]
 
     def takes(self, content_type: str) -> bool:
         """Tell whether Accept names a type (RFC 9110, 12.5.1) with a weight other than 0."""

@@ -224,52 +224,52 @@ class _Reading:
     def _bad(self, why: str) -> TurbotuiError:
         return TurbotuiError(f"the web config {self._path}: {why}")
 
-    def _text(self, said: Mapping[str, Any], name: str) -> str:
-        text = said.get(name)
+    def _text(self, table: Mapping[str, Any], name: str) -> str:
+        text = table.get(name)
         if not isinstance(text, str) or not text:
             raise self._bad(f"{name} is no text")
         return text
 
-    def _file(self, said: Mapping[str, Any], name: str) -> str:
-        return os.path.join(os.path.dirname(self._path), self._text(said, name))
+    def _file(self, table: Mapping[str, Any], name: str) -> str:
+        return os.path.join(os.path.dirname(self._path), self._text(table, name))
 
-    def _choice(self, said: Mapping[str, Any], name: str, known: Mapping[str, Any], otherwise: Any) -> Any:
-        if name not in said:
+    def _choice(self, table: Mapping[str, Any], name: str, known: Mapping[str, Any], otherwise: Any) -> Any:
+        if name not in table:
             return otherwise
-        word = self._text(said, name)
+        word = self._text(table, name)
         if word not in known:
             raise self._bad(f"{name} {word} is not possible here: {', '.join(known)}")
         return known[word]
 
     def _context(self, found: object) -> ssl.SSLContext:
-        said = self._table(found, "tls_server_config", _TLS)
-        if "cert_file" not in said or "key_file" not in said:
+        table = self._table(found, "tls_server_config", _TLS)
+        if "cert_file" not in table or "key_file" not in table:
             raise self._bad("tls_server_config wants cert_file and key_file")
-        certificate, key = self._file(said, "cert_file"), self._file(said, "key_file")
+        certificate, key = self._file(table, "cert_file"), self._file(table, "key_file")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = self._choice(said, "min_version", _VERSIONS, ssl.TLSVersion.TLSv1_2)
-        context.maximum_version = self._choice(said, "max_version", _VERSIONS, ssl.TLSVersion.TLSv1_3)
+        context.minimum_version = self._choice(table, "min_version", _VERSIONS, ssl.TLSVersion.TLSv1_2)
+        context.maximum_version = self._choice(table, "max_version", _VERSIONS, ssl.TLSVersion.TLSv1_3)
         if context.minimum_version > context.maximum_version:
             raise self._bad("min_version is above max_version")
-        if not self._choice(said, "prefer_server_cipher_suites", _TRUTH, otherwise=True):
+        if not self._choice(table, "prefer_server_cipher_suites", _TRUTH, otherwise=True):
             context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
         try:
             context.load_cert_chain(certificate, key, password=lambda: b"")  # else OpenSSL would ask on the terminal
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
             raise self._bad(f"{certificate} and {key} cannot be used: {_why(error)}") from error
-        self._clients(context, said)
-        if "cipher_suites" in said:
-            self._ciphers(context, said["cipher_suites"])
+        self._clients(context, table)
+        if "cipher_suites" in table:
+            self._ciphers(context, table["cipher_suites"])
         return context
 
-    def _clients(self, context: ssl.SSLContext, said: Mapping[str, Any]) -> None:
-        context.verify_mode = self._choice(said, "client_auth_type", _CLIENTS, ssl.CERT_NONE)
-        asked, given = context.verify_mode is not ssl.CERT_NONE, "client_ca_file" in said
+    def _clients(self, context: ssl.SSLContext, table: Mapping[str, Any]) -> None:
+        context.verify_mode = self._choice(table, "client_auth_type", _CLIENTS, ssl.CERT_NONE)
+        asked, given = context.verify_mode is not ssl.CERT_NONE, "client_ca_file" in table
         if asked != given:
             raise self._bad("client_auth_type wants client_ca_file" if asked else
                             "client_ca_file wants a client_auth_type that asks for certificates")
         if given:
-            authority = self._file(said, "client_ca_file")
+            authority = self._file(table, "client_ca_file")
             try:
                 context.load_verify_locations(authority)
             except (OSError, ValueError) as error:
@@ -292,11 +292,11 @@ class _Reading:
     def _headers(self, found: object) -> Mapping[str, str]:
         parts = self._table(found, "http_server_config", _HTTP)
         self._choice(parts, "http2", _TRUTH, otherwise=False)  # HTTP/1.1 is what is spoken here, and clients fall back
-        said = self._table(parts["headers"], "headers", _HEADERS) if "headers" in parts else {}
-        for name, value in said.items():
+        table = self._table(parts["headers"], "headers", _HEADERS) if "headers" in parts else {}
+        for name, value in table.items():
             if not isinstance(value, str) or not _VALUE.fullmatch(value):
                 raise self._bad(f"the header {name} is no line of text")
-        return said
+        return table
 
     def _passwords(self, found: object) -> Passwords:
         users = self._table(found, "basic_auth_users")
