@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import grp
 import os
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from patience import PATIENCE, until_listening
@@ -126,6 +128,45 @@ def test_the_file_is_for_this_user_and_the_group(folder: Path) -> None:
         assert stat.S_IMODE(alone.st_mode) == 0o600
         assert (stat.S_IMODE(shared.st_mode), shared.st_gid) == (0o660, group)
     assert list(folder.iterdir()) == []
+
+
+def test_whoever_sees_the_file_can_connect(folder: Path) -> None:
+    path, group = folder / "socket", os.getgid()
+    name, seen = str(path), list[tuple[int, int]]()
+
+    def look(_frame: object, _event: str, _argument: object) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            mode = stat.S_IMODE(os.stat(name).st_mode)
+            if len(seen) < 9:  # fewer than may wait to be accepted
+                with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as client:
+                    seen.append((mode, client.connect_ex(name)))
+
+    sys.setprofile(look)  # before and after every call
+    try:
+        with listening_socket(str(path), group):
+            pass
+    finally:
+        sys.setprofile(None)
+    assert set(seen) == {(0o660, 0)}
+    assert list(folder.iterdir()) == []
+
+
+def test_a_collector_that_starts_at_the_same_moment_keeps_its_socket(folder: Path) -> None:
+    path = folder / "socket"
+    with contextlib.ExitStack() as other, closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as first:
+
+        def overtake(frame: FrameType, event: str, _argument: object) -> None:
+            if (event, frame.f_code.co_name) == ("call", "token_hex"):  # of the hidden name
+                first.bind(str(path))
+                first.listen()
+
+        sys.setprofile(overtake)
+        other.callback(sys.setprofile, None)
+        with pytest.raises(SocketFileError, match="File exists"), listening_socket(str(path), None):
+            pass
+        assert [one.name for one in folder.iterdir()] == ["socket"]
+        with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as client:
+            client.connect(str(path))
 
 
 def test_a_group_is_a_name_or_a_number() -> None:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import grp
 import os
+import secrets
 import socket
 import stat
 from collections.abc import Iterator
@@ -57,12 +58,10 @@ def listening_socket(path: str, group: int | None) -> Iterator[socket.socket]:
             directory = open_trusted_folder(os.path.realpath(folder), path)
             opened.callback(os.close, directory)
             _take_stale_away(directory, name, path)
-            _bind(listener, directory, name, group)
+            own = _listen(listener, directory, name, group)
         except OSError as error:
             raise SocketFileError(f"{path} cannot be made: {error.strerror or error}") from error
-        own = os.stat(name, dir_fd=directory, follow_symlinks=False)
         opened.callback(_take_away, directory, name, own)
-        listener.listen(_BACKLOG)
         yield listener
 
 
@@ -111,16 +110,25 @@ def _take_stale_away(directory: int, name: str, path: str) -> None:
     os.unlink(name, dir_fd=directory)
 
 
-def _bind(listener: socket.socket, directory: int, name: str, group: int | None) -> None:
+def _listen(listener: socket.socket, directory: int, name: str, group: int | None) -> os.stat_result:
     """Make the socket, initially without access for others; an existing name or link is refused."""
+    # its own name comes last: whoever sees the file can connect, and its group too
+    hidden = f".{name}.{secrets.token_hex(4)}"
     before = os.umask(0o177)
     try:
-        listener.bind(_within(directory, name))
+        listener.bind(_within(directory, hidden))
     finally:
         os.umask(before)
-    if group is not None:
-        os.chown(name, -1, group, dir_fd=directory, follow_symlinks=False)
-        os.chmod(name, 0o660, dir_fd=directory)
+    try:
+        if group is not None:
+            os.chown(hidden, -1, group, dir_fd=directory, follow_symlinks=False)
+            os.chmod(hidden, 0o660, dir_fd=directory)
+        listener.listen(_BACKLOG)
+        # not rename(2), which would replace the socket of a collector that started at the same moment
+        os.link(hidden, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+        return os.stat(hidden, dir_fd=directory, follow_symlinks=False)
+    finally:
+        os.unlink(hidden, dir_fd=directory)
 
 
 def _within(directory: int, name: str) -> str:
