@@ -21,17 +21,19 @@ where twenty busy threads shared two CPUs.
 
 
 def until_gone(pid: int) -> None:
-    """Wait until a process has ended, whether or not it was waited for (proc_pid_stat(5))."""
+    """Wait until a process has ended, whether or not it was waited for."""
     end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                state = file.read().rpartition(") ")[2][:1]
-        except (FileNotFoundError, ProcessLookupError):
-            return
-        if state == "Z":
-            return
-        assert time.monotonic() < end, f"process {pid} does not end: it is {state}"
+    while not is_gone(pid):
+        assert time.monotonic() < end, f"process {pid} does not end"
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended, whether or not it was waited for (proc_pid_stat(5))."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(") ")[2][:1] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def until_listening(path: Path, process: subprocess.Popen[Any]) -> None:

@@ -25,19 +25,28 @@ class Page:
         self._connection = connection
         self._number = 0
 
-    async def call(self, method: str, **parameters: Any) -> Any:
-        """The result of a command; events meanwhile are passed over."""
+    async def _answer(self, method: str, **parameters: Any) -> Any:
+        """The answer to a command; events meanwhile are passed over."""
         self._number += 1
         await self._connection.send_json({"id": self._number, "method": method, "params": parameters})
         while True:
             answer = await asyncio.wait_for(self._connection.receive_json(), PATIENCE)
             if answer.get("id") == self._number:
-                assert "error" not in answer, answer
-                return answer["result"]
+                return answer
+
+    async def call(self, method: str, **parameters: Any) -> Any:
+        """The result of a command."""
+        answer = await self._answer(method, **parameters)
+        assert "error" not in answer, answer
+        return answer["result"]
 
     async def value(self, script: str) -> Any:
-        """Return the result of a script of the page."""
-        return (await self.call("Runtime.evaluate", expression=script, returnByValue=True))["result"].get("value")
+        """Return the result of a script of the page; None if the page makes room for another one meanwhile."""
+        answer = await self._answer("Runtime.evaluate", expression=script, returnByValue=True)
+        if "error" in answer:
+            assert "navigated" in answer["error"]["message"], answer
+            return None
+        return answer["result"]["result"].get("value")
 
     async def until(self, script: str) -> None:
         """Wait until a script of the page comes to something."""
@@ -76,6 +85,7 @@ async def opened(address: str, folder: Path) -> AsyncIterator[Page]:
             assert line, said
             said += line.decode(errors="replace")
         port = said.rpartition("ws://127.0.0.1:")[2].partition("/")[0]
+        rest = asyncio.create_task(browser.stderr.read())  # a browser that nobody hears stops
 
         def tabs() -> Any:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/json") as answer:
@@ -90,3 +100,4 @@ async def opened(address: str, folder: Path) -> AsyncIterator[Page]:
     finally:
         browser.kill()
         await browser.wait()
+    await rest
