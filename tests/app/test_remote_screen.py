@@ -10,7 +10,7 @@ from patience import PATIENCE
 from scripted_machine import FakeSession
 
 from turbotui.machine.host import HostKind
-from turbotui.widgets.banners import remote_banner
+from turbotui.widgets.summary import remote_banner
 
 
 class FakeRemoteSession(FakeSession):

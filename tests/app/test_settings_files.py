@@ -16,8 +16,7 @@ from scripted_machine import FakeSession
 
 from turbotui.app.settings import VALUES, parse_settings, read_settings
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
-from turbotui.diagnosis.limited_rules import limited
-from turbotui.diagnosis.rule_table import RULES
+from turbotui.diagnosis.rule_table import RULES, limited
 from turbotui.diagnosis.rules import Certainty, NoFinding, Observed
 from turbotui.features.dashboard.verb import with_own_profile
 from turbotui.features.fleet.settings import SETTINGS, fleet_settings

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from statscripts import PAIR, SECOND, WALL
 
-from turbotui.app.gauges import gauges_of
 from turbotui.app.one_cell import cell_in_words
+from turbotui.app.scales import gauges_of
 from turbotui.features.diff.series import Series, _take
 from turbotui.features.export.live.levels import MACHINE, LevelPlaces
 from turbotui.features.export.live.machine_metrics import column_metrics

@@ -159,7 +159,6 @@ SOCKETS = {
     "remote/links.py": "the connection to such a socket",
     "features/export/live/scrape_server.py": "scrapes of Prometheus",
     "features/serve/server.py": "browsers",
-    "features/serve/connections.py": "as server.py, which opens it",
     "features/fleet/timed_connection.py": "the server of a fleet",
 }
 """Modules that open sockets, and for whom; SECURITY.md has the same."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from turbotui.app.field_window import FieldWindow
-from turbotui.app.named_events import find_named_events
+from turbotui.app.field_window import FieldWindow, find_named_events
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import flush_left
 from turbotui.errors import UsageError
@@ -17,8 +16,7 @@ from turbotui.events.set_files import EventSet
 from turbotui.machine.host import Host
 from turbotui.quantities.added import is_turbostats
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.sampling.completion import complete_added
-from turbotui.sampling.event_completion import Completion, complete_events
+from turbotui.sampling.event_completion import Completion, complete_added, complete_events
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turbotui.app.past import PastEvent
 from turbotui.app.sessions import WatchedSession
 from turbotui.app.settings import PersonalSettings
+from turbotui.app.text_window import TextWindow
 from turbotui.cell_widths import cut, fitted
 from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
@@ -255,3 +257,23 @@ def _rows_in_words(alert: Alert) -> str:
 
 def _time(wall_ns: int) -> str:
     return f"{datetime.fromtimestamp(wall_ns / 1e9, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+_HOW = ("No alert is in your settings. An alert is a table of settings.toml:", "", "[[alert]]",
+        'when = "PkgTmp>95 for 10s"', "",
+        "It colours the cell, shows a line on every screen, rings the bell, goes to a log; see docs/settings.md.")
+
+
+def alerts_window(alerts: Alerting | None) -> TextWindow:
+    """Make the window that lists the user's alerts."""
+
+    def tell(width: int) -> tuple[str, list[str]]:
+        lines = _HOW if alerts is None else alerts.window_lines()
+        return "alerts", [part for line in lines for part in _wrapped(line, width)]
+
+    return TextWindow(tell)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(line, width, subsequent_indent=f"{indent}  ") or [""]

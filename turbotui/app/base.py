@@ -14,7 +14,7 @@ from textual.widget import Widget
 from turbotui.app import scales
 from turbotui.app.actions import actions_of
 from turbotui.app.footer import ScreenTab, footer
-from turbotui.app.gauges import gauges_of
+from turbotui.app.scales import gauges_of
 from turbotui.app.sessions import has_banner
 from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
@@ -27,12 +27,11 @@ from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.sentences import as_sentence, several
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.banners import remote_banner
 from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.direct_screen import DirectScreen
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import SegmentLines
-from turbotui.widgets.summary import Place, gauge_line, place_line, short_model
+from turbotui.widgets.summary import Place, gauge_line, place_line, remote_banner, short_model
 
 SMALLEST = (40, 10)
 """Minimum size of a screen; below it one sentence is shown instead."""

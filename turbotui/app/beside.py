@@ -1,15 +1,24 @@
-"""The dashboard's view of a command that runs beside it (`turbotui -- COMMAND`)."""
+"""The dashboard's view of a command beside it (`turbotui -- COMMAND`): its line, its output, ways to leave."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+import signal
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Final, Protocol
 
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.widgets import Static
+
+from turbotui.app.list_window import MenuWindow
+from turbotui.app.modal import Window
 from turbotui.cell_widths import cell_count, cut, flush_left
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
-from turbotui.untrusted import in_cell
+from turbotui.untrusted import guarded, in_cell
 from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.painter import TextSegment
 
 
@@ -62,3 +71,85 @@ def beside_line(command: BesideCommand, width: int, key: str) -> list[TextSegmen
     role = StyleRole.AMBER if command.over else StyleRole.KEY
     return [(title, role), (state, StyleRole.SUMMARY), (flush_left(said, room), StyleRole.DIM),
             (right, StyleRole.DIM)]
+
+
+LEAVE: Final = "leave"
+"""The choice that closes the screen while the command continues in the terminal's foreground."""
+SIGNALS: Final[Mapping[str, int]] = {"interrupt": signal.SIGINT, "end": signal.SIGTERM, "kill": signal.SIGKILL}
+"""The choices that send the command a signal; the screen closes when the command has ended."""
+_CHOICES: Final = (
+    ("interrupt", "Interrupt it (SIGINT), as Ctrl+C does; the report follows when it has ended"),
+    ("end", "End it (SIGTERM)"),
+    ("kill", "Kill it (SIGKILL)"),
+    (LEAVE, "Close the screen: it goes on here with its output, and the report follows at its end"),
+)
+
+
+class LeaveWindow(MenuWindow[str]):
+    """The window with the ways to leave; it returns the chosen one, or None to continue as before."""
+
+    hint = "Enter choose · Esc go on"
+
+    def __init__(self, command: BesideCommand) -> None:
+        super().__init__()
+        self._command = command
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        self.query_one(Listing).show([Item(((f" {text}", StyleRole.PLAIN),), key) for key, text in _CHOICES])
+        self.show_frame()
+
+    def show_frame(self) -> None:
+        """Update how long the command has run."""
+        title = f"{self._command.title} · {self._command.state}"
+        self.query_one(".window", Vertical).border_title = title.replace("[", "\\[")
+
+    def action_choose(self) -> None:
+        """Return the choice under the cursor."""
+        self.dismiss(self.query_one(Listing).key)
+
+
+_MOST = 1000
+"""Maximum number of lines, because a command may write millions."""
+
+
+class OutputWindow(Window[None]):
+    """The window with a command's last lines, which stays in place once the user scrolls back."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("O", "close", "close", show=False)]
+
+    DEFAULT_CSS = """
+    OutputWindow > .window { width: 96%; max-width: 100%; height: 90%; }
+    """
+
+    def __init__(self, command: BesideCommand) -> None:
+        super().__init__()
+        self._command = command
+        self._shown: list[str] | None = None
+
+    def compose(self) -> ComposeResult:
+        """One text that scrolls."""
+        with VerticalScroll(classes="window", can_focus=True) as window:
+            window.border_subtitle = "↑↓ PgUp PgDn scroll · Esc close"
+            yield Static("", id="text", markup=False)
+
+    def on_mount(self) -> None:
+        """Show the newest lines."""
+        self.show_frame()
+        self.call_after_refresh(self._to_the_end)
+
+    def show_frame(self) -> None:
+        """Show the lines since the last frame."""
+        window = self.query_one(".window", VerticalScroll)
+        window.border_title = f"{self._command.title} · {self._command.state}".replace("[", "\\[")
+        lines = self._command.lines(_MOST)
+        if lines == self._shown:
+            return
+        at_end = window.scroll_offset.y >= window.max_scroll_y
+        self._shown = lines
+        self.query_one("#text", Static).update(guarded("\n".join(lines)) or "nothing was written yet")
+        if at_end:
+            self.call_after_refresh(self._to_the_end)
+
+    def _to_the_end(self) -> None:
+        self.query_one(".window", VerticalScroll).scroll_end(animate=False)

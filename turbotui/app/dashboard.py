@@ -340,9 +340,9 @@ class TurbotuiApp(FramesApp):
 
     def action_alerts(self) -> None:
         """List current and past alerts and the conditions that are watched."""
-        from turbotui.app.alerts_window import alerts_window  # noqa: PLC0415 - the first frame does without
+        from turbotui.app.alerting import alerts_window  # noqa: PLC0415 - the first frame does without
 
-        self.push_screen(alerts_window(self.watched))
+        self.push_screen(alerts_window(self.watched.alerts))
 
     def action_why(self) -> None:
         """Show what slows the machine down."""

@@ -543,12 +543,12 @@ class FramesApp(App[int]):
         if command is None or command.over:
             self.exit(0)
             return
-        from turbotui.app.leave_window import LeaveWindow  # noqa: PLC0415 - most watch without a command
+        from turbotui.app.beside import LeaveWindow  # noqa: PLC0415 - most watch without a command
 
         self.push_screen(LeaveWindow(command), partial(self._leave, command))
 
     def _leave(self, command: BesideCommand, choice: str | None) -> None:
-        from turbotui.app.leave_window import LEAVE, SIGNALS  # noqa: PLC0415 - as above
+        from turbotui.app.beside import LEAVE, SIGNALS  # noqa: PLC0415 - as above
 
         if choice == LEAVE or (choice is not None and command.over):
             self.exit(0)
@@ -571,7 +571,7 @@ class FramesApp(App[int]):
         if command is None:
             self.say("No command runs beside the dashboard: turbotui -- COMMAND starts one")
             return
-        from turbotui.app.output_window import OutputWindow  # noqa: PLC0415 - as above
+        from turbotui.app.beside import OutputWindow  # noqa: PLC0415 - as above
 
         self.push_screen(OutputWindow(command))
 

@@ -12,13 +12,14 @@ from textual.widget import Widget
 from turbotui.app.arranging import ArrangeKeys
 from turbotui.app.base import WatchScreen
 from turbotui.app.copying import copy_text
-from turbotui.app.filter_prompt import filter_prompt
 from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import OneCell
+from turbotui.app.prompt import Prompt
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import centred
 from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.filters import FilterError, parse_filter
 from turbotui.quantities.tables import C, K
 from turbotui.sampling.frame import Frame
 from turbotui.tables.csv_lines import csv_text
@@ -356,7 +357,20 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
     def action_filter(self) -> None:
         """Filter while the user types; Enter keeps the filter, Esc restores the old one, none shows all rows."""
         before = self._table.view.filter
-        self.app.push_screen(*filter_prompt(before, self.find_column, lambda chosen: self._change(filter=chosen)))
+
+        def typed(text: str) -> str:
+            try:
+                chosen = parse_filter(text, self.find_column)
+            except FilterError as error:
+                return str(error)
+            self._change(filter=chosen)
+            return ""
+
+        def done(text: str | None) -> None:
+            if text is None:
+                self._change(filter=before)
+
+        self.app.push_screen(Prompt("filter", before.text, typed), done)
 
     # Cells
 
@@ -387,4 +401,3 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
             self._table.select(cell[1])
             rows = dict.fromkeys((cell[1], *self._table.view.tags))
             self.app.push_screen(Graph(*(self.cell(cell[0], row) for row in rows)))
-

@@ -7,14 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from turbotui.app.absent_columns import AbsentColumns
-from turbotui.app.column_requests import ColumnRequests
-from turbotui.app.interval_steps import next_interval
+from turbotui.app.column_requests import AbsentColumns, ColumnRequests
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
-from turbotui.app.pointing import Pointing
 from turbotui.app.sessions import SpiedSession, WatchedSession
-from turbotui.app.starting_columns import starting_columns
+from turbotui.dataclass import dataclass
 from turbotui.machine.view import kernel_release
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.marks import OLD
@@ -25,8 +22,8 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.answers import SHARED
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, History, frame_time
-from turbotui.sampling.limits import LONGEST_INTERVAL, SHORTEST_INTERVAL
-from turbotui.sampling.selection import default_columns
+from turbotui.sampling.limits import LONGEST_INTERVAL, SHORTEST_INTERVAL, next_interval
+from turbotui.sampling.selection import default_columns, starting_columns
 from turbotui.sources.source import Source
 from turbotui.widgets.arrangement import ColumnArrangement
 from turbotui.widgets.frame_levels import FrameLevels
@@ -40,6 +37,29 @@ if TYPE_CHECKING:  # most users record nothing and run no command
     from turbotui.app.live_recorder import LiveRecorder
     from turbotui.diagnosis.rules import SlownessRule
     from turbotui.quantities.presentation import Limits
+
+@dataclass(slots=True)
+class Pointing:
+    """The latest thing pointed at."""
+
+    cpu: int | None = None  # the CPU whose tasks the tasks screen shows; None for all
+    cpus: tuple[int, ...] = ()  # CPUs to highlight on the map and to pin in the tables of CPUs
+    who: str = ""
+    came_from: str = ""  # the screen to which Esc returns; "" for none
+
+    def at_cpu(self, cpu: int, came_from: str) -> None:
+        """Ask which tasks run on a CPU."""
+        self.cpu, self.came_from = cpu, came_from
+
+    def at_cpus(self, cpus: tuple[int, ...], who: str, came_from: str) -> None:
+        """Highlight the CPUs of a task."""
+        self.cpus, self.who, self.came_from = cpus, who, came_from
+
+    def clear(self) -> str:
+        """Stop pointing; returns the screen to return to."""
+        back, self.cpu, self.cpus, self.who, self.came_from = self.came_from, None, (), "", ""
+        return back
+
 
 LONG = 600
 """Number of intervals kept of the whole machine, and of cells that a user explained or graphed."""
@@ -121,8 +141,7 @@ class Watch:
     @property
     def rules(self) -> Sequence[SlownessRule]:
         """Causes of slowness, as far as the user wants to see them."""
-        from turbotui.diagnosis.limited_rules import limited  # noqa: PLC0415 - not every screen judges
-        from turbotui.diagnosis.rule_table import RULES  # noqa: PLC0415 - as above
+        from turbotui.diagnosis.rule_table import RULES, limited  # noqa: PLC0415 - not every screen judges
 
         return limited(RULES, self.why_limits) if self.why_limits else RULES
 

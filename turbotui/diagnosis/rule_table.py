@@ -1,11 +1,13 @@
-"""The table of all rules. To add a cause, add one `SlownessRule(...)` to a module of rules."""
+"""All rules. To add a cause, add one `SlownessRule(...)` to a module of rules."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from turbotui.diagnosis import clock_rules, spread_rules, time_rules, vector_rules, waiting_rules
-from turbotui.diagnosis.rules import SlownessRule
+from turbotui.diagnosis.rules import JudgedFrame, NoFinding, Observed, SlownessRule
 
 RULES: Final[tuple[SlownessRule, ...]] = (
     *waiting_rules.RULES,
@@ -19,3 +21,18 @@ RULES: Final[tuple[SlownessRule, ...]] = (
     vector_rules.VECTORS,
 )
 """The order of findings with equal weight."""
+
+
+def limited(rules: Sequence[SlownessRule], least: Mapping[str, float]) -> tuple[SlownessRule, ...]:
+    """Rules, some of which find nothing until the lost percent of the wanted work reaches a limit, by the rule's id."""
+    return tuple(replace(rule, judge=_from(rule.judge, least[rule.id]), least=least[rule.id]) if rule.id in least
+                 else rule for rule in rules)
+
+
+def _from(judge: Callable[[JudgedFrame], Observed | NoFinding],
+          percent: float) -> Callable[[JudgedFrame], Observed | NoFinding]:
+    def judged(frame: JudgedFrame) -> Observed | NoFinding:
+        found = judge(frame)
+        return NoFinding.CLEAR if isinstance(found, Observed) and 100 * found.lost < percent else found
+
+    return judged

@@ -130,3 +130,20 @@ def compared_with(wanted: Collection[SignalId], capabilities: Capabilities, inte
     if interval < COMPARED_SECONDS:
         return frozenset()
     return frozenset(other for name, others in capabilities.beside.items() if name in wanted for other in others)
+
+
+def starting_columns(defaults: Sequence[CounterColumn], topology: Topology) -> list[CounterColumn]:
+    """Return the default columns without redundant ids, such as the die's where each package has one die."""
+    repeated = {
+        name
+        for name, scope, other in (
+            ("Core", Scope.CORE, Scope.CPU),
+            ("Module", Scope.MODULE, Scope.CORE),
+            ("L3", Scope.L3, Scope.PACKAGE),
+            ("L3", Scope.L3, Scope.CORE),
+            ("Die", Scope.DIE, Scope.PACKAGE),
+            ("Node", Scope.NODE, Scope.PACKAGE),
+        )
+        if len(topology.instances(scope)) == len(topology.instances(other))
+    }
+    return [column for column in defaults if column.id not in repeated]

@@ -6,8 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from turbotui.cell_widths import flush_right
+from turbotui.cell_widths import cell_count, centred, cut, flush_right
 from turbotui.dataclass import dataclass
+from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.units import Unit
 from turbotui.widgets.cells import UNKNOWN, StyleRole
@@ -133,3 +134,24 @@ def _gauges(gauges: Sequence[Gauge], named: bool, size: int, seq: int) -> list[T
             segments.append((f" {gauge.note}", StyleRole.DIM))
         segments.append((" ", StyleRole.PLAIN))
     return segments
+
+
+def remote_banner(kind: HostKind, machine: str, way: str, trouble: str, width: int) -> str:
+    """Text of this width that names the machine and says whether its readings still arrive.
+
+    Args:
+        kind: of the machine; a real one needs no word.
+        way: how the machine is reached.
+        trouble: why no readings arrive; "" while they do.
+    """
+    who = machine if kind is HostKind.REAL else f"{kind.value} {machine}"
+    words: tuple[str, ...]
+    if trouble:
+        words = (f"{who}: {trouble}", trouble)
+    else:
+        unreal = "" if kind is HostKind.REAL else ": no number on this screen was measured"
+        if kind is HostKind.RECORDED:
+            unreal = ": these numbers are old"
+        words = (f"{who}, read through {way}{unreal}", f"{who}, read through {way}", f"{who}, by {way}", who)
+    text = next((one for one in words if cell_count(one) + 2 <= width), words[-1])
+    return centred(cut(text, width), width)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turbotui.features.overview.note_line import note_line
+from turbotui.features.overview.lines import note_line
 from turbotui.features.overview.task_lines import task_lines
 from turbotui.features.overview.top_tasks import MachineStatus, TopTask, look
 from turbotui.machine.linux import LinuxHost

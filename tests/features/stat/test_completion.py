@@ -6,7 +6,7 @@ import pytest
 from statscripts import FilesHost
 
 from turbotui.quantities.added import parse_added
-from turbotui.sampling.completion import complete_added
+from turbotui.sampling.event_completion import complete_added
 
 PMU = "/sys/bus/event_source/devices"
 HOST = FilesHost({

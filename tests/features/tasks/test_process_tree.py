@@ -6,12 +6,11 @@ from collections.abc import Hashable
 
 from knownmachines import known_machine
 
-from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.merging import NO_GROUP, Lineage, by_group, merged
-from turbotui.features.tasks.process_tree import own_key, sum_key
+from turbotui.features.tasks.process_tree import Ancestry, own_key, sum_key
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen_rows import TaskContent, TaskRows, content_of
 from turbotui.features.tasks.tables import Grouping, TaskRow

@@ -20,10 +20,10 @@ from turbotui.app.player import Player
 from turbotui.cli import main
 from turbotui.features.replay.journal_past import JournalPast
 from turbotui.features.replay.session import RecordedSession
-from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.live import facts_of
 from turbotui.features.tasks.loads import SampledLoads
+from turbotui.features.tasks.process_tree import Ancestry
 from turbotui.features.tasks.recorded_tasks import NOT_RECORDED, RECORDED_BY, TaskRecord, task_record, tasks_of
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen import TasksScreen

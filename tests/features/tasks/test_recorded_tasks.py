@@ -21,9 +21,9 @@ from patience import PATIENCE
 
 from turbotui import recording
 from turbotui.cli import main
-from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.process_tree import Ancestry
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord, task_record
 from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.tables import Grouping, TaskRow

@@ -17,8 +17,8 @@ from watchedtasks import switches_allowed
 
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.screen_rows import lane_segments
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.timeline_lines import lane_segments
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.simulated import simulated_host

@@ -11,17 +11,16 @@ from rich.cells import cell_len
 
 from turbotui.features.overview.task_lines import task_lines
 from turbotui.features.overview.top_tasks import TopTask
-from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn
 from turbotui.features.tasks.live import Lane, SnapshotRequest, TaskSnapshot
+from turbotui.features.tasks.process_tree import Ancestry
 from turbotui.features.tasks.report import Report
-from turbotui.features.tasks.screen_rows import TreePainter, content_of, tree_slots
+from turbotui.features.tasks.screen_rows import LANE_LEFT, TreePainter, content_of, lane_segments, tree_slots
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.features.tasks.timeline import Stretch
-from turbotui.features.tasks.timeline_lines import LANE_LEFT, lane_segments
 from turbotui.machine.topology import CpuPlace, topology_of
 from turbotui.sampling.energy import Energy
 from turbotui.untrusted import one_line

@@ -11,8 +11,8 @@ from topdown_bed import TopdownBed
 
 from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
-from turbotui.features.topdown.ordering import AHEAD, busiest_first
 from turbotui.features.topdown.places import CpuSet, RowLevel
+from turbotui.features.topdown.screen_rows import AHEAD, busiest_first
 
 
 @functools.cache

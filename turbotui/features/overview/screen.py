@@ -16,8 +16,15 @@ from turbotui.app.watch import Watch
 from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
 from turbotui.features.overview.cpu_numbers import MOST_CHARTED, cpu_numbers
-from turbotui.features.overview.lines import CellPlace, OverviewLines, TextPlace, nearest, places_of, texts_of
-from turbotui.features.overview.note_line import note_line
+from turbotui.features.overview.lines import (
+    CellPlace,
+    OverviewLines,
+    TextPlace,
+    nearest,
+    note_line,
+    places_of,
+    texts_of,
+)
 from turbotui.features.overview.painter import OverviewInputs, OverviewPainter
 from turbotui.features.overview.top_tasks import MachineStatus, ProcessLook, make_poll
 from turbotui.machine.tasks.process_stats import ProcessStats

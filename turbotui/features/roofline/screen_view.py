@@ -14,9 +14,7 @@ from turbotui.features.roofline.plot import Plot, plot_within
 from turbotui.features.roofline.region_points import RegionPoint, points_of_totals
 from turbotui.features.roofline.roof_plot import Dot, Picture
 from turbotui.features.roofline.roofs import RoofSet
-from turbotui.features.roofline.screen_axes import RoofAxes, can_draw
-from turbotui.features.roofline.screen_flats import FlatRoofs
-from turbotui.features.roofline.screen_levels import levels_of, name_of
+from turbotui.features.roofline.screen_axes import FlatRoofs, RoofAxes, can_draw, levels_of, name_of
 from turbotui.features.roofline.sharing import WorkingCores
 from turbotui.features.roofline.task_points import Note, task_points
 from turbotui.features.roofline.traffic import MemoryTraffic

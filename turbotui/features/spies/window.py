@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from turbotui.app.field_window import FieldWindow
-from turbotui.app.named_events import find_named_events
+from turbotui.app.field_window import FieldWindow, find_named_events
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
 from turbotui.features.spies.intervals import cost_words, joining_note, no_cpus_note

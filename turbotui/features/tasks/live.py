@@ -10,8 +10,8 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
-from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.process_tree import Ancestry
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping, TaskRow

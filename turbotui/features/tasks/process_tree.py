@@ -8,7 +8,6 @@ from dataclasses import field
 from typing import Final, cast
 
 from turbotui.dataclass import dataclass
-from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.columns import TaskColumn, TaskInputs
 from turbotui.features.tasks.merging import merged
 from turbotui.features.tasks.tables import TaskRow
@@ -16,6 +15,15 @@ from turbotui.quantities.columns import Value
 from turbotui.widgets.content import Line, ordered_by
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.row_tree import row_tree_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestry:
+    """Parents of the processes in a snapshot."""
+
+    parents: Mapping[int, int] = field(default_factory=dict)  # of each process, and of those above it
+    names: Mapping[int, str] = field(default_factory=dict)  # of all of them that live
+
 
 _SUM: Final = "Σ"
 """Begins the key of a folded process's row: it and all that it made."""

@@ -27,12 +27,14 @@ from turbotui.features.tasks.process_tree import own_key, sum_key
 from turbotui.features.tasks.recorded_tasks import tasks_of
 from turbotui.features.tasks.region_look import RegionLook
 from turbotui.features.tasks.screen_rows import (
+    LANE_LEFT,
     LanePainter,
     TaskContent,
     TaskRows,
     TreePainter,
     content_of,
     known_columns,
+    lane_cell,
     tree_slots,
     with_room,
 )
@@ -49,7 +51,6 @@ from turbotui.features.tasks.screen_text import (
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.features.tasks.task_table import TASKS, starting_columns
-from turbotui.features.tasks.timeline_lines import LANE_LEFT, lane_cell
 from turbotui.features.tasks.waits import WAIT_BY_ID
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.quantities.moments import time_of_day

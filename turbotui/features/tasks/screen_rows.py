@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Final
 
-from turbotui.cell_widths import begin_of, cut, flush_left
+from turbotui.cell_widths import begin_of, cut, fitted, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns
 from turbotui.features.tasks.energy import share_out, why_not
@@ -16,12 +16,12 @@ from turbotui.features.tasks.screen_text import task_evidence
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.task_table import TASKS, judge_task, says_something
-from turbotui.features.tasks.timeline_lines import lane_head, lane_segments
+from turbotui.features.tasks.timeline import place_texts, place_width
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.widgets.cells import Slot, StyleRole
+from turbotui.widgets.cells import UNKNOWN, Slot, StyleRole
 from turbotui.widgets.content import Line
 from turbotui.widgets.geometry import RULE, Geometry, arrange
 from turbotui.widgets.headings import Heading
@@ -29,6 +29,54 @@ from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.row_list import RowList
 from turbotui.widgets.slots import row_slots
+
+THIN: Final = tuple(StyleRole[f"LANE_{lane}"] for lane in range(8))
+FULL: Final = tuple(StyleRole[f"LANE_{lane}_FULL"] for lane in range(8))
+"""Colours of CPUs 0 to 7; further ones begin again, and the number tells them apart."""
+FILLED: Final = 0.5  # share of a place from which it is drawn filled
+_NAME: Final = 15  # characters that the kernel keeps of a name (proc(5), comm)
+
+
+def lane_head(window: float, places: int, cell: int) -> list[TextSegment]:
+    """The time scale above a timeline: seconds before the last sample, at the quarters."""
+    text = [" "] * (places * cell)
+    for quarter in range(4):
+        word = f"|-{window * (4 - quarter) / 4:g} s"
+        at = places * cell * quarter // 4
+        text[at : at + len(word)] = word
+    line = "".join(text)[: places * cell]
+    head = f" {'TID':>7} {'Command':<{_NAME}} CPU%  "
+    return [(head, StyleRole.TITLE), (line, StyleRole.TITLE)]
+
+
+LANE_LEFT: Final = 8 + 1 + _NAME + 1 + 6
+"""Characters before the lanes."""
+
+
+def lane_cell(cpus: Iterable[int]) -> int:
+    """Width of a timeline cell: that of the largest CPU number, so that no two CPUs look alike."""
+    return place_width(max(cpus, default=0))
+
+
+def lane_segments(lane: Lane, cell: int) -> tuple[TextSegment, ...]:
+    """A thread's timeline: the number of the CPU it ran on, filled if it ran at least half of the time.
+
+    A point where it did not run, blank where nobody watched yet.
+    """
+    row = lane.row
+    tid = UNKNOWN if row.tid is None else str(row.tid)
+    head = f" {flush_right(tid, 7)} {fitted(row.name, _NAME)} {100 * lane.busy:4.0f}  "
+    segments: list[TextSegment] = [(head, StyleRole.DIM if row.ended else StyleRole.PLAIN)]
+    text, role = "", StyleRole.PLAIN
+    for at, (one, word) in enumerate(zip(lane.stretches, place_texts(lane.stretches, cell), strict=True)):
+        mine = (" " * cell if at < lane.unwatched else word, StyleRole.DIM) if one is None else (
+            word, (FULL if one.share >= FILLED else THIN)[one.cpu % len(THIN)])
+        if mine[1] is not role and text:
+            segments.append((text, role))
+            text = ""
+        text, role = text + mine[0], mine[1]
+    return (*segments, (text, role))
+
 
 NAME: Final = "Command"
 """The column that has the tree."""

@@ -16,9 +16,8 @@ from turbotui.app.watch import Watch
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
 from turbotui.features.topdown.followed_rows import FollowedRows, FollowedRowsReady
 from turbotui.features.topdown.model import TopdownRow
-from turbotui.features.topdown.ordering import busiest_first
 from turbotui.features.topdown.places import CpuSet, RowLevel, places
-from turbotui.features.topdown.screen_rows import TopdownPainter, drill_of, tree_lines, wrapped
+from turbotui.features.topdown.screen_rows import TopdownPainter, busiest_first, drill_of, tree_lines, wrapped
 from turbotui.features.topdown.shown_regions import ShownRegions
 from turbotui.features.topdown.shown_threads import ShownThreads
 from turbotui.features.topdown.tables import BAR, TopdownColumn, node_of, topdown_table

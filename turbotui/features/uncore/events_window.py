@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from turbotui.app.named_events import find_named_events
+from turbotui.app.field_window import find_named_events
 from turbotui.app.row_picker import ChoosableColumns, RowPicker
 from turbotui.cell_widths import flush_left
 from turbotui.errors import UsageError

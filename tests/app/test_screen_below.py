@@ -11,7 +11,7 @@ from textual.strip import Strip
 from textual.visual import RenderOptions, RichVisual
 from textual.widgets import Static
 
-from turbotui.widgets.screen_below import ScreenBelow
+from turbotui.app.modal import ScreenBelow
 
 
 class _Window(ModalScreen[None]):
