@@ -26,7 +26,7 @@ def _most(text: str) -> int:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign | ast.AnnAssign)]
     largest = max((_lines(node) for node in things if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)),
                   default=0)
-    return MOST_OF_ONE if largest >= LEAST_SHARE * sum(map(_lines, things)) else MOST
+    return MOST_OF_ONE if 0 < LEAST_SHARE * sum(map(_lines, things)) <= largest else MOST
 
 
 def test_files_are_short_or_one_thing() -> None:

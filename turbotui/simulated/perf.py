@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import struct
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from turbotui.machine.host import HostError, PerfAttr, Privileges
@@ -14,12 +14,14 @@ from turbotui.simulated.cgroup_counts import is_beside, part_of, time_of
 from turbotui.simulated.model import Model
 from turbotui.simulated.perf_rules import (
     CORE_TYPES,
+    fits,
     refused_below,
     refused_bits,
     refused_by_pmu,
     refused_cpu,
     refused_loads,
     refused_thread,
+    share_of,
 )
 from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu, Value
 from turbotui.simulated.pmus_core import RAW
@@ -363,39 +365,3 @@ class PerfEvents:
             if group.cpu == cpu and not group.dead and not moved:
                 group.accumulate(now)
                 group.dead = True
-
-
-def fits(pmu: SimulatedPmu, members: Sequence[tuple[PerfAttr, SimulatedCounter]]) -> bool:
-    """Tell whether events fit one group: enough counters, and the same setting of the PMU's filter."""
-    if _demand(counter for _attr, counter in members) > pmu.counters:
-        return False
-    if len({counter.filter for _attr, counter in members} - {""}) > 1:
-        return False
-    return pmu.fits is None or pmu.fits([attr for attr, _counter in members])
-
-
-def share_of(pmu: SimulatedPmu, own: Sequence[SimulatedCounter], wanting: Sequence[SimulatedCounter]) -> float:
-    """Return the part of the time in which a group runs while the kernel rotates groups.
-
-    Args:
-        wanting: the counters of all groups that want the PMU at the same time, this one included.
-    """
-    wanted = _demand(wanting)
-    share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
-    for part in {counter.local for counter in own} - {""}:
-        share = min(share, pmu.local_counters / max(1, sum(one.local == part for one in wanting)))
-    if any(counter.filter for counter in own):
-        share = min(share, 1 / len({counter.filter for counter in wanting} - {""}))
-    return 1.0 if _demand(own) == 0 else share  # a group that uses only fixed counters never has to wait
-
-
-def _demand(counters: Iterable[SimulatedCounter]) -> int:
-    """Return the number of general counters needed; a fixed counter serves the first event that can use it."""
-    taken: set[str] = set()
-    general = 0
-    for counter in counters:
-        if counter.fixed and counter.fixed not in taken:
-            taken.add(counter.fixed)
-        else:
-            general += counter.slots
-    return general

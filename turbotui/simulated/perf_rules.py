@@ -1,4 +1,4 @@
-"""Refusals of perf_event_open that do not depend on the event, and refusals of groups.
+"""Refusals of perf_event_open that do not depend on the event, refusals of groups, and their share of the counters.
 
 The order is the kernel's (kernel/events/core.c, Linux 6.18): the attribute's bits, the rights to kernel mode, the PMU
 and the event, the rights to a whole CPU. So a plan that opens on a simulated machine opens on the real one, too.
@@ -7,12 +7,12 @@ and the event, the rights to a whole CPU. So a plan that opens on a simulated ma
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from turbotui.events.leaders import SLOTS, is_metric
 from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, PerfAttr, Privileges
-from turbotui.simulated.pmu import Context, SimulatedPmu
+from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu
 from turbotui.simulated.pmus_core import EXCLUDE_KERNEL, EXCLUDE_USER, HARDWARE, HW_CACHE, RAW
 
 EXCLUDES: Final = 0b1111 << 4 | 0b11 << 19  # user, kernel, hv, idle; host, guest
@@ -172,3 +172,39 @@ def _entry(attr: PerfAttr) -> int:
 
 CORE_TYPES: Final = (HARDWARE, HW_CACHE, RAW)
 """Types of events that a core PMU accepts beside its own number."""
+
+
+def fits(pmu: SimulatedPmu, members: Sequence[tuple[PerfAttr, SimulatedCounter]]) -> bool:
+    """Tell whether events fit one group: enough counters, and the same setting of the PMU's filter."""
+    if _demand(counter for _attr, counter in members) > pmu.counters:
+        return False
+    if len({counter.filter for _attr, counter in members} - {""}) > 1:
+        return False
+    return pmu.fits is None or pmu.fits([attr for attr, _counter in members])
+
+
+def share_of(pmu: SimulatedPmu, own: Sequence[SimulatedCounter], wanting: Sequence[SimulatedCounter]) -> float:
+    """Return the part of the time in which a group runs while the kernel rotates groups.
+
+    Args:
+        wanting: the counters of all groups that want the PMU at the same time, this one included.
+    """
+    wanted = _demand(wanting)
+    share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
+    for part in {counter.local for counter in own} - {""}:
+        share = min(share, pmu.local_counters / max(1, sum(one.local == part for one in wanting)))
+    if any(counter.filter for counter in own):
+        share = min(share, 1 / len({counter.filter for counter in wanting} - {""}))
+    return 1.0 if _demand(own) == 0 else share  # a group that uses only fixed counters never has to wait
+
+
+def _demand(counters: Iterable[SimulatedCounter]) -> int:
+    """Return the number of general counters needed; a fixed counter serves the first event that can use it."""
+    taken: set[str] = set()
+    general = 0
+    for counter in counters:
+        if counter.fixed and counter.fixed not in taken:
+            taken.add(counter.fixed)
+        else:
+            general += counter.slots
+    return general
