@@ -38,13 +38,23 @@ from turbotui.features.tasks.tables import Grouping
 from turbotui.features.topdown.recorded_regions import region_slots
 from turbotui.features.topdown.recorded_threads import thread_record, threads_of
 from turbotui.machine.cpumodel import CpuModel
+from turbotui.quantities.row_kinds import Form
 from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.signals import Behavior
 from turbotui.recording.codec import HEAD
-from turbotui.recording.compression import pack, stream_compressor, stream_decompressor, unpack
+from turbotui.recording.compression import (
+    StreamCompressor,
+    StreamDecompressor,
+    pack,
+    stream_compressor,
+    stream_decompressor,
+    unpack,
+)
 from turbotui.recording.framing import (
     Damage,
     DamagedError,
     MisreadError,
+    Missing,
     Record,
     RecordingError,
     RecordKind,
@@ -64,8 +74,10 @@ from turbotui.recording.rows import (
     RecordedRows,
     rows_from,
 )
-from turbotui.recording.stream_reader import KnownLayouts, Missing, RecordedTick, StreamReader
+from turbotui.recording.stream_reader import KnownLayouts, RecordedTick, StreamReader
+from turbotui.sampling.frame import Frame
 from turbotui.sampling.late_values import FrameMaker
+from turbotui.sampling.row_differences import RowDifferences
 
 T = TypeVar("T")
 GOLDEN: Final = Path(__file__).parents[1] / "tests" / "recording" / "golden"
@@ -76,7 +88,8 @@ GROWTH_KB: Final = 200 << 10
 SECONDS: Final = 1.0
 _TICKS: Final = 4  # of each recording: most faults are in the first
 _ROWS_HEAD: Final = 16
-_TICK_KINDS: Final = (RecordKind.KEY, RecordKind.DELTA)
+_KEYS: Final = (RecordKind.KEY, RecordKind.ROW_KEY)
+_TICK_KINDS: Final = (*_KEYS, RecordKind.DELTA, RecordKind.ROW_DELTA)
 _BINARY: Final = (*_TICK_KINDS, RecordKind.INDEX, RecordKind.END)
 _ODD: Final[tuple[object, ...]] = (
     None, True, -1, 0, 1, 255, 1 << 31, 1 << 62, -(1 << 62), 1e308, -0.5, "", "cpu", "a" * 300, "0x1", [], {}, [[]],
@@ -211,25 +224,27 @@ def _odd(chance: random.Random, value: object) -> object:
 
 def _bodies(chance: random.Random, records: Sequence[Record]) -> bytes:
     """Change bytes of unpacked ticks, and pack them again as a whole stream."""
-    made, unpacking, packing = [], stream_decompressor(), stream_compressor()
+    made: list[Record] = []
+    streams: dict[int, tuple[StreamDecompressor, StreamCompressor]] = {}
     spoil = chance.randrange(_TICKS)
     ticks = 0
     for one in records:
         if one.kind not in _TICK_KINDS:
             made.append(one)
             continue
-        if one.kind == RecordKind.KEY:
-            unpacking, packing = stream_decompressor(), stream_compressor()
-        (size,) = struct.unpack_from("<I", one.payload, HEAD.size - 4)
+        if one.kind in _KEYS:
+            streams[one.stream] = stream_decompressor(), stream_compressor()
+        begin = HEAD.size + (4 if one.stream else 0)  # a tick of rows has its capacity first
         try:
-            body = unpacking.decompress(one.payload[HEAD.size:], size)
-        except RecordingError:  # the ticks before it are left out
+            unpacking, packing = streams[one.stream]
+            body = unpacking.decompress(one.payload[begin:], *struct.unpack_from("<I", one.payload, begin - 4))
+        except (RecordingError, LookupError, struct.error):  # the ticks before it are left out
             return _file_bytes(chance, records)
         if ticks == spoil or chance.random() < 0.2:
-            begin = 80 if chance.random() < 0.6 else len(body)
-            body = changed_bytes(chance, body[:begin], 3 if begin == 80 else 8) + body[begin:]
+            changed = 80 if chance.random() < 0.6 else len(body)
+            body = changed_bytes(chance, body[:changed], 3 if changed == 80 else 8) + body[changed:]
         ticks += 1
-        head = one.payload[:HEAD.size - 4] + struct.pack("<I", len(body))
+        head = one.payload[:begin - 4] + struct.pack("<I", len(body))
         made.append(Record(one.kind, one.stream, one.sequence, head + packing.compress((body,))))
     return _joined(made)
 
@@ -258,6 +273,7 @@ def read_all(data: bytes, number: int, layouts: KnownLayouts) -> None:
                     frame.deltas(name)
                     frame.rates(name)
                     frame.levels(name)
+                _read_kinds(frame)
     _expect_foreseen(reader.rest())
 
 
@@ -277,6 +293,19 @@ def _damage_foreseen() -> Iterator[None]:
         raise
     except DamagedError:
         pass
+
+
+def _read_kinds(frame: Frame) -> None:
+    """Compute everything of the rows of a frame."""
+    for kind, tick in frame.newer.rows.items():
+        moved = RowDifferences(None if frame.older is None else frame.older.rows.get(kind), tick)
+        for name, quantity in tick.quantities.items():
+            if quantity.behavior is Behavior.COUNTER and quantity.form is Form.WORD:
+                moved.deltas(name)
+                moved.rates(name)
+            for slot, row in tick.roster.rows.items():
+                moved.level(name, slot)
+                moved.why(name, row)
 
 
 def _read_rows(record: Record) -> None:

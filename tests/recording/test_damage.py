@@ -388,10 +388,10 @@ def test_200_killed_writers_have_lost_nothing_that_they_wrote(tmp_path: Path) ->
 
 
 def test_a_later_version_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turbotui.recording.machine_facts.FORMAT", 2)
+    monkeypatch.setattr("turbotui.recording.machine_facts.FORMAT", 3)
     path = written(tmp_path / "later.ttj", 2)
     monkeypatch.undo()
-    with pytest.raises(TurbotuiError, match="version 2 of the format"):
+    with pytest.raises(TurbotuiError, match="version 3 of the format"):
         recording.read(str(path))
 
 

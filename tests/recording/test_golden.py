@@ -1,4 +1,4 @@
-"""Files of version 1 of the format, written when it was new: every later turbotui reads them."""
+"""Files of each version of the format, written when it was new: every later turbotui reads them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from pathlib import Path
 
 from turbotui import recording
 from turbotui.machine.host import HostKind
+from turbotui.quantities.row_kinds import Form
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sampling.row_differences import RowDifferences
+from turbotui.sampling.rows import Row
 
 GOLDEN = Path(__file__).parent / "golden"
 NOON = 1_700_000_000_000_000_000
@@ -51,3 +56,27 @@ def test_a_tier_of_version_1_is_read_for_ever() -> None:
     assert [frame.seconds for frame in frames[1:]] == [10.0] * 7
     assert frames[2].newer.values["work"] == [20_000, 20_022, 20_040, 20_062]  # 12 bits of 10,010 and of 10,030
     assert frames[1].deltas("work") == [10_000, 10_010, None, 10_030]
+
+
+def test_rows_of_version_2_are_read_for_ever() -> None:
+    with recording.read(str(GOLDEN / "version2.ttj")) as journal:
+        frames = list(journal.frames())
+        assert journal.check() == ()
+        assert [one.text for one in journal.events()] == ["a mark, é"]
+    assert [frame.newer.rows["jobs"].started_ns // SECOND for frame in frames] == [*range(1, 9)]
+    first, last = frames[0].newer.rows["jobs"], frames[7].newer.rows["jobs"]
+    assert (last.kind.title, last.kind.parent, last.kind.most) == ("jobs", "machines", 512)
+    cycles, heat = last.quantities["cycles"], last.quantities["heat"]
+    assert (cycles.unit, cycles.enabled, cycles.running, heat.form) == (Unit.CYCLE, "on", "ran", Form.DOUBLE)
+    assert (last.quantities["time"].scale, last.quantities["time"].clock) == (1e-9, "slow")
+    assert first.roster.rows == {0: Row("18", 1, "m 0", "job 18 é"), 1: Row("8", 2**63 + 1, "m 0", "job 8 é")}
+    assert [*last.roster.rows] == [1, 0, 2, 3, 5, 8, 4, 6, 7, 9, 10]
+    assert last.roster.rows[8] == Row("12", 2**63 + 1, "m 0", "job 12 é", 6 * SECOND)
+    assert (last.roster.capacity, last.died, last.omitted) == (16, frozenset({1, 4, 5}), 0)
+    assert [*last.values["work"]][:6] == [1000002000, 2000002001, 3002, 2000001002, 1000000001, 2000002000]
+    assert [*last.values["heat"]][2:4] == [41.5, -273.15]
+    assert last.values["words"][:6] == ("run\tning é", "", "", "", "idle", "idle")
+    assert last.absent == {"words": {3: Unavailable(Reason.FAILED, "torn")}}
+    assert [*last.stamps[""]][10:12] == [8000001010, 0]
+    assert [*last.stamps["slow"]][1:4] == [0, 7000005000, 8000005000]
+    assert RowDifferences(first, last).deltas("work")[1] == 1000002001

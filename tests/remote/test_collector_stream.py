@@ -12,7 +12,7 @@ from watched_machines import frames_of_machine
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.scope import SYSTEM_ROW
-from turbotui.recording.stream_reader import Missing
+from turbotui.recording.framing import Missing
 from turbotui.recording.stream_writer import Gap
 from turbotui.remote.backlog import Backlog
 from turbotui.remote.incoming import Arrival, Incoming, Received

@@ -19,6 +19,9 @@ WINDOW_LOG: Final = 20
 """The window of a stream, 1 MiB, holds ten ticks of 256 CPUs; readers refuse windows of more than 8 MiB."""
 _MOST_WINDOW_LOG: Final = 23
 _MOST_TIMES: Final = 1024
+TICK_TIMES: Final = 4096
+"""Bytes for each packed byte of a tick: of clocks, at least, some bits are new in each tick, and few counters share a
+clock. Rows at rest can be denser, and are written as a key tick."""
 """Bytes that a packed byte may become. What recordings hold packs to a 50th at most (files of 1,024 CPUs at rest)."""
 _FREE: Final = 1 << 16  # bytes that any record may unpack to
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from itertools import pairwise
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import CpuPlace, Key, Topology
@@ -15,9 +14,10 @@ from turbotui.quantities.signals import Behavior, Raw, SignalId
 from turbotui.recording.capability_facts import capabilities_from, capability_facts
 from turbotui.recording.codec import CLOCK_OF_TICK, NO_COLUMN, ColumnLayout, LaneLayout, TableTick
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import JsonValue, whole
-from turbotui.recording.tick_decoder import DecodedTick
+from turbotui.recording.json_values import JsonValue, runs_of, whole
+from turbotui.recording.tick_decoder import DecodedTick, LazyColumns
 from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.rows import RowTicks
 from turbotui.sampling.snapshot import Snapshot
 
 _NUMBERS = ("cpu", "package", "die", "l3", "node", "module", "core", "smt")
@@ -104,8 +104,6 @@ TABLE: Final = "cpus"
 
 _CLOCK, _VALUE, _WRAPS = "clock", "value", "wraps"
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CpuTableLayout:
@@ -159,8 +157,8 @@ class CpuTableLayout:
                   snapshot.behind)
         return TableTick(snapshot.wall_ns, snapshot.started_ns, counts, columns, _extras(snapshot))
 
-    def snapshot(self, tick: DecodedTick) -> Snapshot:
-        """Restore the snapshot of a tick; columns are decoded when they are needed.
+    def snapshot(self, tick: DecodedTick, rows: RowTicks) -> Snapshot:
+        """Restore the snapshot of a tick and its rows; columns are decoded when they are needed.
 
         Raises:
             DamagedError: the tick's extras are not those of a snapshot.
@@ -177,21 +175,13 @@ class CpuTableLayout:
                    for name, one in _entries(said, "still").items() if name in self.signals},
             failures={(one[0].text(), one[1].integer()): one[2].text() for one in _triples(said, "failures")},
             interrupted={(one[0].text(), one[1].integer()): one[2].integer() for one in _triples(said, "interrupted")},
+            rows=rows,
         )
 
     def _positions(self, said: JsonValue, key: str) -> dict[SignalId, frozenset[int]]:
-        found = {}
-        for name, one in _entries(said, key).items():
-            if name not in self.signals:
-                continue
-            rows = self.lane_layout.columns[self.signals[name]].rows
-            runs = [run.integers() for run in one.items()]
-            # ascending and apart, so that there are no more positions than rows
-            pairs = all(len(run) == 2 and 0 <= run[0] <= run[1] < rows for run in runs)
-            if not pairs or any(run[1] >= following[0] for run, following in pairwise(runs)):
-                raise DamagedError(f"{one.where} of the recording are no positions of {rows} rows")
-            found[name] = frozenset(position for first, last in runs for position in range(first, last + 1))
-        return found
+        columns = self.lane_layout.columns
+        return {name: frozenset(one.runs(columns[self.signals[name]].rows))
+                for name, one in _entries(said, key).items() if name in self.signals}
 
 
 def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool = False) -> CpuTableLayout:
@@ -276,50 +266,20 @@ def layout_from(said: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLayo
     return CpuTableLayout(topology, capabilities, signals, clocks, tuple(wraps), LaneLayout(columns), said.size)
 
 
-class _Columns(Mapping[SignalId, T], Generic[T]):
-    """The columns of a tick by signal, decoded once; signals with one column number share a list."""
-
-    __slots__ = ("_made", "_numbers", "_tick")
-
-    def __init__(self, tick: DecodedTick, numbers: Mapping[SignalId, int]) -> None:
-        self._tick = tick
-        self._numbers = numbers
-        self._made: dict[int, T] = {}
-
-    def __getitem__(self, name: SignalId) -> T:
-        number = self._numbers[name]
-        found = self._made.get(number)
-        if found is None:
-            found = self._made[number] = self._column(number)
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._numbers
-
-    def __iter__(self) -> Iterator[SignalId]:
-        return iter(self._numbers)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def _column(self, number: int) -> T:
-        raise NotImplementedError
-
-
-class _Values(_Columns[Sequence[Raw]]):
+class _Values(LazyColumns[Sequence[Raw]]):
     def _column(self, number: int) -> Sequence[Raw]:
-        return [None if isinstance(cell, float) else cell for cell in self._tick.column(number)]
+        return [None if isinstance(cell, float) else cell for cell in self.tick.column(number)]
 
 
-class _Words(_Columns[Sequence[int]]):
+class _Words(LazyColumns[Sequence[int]]):
     def _column(self, number: int) -> Sequence[int]:
-        return self._tick.words(number)
+        return self.tick.words(number)
 
 
 def _extras(snapshot: Snapshot) -> dict[str, object]:
     found: dict[str, object] = {
-        "late": sorted(snapshot.late), "failed": sorted(snapshot.failed), "fresh": _runs_of(snapshot.fresh),
-        "unsure": _runs_of(snapshot.unsure),
+        "late": sorted(snapshot.late), "failed": sorted(snapshot.failed), "fresh": _all_runs(snapshot.fresh),
+        "unsure": _all_runs(snapshot.unsure),
         "still": {name: {str(at): seconds for at, seconds in one.items()} for name, one in snapshot.still.items()},
         "failures": [(source, cpu, text) for (source, cpu), text in snapshot.failures.items()],
         "interrupted": [(source, cpu, ns) for (source, cpu), ns in snapshot.interrupted.items()],
@@ -327,17 +287,9 @@ def _extras(snapshot: Snapshot) -> dict[str, object]:
     return {name: value for name, value in found.items() if value}
 
 
-def _runs_of(positions: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, list[list[int]]]:
-    """Convert positions to runs of first and last: of a counter that began anew, nearly always one run of all."""
-    found: dict[SignalId, list[list[int]]] = {}
-    for name, inside in positions.items():
-        runs = found[name] = []
-        for position in sorted(inside):
-            if runs and runs[-1][1] == position - 1:
-                runs[-1][1] = position
-            else:
-                runs.append([position, position])
-    return found
+def _all_runs(positions: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, list[list[int]]]:
+    """Convert positions to runs: of a counter that began anew, nearly always one run of all."""
+    return {name: runs_of(inside) for name, inside in positions.items()}
 
 
 def _entries(said: JsonValue, key: str) -> Mapping[str, JsonValue]:

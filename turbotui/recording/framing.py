@@ -28,6 +28,10 @@ _CHECK: Final = struct.Struct("<I")
 HEAD_SIZE: Final = _FIELDS.size + _CHECK.size
 
 
+LONGEST_TEXT: Final = 1_000
+"""Characters of an event, or of what is missing; the longest that turbotui writes has some 200."""
+
+
 class RecordingError(TurbotuiError):
     """A recording cannot be read or written; the message is a sentence that says why."""
 
@@ -98,6 +102,9 @@ class RecordKind(IntEnum):
     FILES = 8
     END = 9
     ROWS = 10
+    ROW_LAYOUT = 11
+    ROW_KEY = 12
+    ROW_DELTA = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,25 @@ class Damage:
     length: int  # how many
     # the streams of the damaged records whose heads are intact; those of others are unknown
     streams: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A part of a journal that cannot be read."""
+
+    offset: int  # the offset of the part's first byte
+    length: int  # in bytes; 0 if whole records are missing
+    ticks: int  # the number of missing ticks, as far as known
+    text: str  # a sentence for people
+    fault: str = ""  # see `MisreadError`; "" for damage that the reader foresaw
+
+
+def missing_of(record: Record, error: DamagedError) -> Missing:
+    """Return what a damaged record leaves out."""
+    text = f"record {record.sequence}: {error}"
+    return Missing(record.offset, record.end - record.offset, 0,
+                   text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}...",
+                   error.fault if isinstance(error, MisreadError) else "")
 
 
 def framed(record: Record) -> bytes:

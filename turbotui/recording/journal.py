@@ -14,14 +14,14 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import SignalId
-from turbotui.recording.framing import RecordingError
+from turbotui.recording.framing import Missing, RecordingError
 from turbotui.recording.journal_file import KeyEntry
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.recorded_source import recorded_catalog
 from turbotui.recording.recording_part import CoveredTime, RecordingPart
 from turbotui.recording.rows import RecordedRows
-from turbotui.recording.stream_reader import KnownLayouts, Missing, RecordedTick
+from turbotui.recording.stream_reader import KnownLayouts, RecordedTick
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tiers import Thinning
 from turbotui.sampling.capabilities import Capabilities

@@ -39,7 +39,7 @@ class KeyEntry:
     # wall_ns, started_ns: the tick's wall and monotonic clock
     wall_ns: int
     started_ns: int
-    key: int  # offset of the tick's record
+    key: int  # offset of the first record of the tick, which may be one of rows
     layout: int  # offset of the tick's layout
     noted: tuple[int, ...] = ()  # offsets of gaps and events between the previous key tick and this one
 

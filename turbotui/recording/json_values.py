@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from enum import Enum
+from itertools import pairwise
 from typing import Final, TypeVar
 
 from turbotui.quantities.documents import DocumentError, parse_json
@@ -94,6 +95,15 @@ class JsonValue:
         """Return the value as a list of integers."""
         return tuple(one.integer() for one in self.items())
 
+    def runs(self, most: int) -> list[int]:
+        """Return ascending numbers below `most` from the runs of `runs_of`."""
+        runs = [run.integers() for run in self.items()]
+        # ascending and apart, so that there are no more numbers than `most`
+        pairs = all(len(run) == 2 and 0 <= run[0] <= run[1] < most for run in runs)
+        if not pairs or any(run[1] >= following[0] for run, following in pairwise(runs)):
+            raise DamagedError(f"{self.where} of the recording are no positions of {most} rows")
+        return [number for first, last in runs for number in range(first, last + 1)]
+
     def texts(self) -> tuple[str, ...]:
         """Return the value as a list of texts."""
         return tuple(one.text() for one in self.items())
@@ -181,6 +191,17 @@ def whole(text: str) -> int:
         return integer(text)
     except ValueError:
         raise DamagedError(f"a number of the recording is none: {text[:40]!r}") from None
+
+
+def runs_of(numbers: Iterable[int]) -> list[list[int]]:
+    """Convert numbers to ascending runs of first and last: of all rows, one run."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs
 
 
 def reason_facts(why: Unavailable | None) -> list[str] | None:

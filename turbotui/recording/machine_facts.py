@@ -19,7 +19,7 @@ from turbotui.recording.framing import DamagedError, RecordingError
 from turbotui.recording.json_values import JsonValue
 from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of the format; a reader refuses later versions, whose records mean something else."""
 
 _BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
@@ -100,7 +100,7 @@ def header_from(said: JsonValue) -> Header:
     if said["format"].integer() > FORMAT:
         raise RecordingError(
             f"the recording was made by turbotui {said['version'].text()} in version {said['format'].integer()} of the "
-            f"format; this turbotui, {__version__}, reads version {FORMAT}"
+            f"format; this turbotui, {__version__}, reads versions up to {FORMAT}"
         )
     tcc, command, recording = said.get("tcc"), said.get("command"), said.get("recording")
     return Header(

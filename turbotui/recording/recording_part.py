@@ -13,13 +13,13 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.quantities.definition import Definition
 from turbotui.recording.capability_facts import layout_definitions
-from turbotui.recording.framing import DamagedError, Record, RecordKind
+from turbotui.recording.framing import DamagedError, Missing, Record, RecordKind
 from turbotui.recording.journal_file import NOTED, JournalFile, KeyEntry
 from turbotui.recording.json_values import unpacked
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.rows import RecordedRows, rows_from, wall_of
-from turbotui.recording.stream_reader import Item, KnownLayouts, Missing, RecordedTick, StreamReader
+from turbotui.recording.stream_reader import Item, KnownLayouts, RecordedTick, StreamReader
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import head_of
 from turbotui.recording.tiers import SLEW, STEP_SECONDS

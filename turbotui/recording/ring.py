@@ -16,6 +16,8 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.recording.cpu_layout import CpuTableLayout
 from turbotui.recording.event_detection import Changes
+from turbotui.recording.row_codec import EncodedRows
+from turbotui.recording.row_streams import RowStreams
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import TickDecoder
 from turbotui.recording.tiers import FULL, TEN_SECONDS, EncodedTick, SnapshotEncoder, Tier
@@ -44,6 +46,7 @@ class _Group:
     walls: list[int] = field(default_factory=list)
     started: list[int] = field(default_factory=list)
     payloads: list[bytes] = field(default_factory=list)
+    rows: list[tuple[EncodedRows, ...]] = field(default_factory=list)
     size: int = 0
 
     def add(self, encoded: EncodedTick) -> int:
@@ -51,7 +54,9 @@ class _Group:
         self.walls.append(encoded.snapshot.wall_ns)
         self.started.append(encoded.snapshot.started_ns)
         self.payloads.append(encoded.payload)
-        size = len(encoded.payload) + _TICK_BYTES
+        self.rows.append(encoded.rows)
+        size = _TICK_BYTES + len(encoded.payload) + sum(
+            len(payload) + _TICK_BYTES for rows in encoded.rows for _kind, payload in rows.records())
         self.size += size
         return size
 
@@ -218,6 +223,7 @@ class _DecodedGroup:
     def __init__(self, group: _Group) -> None:
         self.group = group
         self._decoder, self._maker = TickDecoder(group.layout.lane_layout), FrameMaker()
+        self._rows = RowStreams()
         self._frames: list[Frame] = []
 
     def frame(self, at: int) -> Frame:
@@ -229,4 +235,5 @@ class _DecodedGroup:
         done = len(self._frames)
         for number, payload in enumerate(self.group.payloads[done:done + max(0, count)], done):
             tick = self._decoder.decode(payload, key=number == 0)
-            self._frames.append(self._maker.frame(layout.snapshot(tick), layout.capabilities))
+            self._rows.take_encoded(self.group.rows[number])
+            self._frames.append(self._maker.frame(layout.snapshot(tick, self._rows.taken()), layout.capabilities))

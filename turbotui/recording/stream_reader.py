@@ -9,11 +9,21 @@ from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_from
-from turbotui.recording.framing import Damage, DamagedError, MisreadError, Record, RecordKind, damage_of
+from turbotui.recording.framing import (
+    LONGEST_TEXT,
+    Damage,
+    DamagedError,
+    Missing,
+    Record,
+    RecordKind,
+    damage_of,
+    missing_of,
+)
 from turbotui.recording.json_values import JsonValue, unpacked
 from turbotui.recording.kept_files import kept_from
 from turbotui.recording.machine_facts import Header, header_from
 from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.row_streams import FIRST_STREAM, RowStreams
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import TickDecoder, head_of
 from turbotui.sampling.capabilities import Capabilities
@@ -30,30 +40,9 @@ class RecordedTick:
     offset: int = 0  # the offset of the snapshot's record
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A part of a journal that cannot be read."""
-
-    offset: int  # the offset of the part's first byte
-    length: int  # in bytes; 0 if whole records are missing
-    ticks: int  # the number of missing ticks, as far as known
-    text: str  # a sentence for people
-    fault: str = ""  # see `MisreadError`; "" for damage that the reader foresaw
-
-
-def missing_of(record: Record, error: DamagedError) -> Missing:
-    """Return what a damaged record leaves out."""
-    text = f"record {record.sequence}: {error}"
-    return Missing(record.offset, record.end - record.offset, 0,
-                   text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}...",
-                   error.fault if isinstance(error, MisreadError) else "")
-
-
 _MOST_LAYOUTS: Final = 16
 _MOST_LAYOUT_BYTES: Final = 128 << 20
 """Layouts that a reader keeps, with their documents; the newest one is kept whatever its size."""
-_LONGEST_TEXT: Final = 1_000
-"""Characters of an event, or of what is missing; the longest that turbotui writes has some 200."""
 
 Item: TypeAlias = RecordedTick | Gap | Event | Missing | KeptAnswers
 
@@ -108,6 +97,7 @@ class StreamReader:
         self.ended = False
         self._layouts: dict[int, tuple[CpuTableLayout, TickDecoder]] = {}
         self._layout_payload = b""
+        self._rows = RowStreams()
         self._expected: int | None = None
         self._damage: Damage | None = None
         self._skipped = 0
@@ -138,12 +128,16 @@ class StreamReader:
             lost = 0 if expected is None or again else found.sequence - expected
             if damage is None or not all(damage.streams) or len(damage.streams) != lost:
                 self._forget()  # ticks may be among the damaged records; ticks do not need records of other streams
+            else:
+                self._rows.forget(damage.streams)
             yield _missing(damage, found, lost)
-        if found.stream:  # a table that a later version added
+        if 0 < found.stream < FIRST_STREAM:  # a table of rows as JSON, which `rows` reads
             return
         try:
             with damage_of("it"):
-                if found.kind in (RecordKind.KEY, RecordKind.DELTA):
+                if found.stream:
+                    yield from self._rows.take(found)
+                elif found.kind in (RecordKind.KEY, RecordKind.DELTA):
                     yield from self._take_tick(found)
                 elif found.kind == RecordKind.LAYOUT:
                     self._take_layout(found)
@@ -163,6 +157,7 @@ class StreamReader:
     def rest(self) -> Iterator[Missing]:
         """Yield the missing ticks at the end of the data."""
         yield from self._skipped_ticks()
+        yield from self._rows.rest()
         if self._damage is not None:
             damage, self._damage = self._damage, None
             yield Missing(damage.offset, damage.length, 0,
@@ -171,7 +166,7 @@ class StreamReader:
     def _enter(self, header: Header) -> None:
         if self.header is None or header.session != self.header.session:
             self._layouts.clear()
-            self._layout_payload = b""
+            self._layout_payload, self._rows = b"", RowStreams()
             self.ended = False
         self.header = header
 
@@ -187,6 +182,7 @@ class StreamReader:
         self._layout_payload = record.payload
 
     def _take_tick(self, record: Record) -> Iterator[Item]:
+        rows = self._rows.taken()
         number = head_of(record.payload).layout
         known = self._layouts.get(number)
         header = self.header
@@ -203,7 +199,7 @@ class StreamReader:
         for other, (_layout, beside) in self._layouts.items():
             if other != number and beside.begun:
                 beside.forget()
-        yield RecordedTick(layout.snapshot(tick), layout.capabilities, header, record.offset)
+        yield RecordedTick(layout.snapshot(tick, rows), layout.capabilities, header, record.offset)
 
     def _others(self, record: Record) -> Iterator[Item]:
         if record.kind == RecordKind.GAP:
@@ -232,6 +228,7 @@ class StreamReader:
     def _forget(self) -> None:
         for _layout, decoder in self._layouts.values():
             decoder.forget()
+        self._rows.forget()
 
 
 def _missing(damage: Damage | None, found: Record, lost: int) -> Missing:
@@ -250,4 +247,4 @@ def event_from(said: JsonValue) -> Event:
 
 
 def _short(said: JsonValue) -> str:
-    return said.text()[:_LONGEST_TEXT]
+    return said.text()[:LONGEST_TEXT]

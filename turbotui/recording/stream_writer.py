@@ -15,8 +15,9 @@ from turbotui.recording.machine_facts import Header, header_facts
 from turbotui.recording.tiers import EncodedTick, Tier
 
 INDEX: Final = struct.Struct("<qqQQQI")
-"""The fields of an index record: wall and monotonic clock of the key tick before it; offsets of that tick, of its
-layout and of the previous index (0: none); and the number of 8-byte offsets of gaps and events that follow."""
+"""The fields of an index record: wall and monotonic clock of the key tick before it; offsets of the first record of
+that tick, which may be one of rows, of its layout, and of the previous index (0: none); and the number of 8-byte
+offsets of gaps and events that follow."""
 
 OFFSET: Final = struct.Struct("<Q")
 
@@ -69,7 +70,7 @@ class StreamWriter:
         self._layout_at = 0
         self._keys = 0
         self._noted = list(noted)
-        self._put([(RecordKind.HEADER, packed(header_facts(self._header)))])
+        self._put([(RecordKind.HEADER, 0, packed(header_facts(self._header)))])
 
     @property
     def offset(self) -> int:
@@ -77,51 +78,53 @@ class StreamWriter:
         return self._offset
 
     def tick(self, encoded: EncodedTick) -> None:
-        """Write a tick, preceded by its layout if new; the first tick of the journal or a layout is a key tick."""
-        records: list[tuple[RecordKind, bytes]] = []
+        """Write a tick, preceded by its layout if new, and by its rows.
+
+        The first tick of the journal or a layout is a key tick.
+        """
         begun = self._number != encoded.number
         if begun:
             facts = {"header": header_facts(self._header), "number": encoded.number, **layout_facts(encoded.layout)}
             self._layout, self._number, self._layout_record = encoded.layout, encoded.number, packed(facts)
             self._keys = 0
         if encoded.key and self._keys % _LAYOUT_EVERY == 0:
-            self._layout_at = self._put([(RecordKind.LAYOUT, self._layout_record)] * (_COPIES if begun else 1))
+            self._layout_at = self._put([(RecordKind.LAYOUT, 0, self._layout_record)] * (_COPIES if begun else 1))
+        records = [(kind, rows.stream, payload) for rows in encoded.rows for kind, payload in rows.records()]
+        at = self._offset
+        self._put([*records, (RecordKind.KEY if encoded.key else RecordKind.DELTA, 0, encoded.payload)])
         if not encoded.key:
-            records.append((RecordKind.DELTA, encoded.payload))
-            self._put(records)
             return
         self._keys += 1
-        at = self._put([(RecordKind.KEY, encoded.payload)])
         index = INDEX.pack(encoded.snapshot.wall_ns, encoded.snapshot.started_ns, at, self._layout_at,
                            self._last_index, len(self._noted))
         index += b"".join(OFFSET.pack(one) for one in self._noted)
         self._noted.clear()
-        self._last_index = self._put([(RecordKind.INDEX, index)])
+        self._last_index = self._put([(RecordKind.INDEX, 0, index)])
 
     def gap(self, gap: Gap) -> None:
         """Write a gap, before the tick that follows the gap."""
-        self._noted.append(self._put([(RecordKind.GAP, packed(asdict(gap)))]))
+        self._noted.append(self._put([(RecordKind.GAP, 0, packed(asdict(gap)))]))
 
     def event(self, event: Event) -> None:
         """Write an event."""
-        self._noted.append(self._put([(RecordKind.EVENT, packed(asdict(event)))]))
+        self._noted.append(self._put([(RecordKind.EVENT, 0, packed(asdict(event)))]))
 
     def files(self, payload: bytes) -> None:
         """Write the kept files of the machine."""
-        self._noted.append(self._put([(RecordKind.FILES, payload)]))
+        self._noted.append(self._put([(RecordKind.FILES, 0, payload)]))
 
     def rows(self, stream: int, payload: bytes) -> None:
         """Write the rows of another table."""
-        self._put([(RecordKind.ROWS, payload)], stream)
+        self._put([(RecordKind.ROWS, stream, payload)])
 
     def end(self) -> None:
         """Write the mark that the journal was closed here."""
-        self._put([(RecordKind.END, b"")])
+        self._put([(RecordKind.END, 0, b"")])
 
-    def _put(self, records: list[tuple[RecordKind, bytes]], stream: int = 0) -> int:
-        """Write records at once, and return the offset of the last one."""
+    def _put(self, records: Sequence[tuple[RecordKind, int, bytes]]) -> int:
+        """Write records, each with its stream, at once, and return the offset of the last one."""
         parts = []
-        for kind, payload in records:
+        for kind, stream, payload in records:
             parts.append(framed(Record(kind, stream, self._sequence, payload)))
             self._sequence += 1
         self._write(b"".join(parts))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Generic, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.documents import DocumentError, parse_json
@@ -23,7 +23,7 @@ from turbotui.recording.codec import (
     Tag,
     words_of,
 )
-from turbotui.recording.compression import StreamDecompressor, most_unpacked, stream_decompressor
+from turbotui.recording.compression import TICK_TIMES, StreamDecompressor, most_unpacked, stream_decompressor
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.lanes import MASK
 
@@ -31,8 +31,8 @@ _MOST_EXTRAS: Final = 1 << 24
 _MOST_TEXTS: Final = 1 << 20
 _MOST_LETTERS: Final = 1 << 25
 """Texts, and their letters, from one key tick to the next: cells of a later tick may be any of them."""
-_MOST_TIMES: Final = 4096
-"""Bytes for each packed byte: of clocks, at least, some bits are new in each tick, and few counters share a clock."""
+T = TypeVar("T")
+
 _HEX: Final = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
 
 
@@ -112,6 +112,41 @@ class DecodedTick:
         return found
 
 
+class LazyColumns(Mapping[str, T], Generic[T]):
+    """The columns of a tick by name, decoded once; names with one column number share a list.
+
+    Args:
+        tick: the tick.
+        numbers: name -> number of its column.
+    """
+
+    __slots__ = ("_made", "_numbers", "tick")
+
+    def __init__(self, tick: DecodedTick, numbers: Mapping[str, int]) -> None:
+        self.tick = tick
+        self._numbers = numbers
+        self._made: dict[int, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        number = self._numbers[name]
+        found = self._made.get(number)
+        if found is None:
+            found = self._made[number] = self._column(number)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._numbers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def _column(self, number: int) -> T:
+        raise NotImplementedError
+
+
 class TickDecoder:
     """Decodes the ticks of one layout, in their order from a key tick on."""
 
@@ -147,7 +182,7 @@ class TickDecoder:
         (size,) = struct.unpack_from("<I", payload, HEAD.size - 4)
         planes = lane_layout.arithmetic.size
         most = planes + COUNTS.size + len(lane_layout.columns) + lane_layout.arithmetic.count + _MOST_EXTRAS
-        if size > min(most, most_unpacked(payload, _MOST_TIMES)):
+        if size > min(most, most_unpacked(payload, TICK_TIMES)):
             raise DamagedError(f"a tick of {size:,} bytes, packed {len(payload):,}, is not possible in its layout")
         body = stream.decompress(payload[HEAD.size :], size)
         if size < COUNTS.size + len(lane_layout.columns) + planes:

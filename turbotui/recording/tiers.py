@@ -13,6 +13,9 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.codec import TickEncoder
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_of
+from turbotui.recording.ended_rows import EndedRows
+from turbotui.recording.row_codec import EncodedRows
+from turbotui.recording.row_streams import RowsEncoder
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.snapshot import Snapshot
 
@@ -50,6 +53,7 @@ class EncodedTick:
     number: int  # the number of the layout, which changes with the layout; a layout's first tick is a key tick
     key: bool
     payload: bytes
+    rows: tuple[EncodedRows, ...] = ()  # the records of its rows, which precede it
 
 
 STEP_SECONDS: Final = 0.1
@@ -81,6 +85,7 @@ class SnapshotEncoder:
         self._given: tuple[Capabilities, Capabilities] | None = None  # the last ones, and what they are known as
         self._encoder: TickEncoder | None = None
         self._number = int.from_bytes(os.urandom(4), "little")  # so that layouts of two sessions differ
+        self._rows = RowsEncoder()
         self._since_key = 0
         self._before: Snapshot | None = None
         self._thinning = Thinning(tier.seconds)
@@ -88,6 +93,12 @@ class SnapshotEncoder:
     def renew(self) -> None:
         """Make the next tick a key tick of a new layout, because another journal begins with it."""
         self._layout = None
+        self._rows = RowsEncoder()
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Kinds of rows that cannot be encoded, with the reason."""
+        return self._rows.failures
 
     def encode(self, snapshot: Snapshot, capabilities: Capabilities) -> EncodedTick | None:
         """Encode the next snapshot, with its frame's capabilities; None if the tier leaves it out."""
@@ -109,7 +120,8 @@ class SnapshotEncoder:
         self._before = snapshot
         key = self._since_key % self._key_every == 0
         self._since_key += 1
-        return EncodedTick(snapshot, layout, self._number, key, encoder.encode(layout.tick(snapshot), key=key))
+        return EncodedTick(snapshot, layout, self._number, key, encoder.encode(layout.tick(snapshot), key=key),
+                           self._rows.encode(snapshot.rows, key=key))
 
     def _known(self, capabilities: Capabilities) -> Capabilities:
         """Return one object for capabilities that tell the same: each visit to a screen with sources makes new ones."""
@@ -132,7 +144,8 @@ class SnapshotEncoder:
 class Thinning:
     """Keeps one snapshot in `seconds`, and carries facts of the skipped snapshots to the next kept one.
 
-    The facts are which counters began anew, so that no difference spans that moment, and where wraps were missed.
+    The facts are which counters began anew, so that no difference spans that moment, where wraps were missed, and rows
+    that ended, with their last readings, so that no increase is lost.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -142,6 +155,7 @@ class Thinning:
         self._topology: Topology | None = None
         self._fresh: dict[SignalId, frozenset[int]] = {}
         self._unsure: dict[SignalId, frozenset[int]] = {}
+        self._ended = EndedRows()
 
     def take(self, snapshot: Snapshot) -> Snapshot | None:
         """Return the snapshot with the carried facts if it is the first of its span, else None."""
@@ -152,21 +166,25 @@ class Thinning:
             self._topology, self._fresh, self._unsure = snapshot.topology, {}, {}
         fresh, unsure = _union(snapshot.fresh, self._fresh), _union(snapshot.unsure, self._unsure)
         if slot == self._slot:
+            if self._skipped is not None:
+                self._ended.skip(self._skipped.rows)
             self._fresh, self._unsure, self._skipped = fresh, unsure, snapshot
             return None
+        if self._skipped is not None:
+            self._ended.skip(self._skipped.rows)
         self._slot, self._fresh, self._unsure, self._skipped = slot, {}, {}, None
-        return _carrying(snapshot, fresh, unsure)
+        return self._carrying(snapshot, fresh, unsure)
 
     def rest(self) -> Snapshot | None:
         """Return the newest snapshot with the carried facts if it was skipped: what is left of an unfinished span."""
-        return None if self._skipped is None else _carrying(self._skipped, self._fresh, self._unsure)
+        return None if self._skipped is None else self._carrying(self._skipped, self._fresh, self._unsure)
 
-
-def _carrying(snapshot: Snapshot, fresh: Mapping[SignalId, frozenset[int]],
-              unsure: Mapping[SignalId, frozenset[int]]) -> Snapshot:
-    read = snapshot.values
-    return replace(snapshot, fresh={name: at for name, at in fresh.items() if name in read},
-                   unsure={name: at for name, at in unsure.items() if name in read})
+    def _carrying(self, snapshot: Snapshot, fresh: Mapping[SignalId, frozenset[int]],
+                  unsure: Mapping[SignalId, frozenset[int]]) -> Snapshot:
+        read = snapshot.values
+        return replace(snapshot, fresh={name: at for name, at in fresh.items() if name in read},
+                       unsure={name: at for name, at in unsure.items() if name in read},
+                       rows=self._ended.added_to(snapshot.rows))
 
 
 def _union(one: Mapping[SignalId, frozenset[int]],

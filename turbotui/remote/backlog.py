@@ -11,6 +11,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import SignalId
+from turbotui.recording.ended_rows import EndedRows
 from turbotui.recording.event_detection import Changes
 from turbotui.recording.machine_facts import header_of
 from turbotui.recording.stream_writer import Gap, StreamWriter
@@ -21,6 +22,8 @@ from turbotui.sampling.snapshot import Snapshot
 
 MOST_WAITING: Final = 8
 """Maximum number of frames: with 256 CPUs and 43 counters they take 6 MB, shared by all equally slow readers."""
+
+_MOST_ENDED: Final = 4096  # rows of a kind that ended while a reader took nothing
 
 _Places = Mapping[SignalId, frozenset[int]]
 
@@ -42,6 +45,7 @@ class Backlog:
         self._change = threading.Condition()
         self._waiting: deque[Unsent] = deque()
         self._left_out: list[Snapshot] = []
+        self._ended = EndedRows(_MOST_ENDED)
         self._lost = 0
         self._closed = False
 
@@ -51,13 +55,15 @@ class Backlog:
         with self._change:
             if len(self._waiting) >= self._most:
                 self._lost += 1
-                # counters that were restarted in it are reported with the next frame that is sent: the reader's
-                # difference spans both
+                # counters that were restarted in it and rows that ended are reported with the next frame that is sent:
+                # the reader's difference spans both
                 self._left_out = [_joined(self._left_out, snapshot)]
+                self._ended.skip(snapshot.rows)
                 return
             lost, self._lost = self._lost, 0
             if self._left_out:
                 snapshot, self._left_out = _joined(self._left_out, snapshot), []
+                snapshot = replace(snapshot, rows=self._ended.added_to(snapshot.rows))
             self._waiting.append(Unsent(snapshot, frame.capabilities, lost))
             self._change.notify()
 

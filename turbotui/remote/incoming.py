@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
-from turbotui.recording.framing import RecordParser
+from turbotui.recording.framing import Missing, RecordParser
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
-from turbotui.recording.stream_reader import Missing, RecordedTick, StreamReader
+from turbotui.recording.stream_reader import RecordedTick, StreamReader
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.late_values import FrameMaker

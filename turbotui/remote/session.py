@@ -19,11 +19,10 @@ from turbotui.machine.platforms import platform_of
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import SignalId
-from turbotui.recording.framing import RecordingError
+from turbotui.recording.framing import Missing, RecordingError
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
 from turbotui.recording.recorded_source import recorded_catalog
-from turbotui.recording.stream_reader import Missing
 from turbotui.recording.stream_writer import Gap
 from turbotui.remote.incoming import Arrival, Incoming, Received
 from turbotui.remote.links import Connector, Link, LinkError

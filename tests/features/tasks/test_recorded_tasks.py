@@ -178,8 +178,8 @@ def test_a_reader_that_knows_no_rows_reads_everything_else(tmp_path: Path) -> No
     recorder = Recorder(str(path), machine(TOPOLOGY), sync_seconds=0.0)
     for frame in frames(6, TOPOLOGY):
         recorder.take(frame)
-        for stream in (0, 5):
-            recorder._stream._put([(77, b"later")], stream)  # type: ignore[list-item] # of a later version
+        for stream in (0, 5, 99):
+            recorder._stream._put([(77, stream, b"later")])  # type: ignore[list-item] # of a later version
     recorder.close()
     with recording.read(str(path)) as journal:
         assert [frame.seq for frame in journal.frames()] == list(range(6))

@@ -1,0 +1,250 @@
+"""Rows of kinds in files, streams, tiers and the past in memory: whole, or missing and named, never another tick's."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from made_frames import NOON, SECOND, machine, topology_of_cpus
+from made_rows import KIND, contents, frames_with_rows, row_ticks
+
+from turbotui import recording
+from turbotui.quantities.row_kinds import RowKind
+from turbotui.recording.ended_rows import EndedRows
+from turbotui.recording.framing import HEAD_SIZE, Missing, Record, RecordingError, RecordKind, RecordParser, framed
+from turbotui.recording.json_values import packed, unpacked
+from turbotui.recording.recorder import Recorder
+from turbotui.recording.ring import PastRing
+from turbotui.recording.row_streams import FIRST_STREAM, MOST_KINDS, RowsEncoder, RowStreams
+from turbotui.recording.stream_reader import RecordedTick, StreamReader
+from turbotui.recording.tiers import FULL, KEY_EVERY, TEN_SECONDS, Thinning, Tier
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_differences import RowDifferences
+from turbotui.sampling.rows import RowTick
+
+TOPOLOGY = topology_of_cpus(range(2))
+TICKS = KEY_EVERY + 20
+LIVE = [*row_ticks(TICKS, random.Random(1))]
+FRAMES = frames_with_rows(LIVE, TOPOLOGY)
+CONTENTS = {frame.seq: contents(frame.newer.rows[KIND.id]) for frame in FRAMES}
+
+
+def written(path: Path, frames: Iterable[Frame] = FRAMES, tier: Tier = FULL) -> Path:
+    recorder = Recorder(str(path), machine(TOPOLOGY), sync_seconds=0.0, tier=tier)
+    for frame in frames:
+        recorder.take(frame)
+    recorder.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return written(tmp_path_factory.mktemp("rows") / "a.ttj").read_bytes()
+
+
+def read(data: bytes, piece: int) -> list[RecordedTick | Missing]:
+    """What a reader makes of a stream that comes in pieces of so many bytes."""
+    parser, reader = RecordParser(), StreamReader()
+    found = [item for at in range(0, len(data), piece) for record in parser.feed(data[at:at + piece])
+             for item in reader.take(record)]
+    torn = parser.finish()
+    if torn is not None:
+        found += reader.take(torn)
+    return [item for item in (*found, *reader.rest()) if isinstance(item, RecordedTick | Missing)]
+
+
+def right(found: Iterable[RecordedTick | Missing]) -> list[int]:
+    """The numbers of the ticks with rows; all rows must be those of their tick."""
+    ticks = [item.snapshot for item in found if isinstance(item, RecordedTick)]
+    for one in ticks:
+        if one.rows:
+            assert contents(one.rows[KIND.id]) == CONTENTS[one.seq]
+    return [one.seq for one in ticks if one.rows]
+
+
+@pytest.mark.parametrize("piece", [1, 1000, 1 << 20])
+def test_rows_come_with_their_tick_byte_by_byte(whole: bytes, piece: int) -> None:
+    found = read(whole, piece)
+    assert right(found) == [*range(1, TICKS + 1)]
+    assert not any(isinstance(item, Missing) for item in found)
+
+
+def test_a_frame_has_its_rows_wherever_reading_begins(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.ttj")
+    with recording.read(str(path)) as journal:
+        assert journal.check() == ()
+        for number in (1, 2, KEY_EVERY, KEY_EVERY + 1, KEY_EVERY + 2, TICKS):
+            frame = journal.frame_at(NOON + number * SECOND)
+            assert frame is not None
+            assert contents(frame.newer.rows[KIND.id]) == CONTENTS[number]
+            assert frame.older is None or contents(frame.older.rows[KIND.id]) == CONTENTS[number - 1]
+        later = [*journal.frames(NOON + (KEY_EVERY + 3) * SECOND)]
+        assert [contents(frame.newer.rows[KIND.id]) for frame in later] == [
+            CONTENTS[number] for number in range(KEY_EVERY + 3, TICKS + 1)]
+
+
+def damaged(data: bytes, chosen: random.Random) -> bytes:
+    """The data with a flipped bit, a cut end, or a hole."""
+    kind, at = chosen.randrange(3), chosen.randrange(len(data))
+    if kind == 0:
+        return data[:at] + bytes((data[at] ^ 1 << chosen.randrange(8),)) + data[at + 1:]
+    return data[:at] if kind == 1 else data[:at] + data[at + chosen.randrange(1, 4000):]
+
+
+def test_damage_costs_at_most_the_rows_up_to_the_next_key_tick_and_never_gives_wrong_ones(whole: bytes) -> None:
+    chosen, lost, named = random.Random(3), [], 0
+    for _ in range(60):
+        data = damaged(whole, chosen)
+        found = read(data, 1 << 20)
+        numbers = right(found)
+        named += any(isinstance(item, Missing) for item in found)
+        if len(data) == len(whole):
+            lost.append(TICKS - len(numbers))
+            assert numbers == [*range(1, TICKS + 1)] or any(isinstance(item, Missing) for item in found)
+    assert max(lost) <= KEY_EVERY
+    assert sum(lost)
+    assert named > 40
+
+
+def changed(data: bytes, change: Mapping[int, bytes | None]) -> bytes:
+    """The records of a stream, with other payloads for some kinds; None leaves them out, as damage with a head does."""
+    found = b""
+    for record in RecordParser().feed(data):
+        assert isinstance(record, Record)
+        frame = framed(record)
+        if record.kind in change:
+            new = change[record.kind]
+            frame = framed(replace(record, payload=new)) if new is not None else frame[:HEAD_SIZE] + bytes(
+                len(record.payload))
+        found += frame
+    return found
+
+
+def test_rows_without_their_layout_are_named_and_everything_else_is_read(whole: bytes) -> None:
+    found = read(changed(whole, {RecordKind.ROW_LAYOUT: None}), 1 << 20)
+    assert right(found) == []
+    assert sum(isinstance(item, RecordedTick) for item in found) == TICKS
+    assert any(isinstance(item, Missing) for item in found)
+
+
+def test_a_key_tick_that_is_lost_costs_the_rows_up_to_the_next(whole: bytes) -> None:
+    found = read(changed(whole, {RecordKind.ROW_KEY: None}), 1 << 20)
+    assert right(found) == []
+    assert sum(isinstance(item, RecordedTick) for item in found) == TICKS
+    texts = [item.text for item in found if isinstance(item, Missing)]
+    assert any("jobs: " in text and "cannot be decoded without what is missing before" in text for text in texts)
+
+
+def test_a_kind_of_a_later_version_is_named_and_the_rest_is_read(whole: bytes) -> None:
+    facts = unpacked(next(record.payload for record in RecordParser().feed(whole)
+                          if isinstance(record, Record) and record.kind == RecordKind.ROW_LAYOUT), "a layout").value
+    assert isinstance(facts, dict)
+    facts["quantities"][0]["form"] = "matrix"
+    found = read(changed(whole, {RecordKind.ROW_LAYOUT: packed(facts)}), 1 << 20)
+    assert right(found) == []
+    assert sum(isinstance(item, RecordedTick) for item in found) == TICKS
+    assert {item.text.split(": ", 1)[1] for item in found if isinstance(item, Missing)} == {
+        "a layout of rows.quantities[0].form of the recording is no Form: 'matrix'"}
+
+
+def test_a_lost_tick_of_cpus_loses_its_rows_too(whole: bytes) -> None:
+    found = read(changed(whole, {RecordKind.DELTA: None}), 1 << 20)
+    assert right(found) == [1, KEY_EVERY + 1]
+
+
+def test_a_stream_of_too_many_kinds_is_bounded() -> None:
+    streams, encoder = RowStreams(), RowsEncoder()
+    rows = {f"kind{number}": replace(LIVE[0], kind=RowKind(f"kind{number}", f"kind{number}", most=512))
+            for number in range(MOST_KINDS + 1)}
+    records = encoder.encode(rows, key=True)
+    assert len(records) == MOST_KINDS
+    assert encoder.failures == {f"kind{MOST_KINDS}": f"a recording has room for {MOST_KINDS} kinds of rows"}
+    streams.take_encoded(records)
+    assert len(streams.taken()) == MOST_KINDS
+    with pytest.raises(RecordingError, match="more than 64 kinds"):
+        list(streams.take(Record(RecordKind.ROW_LAYOUT, FIRST_STREAM + MOST_KINDS, 0, records[0].layout)))
+
+
+def test_a_kind_that_a_key_tick_lacks_begins_anew_where_it_comes_next(tmp_path: Path) -> None:
+    """A late kind is left out of the tick at which a reader may begin."""
+    frames = [frame if frame.seq != KEY_EVERY + 1 else Frame(frame.older, replace(frame.newer, rows={}),
+                                                             frame.capabilities) for frame in FRAMES]
+    with recording.read(str(written(tmp_path / "a.ttj", frames))) as journal:
+        late, then = (journal.frame_at(NOON + (KEY_EVERY + at) * SECOND) for at in (1, 2))
+    assert late is not None
+    assert then is not None
+    assert late.newer.rows == {}
+    assert contents(then.newer.rows[KIND.id]) == CONTENTS[KEY_EVERY + 2]
+
+
+def sums_of(ticks: Iterable[RowTick]) -> Counter[tuple[str, int]]:
+    """The increases of every row over consecutive ticks."""
+    found: Counter[tuple[str, int]] = Counter()
+    before: RowTick | None = None
+    for tick in ticks:
+        if before is not None:
+            deltas = RowDifferences(before, tick).deltas("work")
+            for slot, row in tick.roster.rows.items():
+                found[row.identity] += round(deltas[slot] or 0)
+        before = tick
+    return +found
+
+
+@pytest.mark.parametrize(("replaced", "every"), [(0.0, 2), (0.1, 10), (0.2, 3), (0.5, 10), (1.0, 4)])
+def test_a_thinned_past_has_equal_sums_however_many_rows_are_replaced(replaced: float, every: int) -> None:
+    ticks = [*row_ticks(41, random.Random(every), replaced=replaced, known=True)]
+    thinning = Thinning(float(every))
+    kept = [found.rows[KIND.id] for frame in frames_with_rows(ticks, TOPOLOGY)
+            if (found := thinning.take(frame.newer)) is not None]
+    rest = thinning.rest()
+    if rest is not None:
+        kept.append(rest.rows[KIND.id])
+    assert sums_of(kept) == sums_of(ticks)
+    assert len(kept) < len(ticks)
+
+
+def test_a_tier_on_disk_has_equal_sums(tmp_path: Path) -> None:
+    ticks = [*row_ticks(41, random.Random(9), known=True)]
+    path = written(tmp_path / "a.ttj", frames_with_rows(ticks, TOPOLOGY), TEN_SECONDS)
+    with recording.read(str(path)) as journal:
+        found = [frame.newer.rows[KIND.id] for frame in journal.frames()]
+        assert journal.check() == ()
+    assert [tick.started_ns // SECOND for tick in found] == [1, 10, 20, 30, 40]
+    assert sums_of(found) == sums_of(ticks[:40])
+
+
+def test_rows_that_ended_take_free_slots_and_more_are_omitted_and_counted() -> None:
+    ended = EndedRows(most=3)
+    ticks = [*row_ticks(6, random.Random(2), replaced=0.4)]
+    died = [len(tick.died) for tick in ticks[:5]]
+    for tick in ticks[:5]:
+        ended.skip({KIND.id: tick})
+    found = ended.added_to({KIND.id: ticks[5]})[KIND.id]
+    assert sum(died) > 3
+    assert found.omitted == sum(died) - 3
+    assert len(found.died) == len(ticks[5].died) + 3
+    assert len(found.roster.rows) == len(ticks[5].roster.rows) + 3
+    assert ended.added_to({KIND.id: ticks[5]})[KIND.id] is ticks[5]
+
+
+def test_the_past_in_memory_has_the_rows_and_counts_their_bytes() -> None:
+    ring, bare = PastRing(), PastRing()
+    for frame in FRAMES:
+        ring.take(frame)
+        bare.take(Frame(frame.older and replace(frame.older, rows={}), replace(frame.newer, rows={}),
+                        frame.capabilities))
+    assert [contents(frame.newer.rows[KIND.id]) for frame in ring.frames()] == list(CONTENTS.values())
+    assert ring.size - bare.size > TICKS * 1000  # bytes
+    small = PastRing(most_bytes=ring.size // 2)
+    for frame in FRAMES:
+        small.take(frame)
+    assert small.size <= ring.size // 2
+    assert 0 < len(small.times) < TICKS
+    for frame in small.frames():
+        tick = frame.newer.rows[KIND.id]
+        if not small.resolution(frame.newer.wall_ns):
+            assert contents(tick) == CONTENTS[frame.seq]
