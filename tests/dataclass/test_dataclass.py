@@ -87,12 +87,20 @@ MADE = [
 """Name of the class, and what it is made with."""
 
 
+@pytest.mark.parametrize("often", [0, 40])
 @pytest.mark.parametrize(("name", "given", "named"), MADE)
-def test_an_instance_is_what_the_standard_library_makes(name: str, given: Any, named: Any) -> None:
-    ours, theirs = OURS[name](*given, **named), THEIRS[name](*given, **named)
+def test_an_instance_is_what_the_standard_library_makes(name: str, given: Any, named: Any, often: int) -> None:
+    kinds = _classes(dataclass)
+    for _ in range(often):  # until its methods are compiled
+        kinds[name](*given, **named)
+    _is_as_theirs(kinds, name, given, named)
+
+
+def _is_as_theirs(kinds: Mapping[str, Any], name: str, given: Any, named: Any) -> None:
+    ours, theirs = kinds[name](*given, **named), THEIRS[name](*given, **named)
     assert repr(ours) == repr(theirs)
     assert dataclasses.asdict(ours) == dataclasses.asdict(theirs)
-    assert ours == OURS[name](*given, **named)
+    assert ours == kinds[name](*given, **named)
     assert ours != theirs
     assert (type(ours).__hash__ is None) == (type(theirs).__hash__ is None)
     if type(ours).__hash__ is not None:
@@ -163,7 +171,34 @@ def test_wrong_words_are_refused_by_name(words: dict[str, int]) -> None:
             cls(**words)
         return str(found.value)
 
-    assert refused(OURS["Plain"]).rpartition(".")[2] == refused(THEIRS["Plain"]).rpartition(".")[2]
+    for ours in (_classes(dataclass)["Plain"], OURS["Plain"]):  # before its methods are compiled, and after
+        assert refused(ours).rpartition(".")[2] == refused(THEIRS["Plain"]).rpartition(".")[2]
+
+
+@pytest.mark.parametrize(("name", "given", "named"), [
+    ("Changing", (1,), {"count": 3}), ("Changing", (1, [], 3), {}), ("Below", ("V", "W", ("a",)), {}),
+    ("Below", ("V", "W", ("a",)), {"needs": ()})])
+def test_what_a_field_does_not_take_is_refused(name: str, given: Any, named: Any) -> None:
+    for cls in (_classes(dataclass)[name], OURS[name], THEIRS[name]):
+        with pytest.raises(TypeError, match="__init__"):
+            cls(*given, **named)
+
+
+@pytest.mark.parametrize(("given", "named"), [
+    ((1, "x", {}, 2.0, 5), {}), ((1,), {"a": 2}), ((), {"b": "x"}), ((1,), {"e": 3}), ((1, "x"), {"b": "y"})])
+def test_wrong_arguments_are_refused_before_anything_is_made(given: Any, named: Any) -> None:
+    made: list[object] = []
+
+    @dataclass(frozen=True, slots=True)
+    class Plain:
+        a: int
+        b: str = "b"
+        c: object = field(default_factory=lambda: made.append(1))
+        d: float = 0.5
+
+    with pytest.raises(TypeError, match="__init__"):
+        Plain(*given, **named)
+    assert not made
 
 
 def test_either_kind_inherits_from_the_other() -> None:
@@ -217,15 +252,18 @@ def test_what_is_frozen_with_slots_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(Sent(1, (2,)))) == Sent(1, (2,))  # noqa: S301 - written in this line
 
 
-def test_a_method_is_compiled_when_it_is_first_called() -> None:
+def test_a_method_is_compiled_when_it_is_called_often() -> None:
     @dataclass(frozen=True, slots=True)
     class Unused:
         a: int
 
     first: Any = Unused.__init__
     one = Unused(1)
-    assert Unused.__init__ is not first
+    assert Unused.__init__ is first, "most classes are made a few times only"
+    for _ in range(40):
+        assert Unused(2) != one
     compiled = Unused.__init__
+    assert compiled is not first
     assert Unused(2) != one
     assert Unused.__init__ is compiled
     first(one, 3)  # a thread that was on its way to the first call
