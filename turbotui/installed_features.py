@@ -18,7 +18,7 @@ from turbotui.untrusted import one_line
 GROUP: Final = "turbotui.features"
 _MOST_BYTES: Final = 65_536  # of a file of entry points; pip's own has 100
 _MOST: Final = 64  # features
-_LINE: Final = re.compile(r"\s*([\w.-]+)\s*=\s*([\w.]+:\w+)\s*")
+_LINE: Final = r"\s*([\w.-]+)\s*=\s*([\w.]+:\w+)\s*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,31 @@ def entry_points(folders: Iterable[str]) -> Iterator[EntryPoint]:
             if (distribution := package.partition("-")[0].lower()) in known:
                 continue
             known.add(distribution)
+            if not os.access(path := f"{folder}/{name}/entry_points.txt", os.R_OK):
+                continue  # most packages have none, and the exception of open() takes three times as long
             try:
-                with open(f"{folder}/{name}/entry_points.txt", "rb") as file:
+                with open(path, "rb") as file:
                     text = file.read(_MOST_BYTES)
             except OSError:
-                continue  # most packages have none
+                continue
             section = text.decode("utf-8", "replace").partition(f"[{GROUP}]\n")[2].partition("\n[")[0]
-            for found in map(_LINE.fullmatch, section.splitlines()):
-                if found is not None:
+            for line in section.splitlines():
+                if (found := re.fullmatch(_LINE, line)) is not None:
                     yield EntryPoint(found[1], found[2], package)
 
 
 def trusted_folders(path: Sequence[str]) -> Iterator[str]:
     """The folders of modules, without the working folder: it may be anybody's, and `python -m` puts it first."""
-    working = os.path.realpath(".")
-    return (folder for folder in path if folder and os.path.realpath(folder) != working)
+    working = _identity(".")
+    return (folder for folder in path if folder and _identity(folder) != working)
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def installed_features(own: Sequence[Feature]) -> tuple[tuple[Feature, ...], list[str]]:
