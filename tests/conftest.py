@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sized
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
@@ -23,6 +23,7 @@ from textual._context import active_app, visible_screen_stack
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
+from textual.pilot import Pilot
 
 # what every folder's tests share, and the screens' tests, is found whatever pytest's import mode is
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "app")]
@@ -129,6 +130,24 @@ def _the_pilot_knows_what_idle_is(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("textual.app", "textual.pilot"):
         if module in sys.modules:
             monkeypatch.setattr(sys.modules[module], "wait_for_idle", wait)
+
+
+@pytest.fixture
+def snap_compare(snap_compare: Callable[..., bool]) -> Callable[..., bool]:
+    """Compare a picture when the past that its charts show has been read, however long the machine takes for it."""
+    from dashboard_driver import until_read  # noqa: PLC0415 - loads the dashboard
+
+    from turbotui.app.frames import FramesApp  # noqa: PLC0415 - as above
+
+    def compare(app: Any, *, run_before: Callable[[Pilot[int]], Awaitable[object]], **how: Any) -> bool:
+        async def run(pilot: Pilot[int]) -> None:
+            await run_before(pilot)
+            if isinstance(pilot.app, FramesApp):
+                await until_read(pilot.app, pilot)
+
+        return snap_compare(app, run_before=run, **how)
+
+    return compare
 
 
 @pytest.fixture(autouse=True, scope="session")

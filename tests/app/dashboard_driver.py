@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from patience import PATIENCE
 from scripted_machine import FakeSession
 from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.frames import FramesApp
 from turbotui.features.cpus.screen import CounterTable, TableScreen
 from turbotui.widgets.segment_lines import SegmentLines
 
@@ -28,6 +30,14 @@ async def dashboard(session: FakeSession, size: tuple[int, int] = (120, 36), tic
             session.tick()
             await pilot.pause()
         yield app, pilot
+
+
+async def until_read(app: FramesApp, pilot: Pilot[int]) -> None:
+    """Wait until the past of all that is drawn has been read, and drawn; parts of it are read when nobody types."""
+    for _ in range(int(PATIENCE / 0.02)):
+        await pilot.pause(0.02)
+        if not app.watched.history.wanted and app._histories.is_done and all(one.is_finished for one in app.workers):
+            return
 
 
 def table(app: TurbotuiApp) -> CounterTable:

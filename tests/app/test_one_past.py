@@ -6,8 +6,7 @@ import math
 from collections.abc import Awaitable, Callable
 
 import pytest
-from dashboard_driver import dashboard, lines
-from patience import PATIENCE
+from dashboard_driver import dashboard, lines, until_read
 from replayed_machine import Recording, ReplayedSession, recording
 from textual.pilot import Pilot
 
@@ -95,14 +94,6 @@ def wanted(recorded: Recording, column: CounterColumn, row: RowId, until: int, c
     frames = recorded.frames[max(1, until - count + 1):until + 1]
     found = [frame.bare_cells(column, (row,))[0] for frame in frames]
     return [value if isinstance(value, float | int) else math.nan for value in found]
-
-
-async def until_read(app: TurbotuiApp, pilot: Pilot[int]) -> None:
-    """Wait until the past of all that is drawn has been read, and drawn."""
-    for _ in range(int(PATIENCE / 0.02)):
-        await pilot.pause(0.02)
-        if not app.watched.history.wanted and app._histories.is_done:
-            return
 
 
 async def test_a_column_and_a_row_that_were_never_drawn_have_their_past(recorded: Recording) -> None:

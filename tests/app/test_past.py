@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from dashboard_driver import dashboard, lines, text_of
+from dashboard_driver import dashboard, lines, text_of, until_read
 from made_frames import calls_of
-from patience import PATIENCE
 from replayed_machine import Recording, ReplayedSession, recording
 from textual.pilot import Pilot
 from timelines import FramesTimeline
@@ -250,14 +249,6 @@ async def test_without_a_past_keys_say_so(recorded: Recording) -> None:
         app.watched.cursor = None
         await pilot.press("comma")
         assert "No past yet" in text_of(app, "status")
-
-
-async def until_read(app: TurbotuiApp, pilot: Pilot[int]) -> None:
-    """Wait until the past of all that is drawn has been read."""
-    for _ in range(int(PATIENCE / 0.02)):
-        if not app.watched.history.wanted:
-            return
-        await pilot.pause(0.02)
 
 
 async def test_sparks_of_a_moment_are_of_what_led_to_it(recorded: Recording) -> None:

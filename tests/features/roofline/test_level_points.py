@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from jsontables import tables
-from knownmachines import known_machine
+from knownmachines import machine_of_few
 from model_truth import CpuTruth, truth_of
 from roofline_bed import Bed
 
@@ -112,7 +112,7 @@ def test_intervals_together_have_the_mean_rate_of_a_level() -> None:
 
 
 def test_levels_are_reported_with_what_their_events_leave_out() -> None:
-    result = count_machine(known_machine(simulated_host("turin-2s", seed=3)), 0.05, 2, levels=True)
+    result = count_machine(machine_of_few(simulated_host("turin-2s", seed=3)), 0.05, 2, levels=True)
     envelope = Envelope(result.host, result.kind, 0, result.seconds)
     text = "\n".join(report_lines(envelope, result, plot=False, width=100, coloured=False))
     assert "points by memory level" in text

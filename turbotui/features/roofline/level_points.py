@@ -24,7 +24,9 @@ LETTERS: Final = {"L1": "1", "L2": "2", "L3": "3", "DRAM": "M"}
 _NO_EVENTS: Final = Unavailable(Reason.NOT_READ, "no event of this level was counted for all of these cores",
                                 "run turbotui roofline --levels, which counts those that there are")
 _SHARED: Final = Unavailable(Reason.NOT_READ, "the memory's controllers count all cores of a package together")
-NO_TRAFFIC: Final = Unavailable(Reason.NOT_READ, "the traffic of the memory is not counted here")
+NO_TRAFFIC: Final = Unavailable(
+    Reason.NOT_READ, "the traffic of the memory is not counted here, or was not read in time in each interval",
+    "where turbotui uncore counts it, take longer intervals: -i 5")
 NO_LEVEL_ROOF: Final = Unavailable(Reason.UNKNOWN_MODEL, "no roof of this level is known: turbotui roofs measures it")
 
 
