@@ -31,7 +31,7 @@ class LivePast:
         self._ring.take(frame)
 
     def look_again(self) -> None:
-        """The list is always up to date."""
+        """Do nothing: the list of moments is always up to date."""
 
     @property
     def times(self) -> Sequence[int]:
