@@ -26,7 +26,7 @@ from turbotui.sampling.limits import LONGEST_INTERVAL, SHORTEST_INTERVAL, next_i
 from turbotui.sampling.selection import default_columns, starting_columns
 from turbotui.sources.source import Source
 from turbotui.widgets.arrangement import ColumnArrangement
-from turbotui.widgets.frame_levels import FrameLevels
+from turbotui.widgets.levels import FrameLevels
 from turbotui.widgets.profiles import Profile
 from turbotui.widgets.row_charts import past_of
 
