@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_frames import NOON, SECOND, machine, topology_of_cpus
+from made_frames import NOON, SECOND, frames_of, machine, topology_of_cpus
 from made_rows import KIND, contents, frames_with_rows, row_ticks
 
 from turbotui import recording
 from turbotui.quantities.row_kinds import RowKind
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.ended_rows import EndedRows
 from turbotui.recording.framing import HEAD_SIZE, Missing, Record, RecordingError, RecordKind, RecordParser, framed
 from turbotui.recording.json_values import packed, unpacked
@@ -25,6 +26,7 @@ from turbotui.recording.tiers import FULL, KEY_EVERY, TEN_SECONDS, Thinning, Tie
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.rows import RowTick
+from turbotui.sampling.snapshot import Snapshot
 
 TOPOLOGY = topology_of_cpus(range(2))
 TICKS = KEY_EVERY + 20
@@ -160,7 +162,7 @@ def test_a_stream_of_too_many_kinds_is_bounded() -> None:
     streams, encoder = RowStreams(), RowsEncoder()
     rows = {f"kind{number}": replace(LIVE[0], kind=RowKind(f"kind{number}", f"kind{number}", most=512))
             for number in range(MOST_KINDS + 1)}
-    records = encoder.encode(rows, key=True)
+    records = encoder.encode(replace(FRAMES[0].newer, rows=rows), key=True)
     assert len(records) == MOST_KINDS
     assert encoder.failures == {f"kind{MOST_KINDS}": f"a recording has room for {MOST_KINDS} kinds of rows"}
     streams.take_encoded(records)
@@ -169,16 +171,38 @@ def test_a_stream_of_too_many_kinds_is_bounded() -> None:
         list(streams.take(Record(RecordKind.ROW_LAYOUT, FIRST_STREAM + MOST_KINDS, 0, records[0].layout)))
 
 
-def test_a_kind_that_a_key_tick_lacks_begins_anew_where_it_comes_next(tmp_path: Path) -> None:
-    """A late kind is left out of the tick at which a reader may begin."""
-    frames = [frame if frame.seq != KEY_EVERY + 1 else Frame(frame.older, replace(frame.newer, rows={}),
-                                                             frame.capabilities) for frame in FRAMES]
+LATE = Unavailable(Reason.LATE, "the reader of these rows did not answer in time")
+
+
+def with_late_kind(*numbers: int) -> list[Frame]:
+    """Frames in which the kind was late at some ticks, and has its last rows."""
+    found, rows = list[Snapshot](), FRAMES[0].newer.rows
+    for frame in FRAMES:
+        late = frame.seq in numbers
+        rows = rows if late else frame.newer.rows
+        found.append(replace(frame.newer, rows=rows, no_rows={KIND.id: LATE} if late else {}))
+    return frames_of(found)
+
+
+def test_a_kind_that_was_late_has_its_last_rows_and_the_reason(tmp_path: Path) -> None:
+    frames = with_late_kind(5, KEY_EVERY + 1)
     with recording.read(str(written(tmp_path / "a.ttj", frames))) as journal:
-        late, then = (journal.frame_at(NOON + (KEY_EVERY + at) * SECOND) for at in (1, 2))
-    assert late is not None
-    assert then is not None
-    assert late.newer.rows == {}
-    assert contents(then.newer.rows[KIND.id]) == CONTENTS[KEY_EVERY + 2]
+        read_again = [*journal.frames()]
+        found, key, behind = (journal.frame_at(NOON + at * SECOND) for at in (5, KEY_EVERY + 1, KEY_EVERY + 2))
+    ring = PastRing()
+    for frame in frames:
+        ring.take(frame)
+    for again in (read_again, [*ring.frames()]):
+        for live, frame in zip(frames, again, strict=True):
+            assert frame.newer.no_rows == live.newer.no_rows
+            assert contents(frame.newer.rows[KIND.id]) == contents(live.newer.rows[KIND.id])
+        assert again[4].newer.rows[KIND.id] is again[3].newer.rows[KIND.id]
+    assert found is not None
+    assert contents(found.newer.rows[KIND.id]) == CONTENTS[4]
+    assert key is not None
+    assert contents(key.newer.rows[KIND.id]) == CONTENTS[KEY_EVERY]  # although reading began here
+    assert behind is not None
+    assert contents(behind.newer.rows[KIND.id]) == CONTENTS[KEY_EVERY + 2]
 
 
 def sums_of(ticks: Iterable[RowTick]) -> Counter[tuple[str, int]]:
@@ -221,14 +245,17 @@ def test_rows_that_ended_take_free_slots_and_more_are_omitted_and_counted() -> N
     ended = EndedRows(most=3)
     ticks = [*row_ticks(6, random.Random(2), replaced=0.4)]
     died = [len(tick.died) for tick in ticks[:5]]
-    for tick in ticks[:5]:
-        ended.skip({KIND.id: tick})
-    found = ended.added_to({KIND.id: ticks[5]})[KIND.id]
+    *left_out, last = (frame.newer for frame in frames_with_rows(ticks, TOPOLOGY))
+    for snapshot in left_out:
+        ended.skip(snapshot)
+        ended.skip(replace(snapshot, no_rows={KIND.id: LATE}))  # the same rows again: their reader was late
+    assert ended.added_to(replace(last, no_rows={KIND.id: LATE})) == last.rows
+    found = ended.added_to(last)[KIND.id]
     assert sum(died) > 3
     assert found.omitted == sum(died) - 3
     assert len(found.died) == len(ticks[5].died) + 3
     assert len(found.roster.rows) == len(ticks[5].roster.rows) + 3
-    assert ended.added_to({KIND.id: ticks[5]})[KIND.id] is ticks[5]
+    assert ended.added_to(last)[KIND.id] is ticks[5]
 
 
 def test_the_past_in_memory_has_the_rows_and_counts_their_bytes() -> None:

@@ -14,10 +14,10 @@ from turbotui.quantities.signals import Behavior, Raw, SignalId
 from turbotui.recording.capability_facts import capabilities_from, capability_facts
 from turbotui.recording.codec import CLOCK_OF_TICK, NO_COLUMN, ColumnLayout, LaneLayout, TableTick
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.json_values import JsonValue, runs_of, whole
+from turbotui.recording.json_values import JsonValue, reason_facts, reason_from, runs_of, whole
+from turbotui.recording.row_streams import RowStreams
 from turbotui.recording.tick_decoder import DecodedTick, LazyColumns
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sampling.rows import RowTicks
 from turbotui.sampling.snapshot import Snapshot
 
 _NUMBERS = ("cpu", "package", "die", "l3", "node", "module", "core", "smt")
@@ -157,7 +157,7 @@ class CpuTableLayout:
                   snapshot.behind)
         return TableTick(snapshot.wall_ns, snapshot.started_ns, counts, columns, _extras(snapshot))
 
-    def snapshot(self, tick: DecodedTick, rows: RowTicks) -> Snapshot:
+    def snapshot(self, tick: DecodedTick, streams: RowStreams) -> Snapshot:
         """Restore the snapshot of a tick and its rows; columns are decoded when they are needed.
 
         Raises:
@@ -165,6 +165,7 @@ class CpuTableLayout:
         """
         seq, span, busy, overruns, late_total, behind = tick.counts
         said = JsonValue(tick.extras, "a tick")
+        no_rows = {kind: reason_from(one) for kind, one in _entries(said, "no_rows").items()}
         return Snapshot(
             seq=seq, wall_ns=tick.head.wall_ns, started_ns=tick.head.started_ns, topology=self.topology,
             values=_Values(tick, self._columns), stamps=_Words(tick, self.signals), wraps=_Words(tick, self._wrapped),
@@ -175,7 +176,7 @@ class CpuTableLayout:
                    for name, one in _entries(said, "still").items() if name in self.signals},
             failures={(one[0].text(), one[1].integer()): one[2].text() for one in _triples(said, "failures")},
             interrupted={(one[0].text(), one[1].integer()): one[2].integer() for one in _triples(said, "interrupted")},
-            rows=rows,
+            rows=streams.taken(no_rows), no_rows=no_rows,
         )
 
     def _positions(self, said: JsonValue, key: str) -> dict[SignalId, frozenset[int]]:
@@ -283,6 +284,7 @@ def _extras(snapshot: Snapshot) -> dict[str, object]:
         "still": {name: {str(at): seconds for at, seconds in one.items()} for name, one in snapshot.still.items()},
         "failures": [(source, cpu, text) for (source, cpu), text in snapshot.failures.items()],
         "interrupted": [(source, cpu, ns) for (source, cpu), ns in snapshot.interrupted.items()],
+        "no_rows": {kind: reason_facts(why) for kind, why in snapshot.no_rows.items()},
     }
     return {name: value for name, value in found.items() if value}
 

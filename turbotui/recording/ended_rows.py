@@ -11,6 +11,7 @@ from turbotui.dataclass import dataclass
 from turbotui.quantities.row_kinds import ROWS_LIMIT, ClockId, KindId, QuantityId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.rows import RawColumn, Roster, Row, RowSlot, RowTick, RowTicks
+from turbotui.sampling.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +36,22 @@ class EndedRows:
         self._ended: dict[KindId, list[_EndedRow]] = {}
         self._omitted: Counter[KindId] = Counter()
 
-    def skip(self, rows: RowTicks) -> None:
+    def skip(self, snapshot: Snapshot) -> None:
         """Keep the rows that ended in a tick that is left out."""
-        for kind, tick in rows.items():
-            if tick.died:
+        for kind, tick in snapshot.rows.items():
+            if tick.died and kind not in snapshot.no_rows:
                 kept = self._ended.setdefault(kind, [])
                 ending = sorted(tick.died)[:self._most - len(kept)]
                 kept += (_ended_row(tick, slot) for slot in ending)
                 self._omitted[kind] += len(tick.died) - len(ending)
 
-    def added_to(self, rows: RowTicks) -> RowTicks:
-        """Return a tick's rows with those that ended before it; kinds that the tick lacks keep theirs."""
+    def added_to(self, snapshot: Snapshot) -> RowTicks:
+        """Return a tick's rows with those that ended before it; kinds that were not read at the tick keep theirs."""
         if not self._ended:
-            return rows
-        return {kind: _with(tick, self._ended.pop(kind, ()), self._omitted.pop(kind, 0)) for kind, tick in rows.items()}
+            return snapshot.rows
+        return {kind: tick if kind in snapshot.no_rows else _with(tick, self._ended.pop(kind, ()),
+                                                                  self._omitted.pop(kind, 0))
+                for kind, tick in snapshot.rows.items()}
 
 
 def _ended_row(tick: RowTick, slot: RowSlot) -> _EndedRow:

@@ -236,4 +236,4 @@ class _DecodedGroup:
         for number, payload in enumerate(self.group.payloads[done:done + max(0, count)], done):
             tick = self._decoder.decode(payload, key=number == 0)
             self._rows.take_encoded(self.group.rows[number])
-            self._frames.append(self._maker.frame(layout.snapshot(tick, self._rows.taken()), layout.capabilities))
+            self._frames.append(self._maker.frame(layout.snapshot(tick, self._rows), layout.capabilities))

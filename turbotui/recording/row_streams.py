@@ -13,6 +13,7 @@ from turbotui.recording.json_values import unpacked
 from turbotui.recording.row_codec import EncodedRows, RowDecoder, RowEncoder, head_of_rows
 from turbotui.recording.row_layout import row_layout_from
 from turbotui.sampling.rows import RowTick, RowTicks
+from turbotui.sampling.snapshot import Snapshot
 
 FIRST_STREAM: Final = 16
 """Streams from here on are kinds; those below are tables of section 9."""
@@ -27,16 +28,18 @@ class RowsEncoder:
         self._encoders: dict[KindId, RowEncoder] = {}
         self._due: set[KindId] = set()
 
-    def encode(self, rows: RowTicks, *, key: bool) -> tuple[EncodedRows, ...]:
-        """Return the records of a tick's rows.
+    def encode(self, snapshot: Snapshot, *, key: bool) -> tuple[EncodedRows, ...]:
+        """Return the records of the rows that were read at a tick.
 
         Args:
-            rows: of the tick.
-            key: whether the tick can be decoded alone; a kind that it lacks begins anew where it comes next.
+            snapshot: of the tick.
+            key: whether the tick can be decoded alone: it has the last rows of a kind that was late again, and a kind
+                that it lacks begins anew where it comes next.
         """
         if key:
             self._due.update(self._encoders)
-        return tuple(found for kind, tick in rows.items() if (found := self._encoded(kind, tick)) is not None)
+        return tuple(found for kind, tick in snapshot.rows.items() if (key or kind not in snapshot.no_rows)
+                     and (found := self._encoded(kind, tick)) is not None)
 
     def _encoded(self, kind: KindId, tick: RowTick) -> EncodedRows | None:
         encoder = self._encoders.get(kind)
@@ -74,6 +77,7 @@ class RowStreams:
     def __init__(self) -> None:
         self._streams: dict[int, _KindStream] = {}
         self._waiting: dict[KindId, RowTick] = {}
+        self._latest: dict[KindId, RowTick] = {}
 
     def take(self, record: Record) -> Iterator[Missing]:
         """Decode a record of a kind; those of later versions are left out.
@@ -93,15 +97,18 @@ class RowStreams:
                 for _missing in self.take(Record(kind, one.stream, 0, payload)):
                     pass
 
-    def taken(self) -> RowTicks:
-        """Return the rows that came since the last tick."""
+    def taken(self, missing: Collection[KindId] = ()) -> RowTicks:
+        """Return the rows that came since the last tick, and the last ones of kinds that were not read at this tick."""
         found, self._waiting = self._waiting, {}
+        self._latest |= found
+        found |= {kind: self._latest[kind] for kind in missing if kind in self._latest and kind not in found}
         return found
 
     def forget(self, streams: Collection[int] | None = None) -> None:
         """Note that records of some streams, or of all, are missing."""
         if streams is None:
             self._waiting.clear()
+            self._latest.clear()
         for number, stream in self._streams.items():
             if streams is None or number in streams:
                 stream.decoder.forget()

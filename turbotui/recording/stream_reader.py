@@ -182,7 +182,6 @@ class StreamReader:
         self._layout_payload = record.payload
 
     def _take_tick(self, record: Record) -> Iterator[Item]:
-        rows = self._rows.taken()
         number = head_of(record.payload).layout
         known = self._layouts.get(number)
         header = self.header
@@ -199,7 +198,7 @@ class StreamReader:
         for other, (_layout, beside) in self._layouts.items():
             if other != number and beside.begun:
                 beside.forget()
-        yield RecordedTick(layout.snapshot(tick, rows), layout.capabilities, header, record.offset)
+        yield RecordedTick(layout.snapshot(tick, self._rows), layout.capabilities, header, record.offset)
 
     def _others(self, record: Record) -> Iterator[Item]:
         if record.kind == RecordKind.GAP:
@@ -214,6 +213,7 @@ class StreamReader:
             self.ended = True
 
     def _skip(self, record: Record) -> None:
+        self._rows.taken()  # the rows of this tick
         if not self._skipped:
             self._skipped_at = record.offset
         self._skipped += 1

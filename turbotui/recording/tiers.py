@@ -121,7 +121,7 @@ class SnapshotEncoder:
         key = self._since_key % self._key_every == 0
         self._since_key += 1
         return EncodedTick(snapshot, layout, self._number, key, encoder.encode(layout.tick(snapshot), key=key),
-                           self._rows.encode(snapshot.rows, key=key))
+                           self._rows.encode(snapshot, key=key))
 
     def _known(self, capabilities: Capabilities) -> Capabilities:
         """Return one object for capabilities that tell the same: each visit to a screen with sources makes new ones."""
@@ -167,11 +167,11 @@ class Thinning:
         fresh, unsure = _union(snapshot.fresh, self._fresh), _union(snapshot.unsure, self._unsure)
         if slot == self._slot:
             if self._skipped is not None:
-                self._ended.skip(self._skipped.rows)
+                self._ended.skip(self._skipped)
             self._fresh, self._unsure, self._skipped = fresh, unsure, snapshot
             return None
         if self._skipped is not None:
-            self._ended.skip(self._skipped.rows)
+            self._ended.skip(self._skipped)
         self._slot, self._fresh, self._unsure, self._skipped = slot, {}, {}, None
         return self._carrying(snapshot, fresh, unsure)
 
@@ -184,7 +184,7 @@ class Thinning:
         read = snapshot.values
         return replace(snapshot, fresh={name: at for name, at in fresh.items() if name in read},
                        unsure={name: at for name, at in unsure.items() if name in read},
-                       rows=self._ended.added_to(snapshot.rows))
+                       rows=self._ended.added_to(snapshot))
 
 
 def _union(one: Mapping[SignalId, frozenset[int]],

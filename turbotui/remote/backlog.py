@@ -58,12 +58,12 @@ class Backlog:
                 # counters that were restarted in it and rows that ended are reported with the next frame that is sent:
                 # the reader's difference spans both
                 self._left_out = [_joined(self._left_out, snapshot)]
-                self._ended.skip(snapshot.rows)
+                self._ended.skip(snapshot)
                 return
             lost, self._lost = self._lost, 0
             if self._left_out:
                 snapshot, self._left_out = _joined(self._left_out, snapshot), []
-                snapshot = replace(snapshot, rows=self._ended.added_to(snapshot.rows))
+                snapshot = replace(snapshot, rows=self._ended.added_to(snapshot))
             self._waiting.append(Unsent(snapshot, frame.capabilities, lost))
             self._change.notify()
 
