@@ -97,12 +97,13 @@ class Feature:
     # every recording holds
     kept: str = ""
     gathers: str = ""  # "module:name" of a function of the machine, which reads the files that a recording has to keep
+    rows: str = ""  # "module:name" of the kinds of rows that it adds (`sampling.row_tables.KindDefinition`)
     # tables that can be read in the background, and the module whose `make_background(machine)` returns the reader
     background: tuple[tuple[str, str], ...] = ()
     memory: str = ""  # module of the class `MemoryWatch`, which compares memory traffic with its peak; "" for none
 
 
 def part(reference: str) -> object:
-    """The object that "module:name" names; the module is imported now."""
+    """What "module:name" names; the module is imported now."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(module), name)

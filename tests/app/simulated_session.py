@@ -19,6 +19,7 @@ from turbotui.quantities.signals import SignalId
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
@@ -94,6 +95,10 @@ class SimulatedSession:
         self.also = signals
         self._sampler.beside(sources)
         self._sampler.want(self._columns | self.also)
+
+    def read_rows(self, owner: object, sources: Iterable[RowSource]) -> None:
+        del owner  # there is one
+        self._sampler.read_rows({source.kind.id: source for source in sources})
 
     def add_all(self, text: str) -> tuple[CounterColumn, ...]:
         raise AssertionError(text)

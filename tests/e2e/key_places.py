@@ -379,6 +379,35 @@ GROUPS = Place("u", "groups", _SAPPHIRE, (160, 24), _group("/") + r" [\d.,]+ % "
 }, exact=False)
 """The groups screen. Not exact: `t` ends the interval where it comes to groups of resctrl that were not read yet."""
 
+# Interrupts
+
+
+def _interrupt(name: str, column: str = "Int/s") -> str:
+    return rf"(?m)^ {column} · {name} ·"
+
+
+INTERRUPTS = Place("Z", "interrupts", _SAPPHIRE, (160, 24), _interrupt(r"\w+") + r" [\d.,]+ /s ", {
+    **_MENU, **_GRAPH,
+    "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
+    "search": Promise(_interrupt("TLB"), typed=("shootdown",), undo=ESC),
+    "search_next": Promise(_interrupt("SPU"), first=("/", "spurious", "Enter", "Home"), now=_interrupt(r"(?!SPU)\w+")),
+    "filter": Promise(r"filter nvme: \d+ rows", typed=("nvme",), undo=ESC),
+    **there_and_back("sort_previous", "sort_next", "CPUs[▲▼]", ">", "<"),
+    **there_and_back("left", "right", _interrupt(r"\w+", "CPUs")),
+    **there_and_back("column_left", "column_right", _interrupt(r"\w+", "CPUs")),
+    "reverse": Promise("Int/s▲", undo=("I",)),
+    "tag_row": Promise(r"(?m)^•", undo=("V",)),
+    "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
+    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
+    "fold_all": Promise("▾ LOC", undo=("*",)),
+    "explain": Promise(r"Int/s · \w+ · [\d.,]+ /s ─", undo=ESC),
+    **moves(_interrupt(r"\w+"), _interrupt("PIW")),
+    **pages(_interrupt(r"\w+"), _interrupt("PIW"), _interrupt(r"\w+")),
+}, exact=False)
+"""Sources of interrupts; the busiest changes from interval to interval."""
+
 # Top-down
 
 
@@ -481,4 +510,5 @@ DOCTOR = Place("9", "doctor", _SAPPHIRE, (160, 18), (
     **there_and_back("page_up", "page_down", r"─\n virtual machine +no\n", "NPage", "PPage"),
 }, calm=("PPage", "Home"))
 
-PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, EDGES, ROOFLINE, TASKS, INFO, DOCTOR, GROUPS, TOPDOWN)
+PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, EDGES, ROOFLINE, TASKS, INFO, DOCTOR, GROUPS,
+          INTERRUPTS, TOPDOWN)

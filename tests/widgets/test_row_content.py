@@ -22,8 +22,9 @@ from turbotui.widgets.content import Line
 from turbotui.widgets.explanation import explanation
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.row_history import RowHistory
+from turbotui.widgets.row_list import RowList
 from turbotui.widgets.slots import row_slots
-from turbotui.widgets.table_view import RowList, TableView
+from turbotui.widgets.table_view import TableView
 
 
 @dataclass(frozen=True)

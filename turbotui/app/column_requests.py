@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, Generic, TypeVar
 
-from turbotui.app.sessions import WatchedSession
+from turbotui.app.sessions import RowReadingSession, WatchedSession
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId, CounterColumn
@@ -15,6 +15,7 @@ from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.selection import free_columns, why_absent
 from turbotui.sources.source import Source
 
@@ -52,10 +53,11 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Beside:
-    """Sources and signals that one screen reads in addition to columns."""
+    """Sources, signals and rows that one screen reads in addition to columns."""
 
     sources: tuple[Source, ...]
     signals: frozenset[SignalId]
+    rows: tuple[RowSource, ...] = ()
     until: float | None = None  # when they are closed, on the clock; None while their screen is shown
     lasting: bool = False  # whether they are read whatever other screens read
 
@@ -89,7 +91,7 @@ class ColumnRequests:
         self._ask()
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId], *,
-                  lasting: bool = False) -> None:
+                  lasting: bool = False, rows: Sequence[RowSource] = ()) -> None:
         """Read signals of sources for one screen; those of other screens are read for `KEEP_READING` seconds longer.
 
         Args:
@@ -97,14 +99,15 @@ class ColumnRequests:
             sources: sources of signals that the session does not know.
             signals: what to read; none for nothing beside columns.
             lasting: whether to go on until the owner's next request.
+            rows: sources of rows to read.
         """
         until = self._clock() + KEEP_READING
         for other, beside in self._beside.items():
             if beside.until is None and other is not owner and not beside.lasting:
                 beside.until = until
         self._beside.pop(owner, None)
-        if sources or signals:
-            self._beside = {owner: _Beside(tuple(sources), signals, lasting=lasting), **self._beside}
+        if sources or signals or rows:
+            self._beside = {owner: _Beside(tuple(sources), signals, tuple(rows), lasting=lasting), **self._beside}
         self._ask_beside()
 
     def look(self, frame: Frame) -> None:
@@ -144,6 +147,8 @@ class ColumnRequests:
             found = {source.id: source for source in beside.sources} | found
             signals |= beside.signals
         self._session.read_also(tuple(found.values()), signals)
+        if isinstance(self._session, RowReadingSession):
+            self._session.read_rows(self, [source for beside in self._beside.values() for source in beside.rows])
 
 
 def _can_be_multiplexed(column: CounterColumn, capabilities: Capabilities) -> bool:

@@ -195,7 +195,7 @@ class FrameCell(OneCell):
 
     @property
     def name(self) -> str:
-        """Name of the CPU, core ... that the value belongs to."""
+        """Of what the value is of."""
         frame = self._watch.frame
         return "" if frame is None else row_name(frame.topology, self._home)
 
@@ -212,7 +212,7 @@ class FrameCell(OneCell):
         return None if found is None else self._watch.why_absent(found)
 
     def section(self, column: Column[Any]) -> str:
-        """The picker's heading above a column: its category."""
+        """The category."""
         found = self._watch.session.catalog.get(column.id)
         return "" if found is None else found.category.value
 

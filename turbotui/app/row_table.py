@@ -19,9 +19,10 @@ from turbotui.widgets.content import Content
 from turbotui.widgets.row_charts import RowCharts, past_of
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
 from turbotui.widgets.row_history import RowHistory
+from turbotui.widgets.row_list import RowList
 from turbotui.widgets.row_tree import TreeRows
 from turbotui.widgets.slots import row_slots
-from turbotui.widgets.table_view import RowList, TableView
+from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """The columns of the summary alone, because the rows have numbers of their own."""
+        """Only those of the summary, because the rows have numbers of their own."""
         return ()
 
     @property
@@ -147,7 +148,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         return next((column for column in columns if column.id.lower() == name.lower()), None)
 
     def cell(self, column: Column[R], row: Hashable) -> OneCell:
-        """Return a cell, which is kept from now on."""
+        """The cell is kept from now on."""
         content = self._table.content
         if content is not None:
             self.past(content).keep(content, column, row)

@@ -16,6 +16,7 @@ from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sources.source import Source
 
 if TYPE_CHECKING:  # few users watch a recording
@@ -99,6 +100,14 @@ class PresentedSession(Protocol):
 
     def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
         """Apply a user's units and marks to the catalog's columns; the computation does not change."""
+
+
+@runtime_checkable
+class RowReadingSession(Protocol):
+    """A session that reads its machine itself, and so the rows of any kind."""
+
+    def read_rows(self, owner: object, sources: Iterable[RowSource]) -> None:
+        """Read rows for an owner from the next tick on, replacing what it asked for before."""
 
 
 @runtime_checkable

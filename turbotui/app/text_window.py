@@ -36,7 +36,7 @@ class TextWindow(Window[None]):
             yield Static("", id="readings", markup=False)
 
     def copied(self) -> str:
-        """The whole text, for the clipboard."""
+        """All of the text."""
         title, lines = self.tell(_COPIED)
         return guarded("\n".join([title, "", *lines]))
 

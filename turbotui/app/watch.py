@@ -23,10 +23,11 @@ from turbotui.sampling.answers import SHARED
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, History, frame_time
 from turbotui.sampling.limits import LONGEST_INTERVAL, SHORTEST_INTERVAL, next_interval
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.selection import default_columns, starting_columns
 from turbotui.sources.source import Source
 from turbotui.widgets.arrangement import ColumnArrangement
-from turbotui.widgets.levels import FrameLevels
+from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.profiles import Profile
 from turbotui.widgets.row_charts import past_of
 
@@ -318,9 +319,9 @@ class Watch:
         self._requests.want((*columns, *self.headline, *alerted, *told, *kept, *cells), hidden)
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId], *,
-                  lasting: bool = False) -> None:
-        """Read these signals of these sources beside columns."""
-        self._requests.read_also(owner, sources, signals, lasting=lasting)
+                  lasting: bool = False, rows: Sequence[RowSource] = ()) -> None:
+        """Read these signals of these sources, and these rows, beside columns."""
+        self._requests.read_also(owner, sources, signals, lasting=lasting, rows=rows)
 
     # Frames
 

@@ -59,7 +59,7 @@ class Journal:
 
     def _readable(self, layouts: KnownLayouts, opened: contextlib.ExitStack,
                   grow: Callable[[], bool] | None) -> list[RecordingPart]:
-        """Open every file that can be read, and note the others. Raises RecordingError if there is none."""
+        """Others are noted. Raises RecordingError if there is none."""
         parts: list[RecordingPart] = []
         errors: list[RecordingError] = []
         for path in self.paths:

@@ -109,7 +109,7 @@ class SocketClient(asyncio.Protocol):
             self._outgoing.send(unsent)
 
     def pause_writing(self) -> None:
-        """Handle a reader that has not taken what was sent."""
+        """The reader has not taken what was sent."""
         self._full = True
 
     def resume_writing(self) -> None:
@@ -117,7 +117,7 @@ class SocketClient(asyncio.Protocol):
         self._send()
 
     def data_received(self, data: bytes) -> None:
-        """Take a request; a client that sends anything else is cut off."""
+        """A request, or the end of a client that sends anything else."""
         try:
             wanted = self._parser.feed(data)
         except RequestError:

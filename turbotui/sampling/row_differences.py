@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from turbotui.quantities.row_kinds import ClockId, Quantity, QuantityId
@@ -28,8 +28,8 @@ class RowDifferences:
         missed: why the newer tick is no newer than the older one; None if it is.
     """
 
-    __slots__ = ("_before", "_born", "_clocks", "_deltas", "_empty", "_new", "_rates", "_rises", "_spans", "_unread",
-                 "missed", "newer", "older", "quantities")
+    __slots__ = ("_before", "_born", "_clocks", "_deltas", "_empty", "_new", "_parts", "_rates", "_rises", "_spans",
+                 "_unread", "missed", "newer", "older", "quantities")
 
     def __init__(self, older: RowTick | None, newer: RowTick, missed: Unavailable | None = None) -> None:
         self.older = older
@@ -48,6 +48,7 @@ class RowDifferences:
         self._rises: dict[QuantityId, list[int] | None] = {}
         self._deltas: dict[QuantityId, Numbers] = {}
         self._rates: dict[QuantityId, Numbers] = {}
+        self._parts: dict[str, list[RowSlot]] | None = None
 
     def _compare(self, older: RowTick, newer: RowTick) -> None:
         """Find, once for all columns, the slots that need care: those whose row was elsewhere or not there before."""
@@ -186,6 +187,23 @@ class RowDifferences:
         if column is None or slot in self.newer.absent.get(name, ()):
             return None
         return column[slot]
+
+    def raw_before(self, name: QuantityId, slot: RowSlot) -> int | None:
+        """The raw reading of a counter at the start of the interval; None if it is unknown."""
+        columns = self._columns(name)
+        if columns is None or slot in self._new or slot in self.absent(name):
+            return None
+        return columns[0][slot]
+
+    @property
+    def parts(self) -> Mapping[str, Sequence[RowSlot]]:
+        """Key of a row of a nested kind -> slots of the rows inside it."""
+        if self._parts is None:
+            self._parts = {}
+            for slot, row in self.newer.roster.rows.items():
+                if row.parent and self.newer.kind.nested:
+                    self._parts.setdefault(row.parent, []).append(slot)
+        return self._parts
 
     def level(self, name: QuantityId, slot: RowSlot) -> float | None:
         """A gauge of a row at the end of the interval, in SI units."""

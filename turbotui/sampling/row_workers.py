@@ -48,7 +48,7 @@ class RowSource(Protocol):
 
 
 _LATE: Final = Unavailable(Reason.LATE, "the reader of these rows did not answer in time",
-                           "a longer interval (-i) gives it more time")
+                           "give it a longer interval: -i")
 _TORN: Final = Unavailable(Reason.INTERRUPTED, "the machine was suspended while these rows were read")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.simulated import basis as b
 from turbotui.simulated.kernel_counts import (
     DEVICE,
@@ -20,12 +21,14 @@ from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import Isa
 from turbotui.simulated.strain_files import StrainFiles, running
 from turbotui.simulated.task_files import TaskWaits, task_files
-from turbotui.simulated.tree import File, Node, fixed, folder
+from turbotui.simulated.tree import File, Folder, Node, fixed, folder
 
 _JIFFIES = 100
 """USER_HZ: jiffies per second in /proc/stat (man 5 proc_stat)."""
 _DEVICE_ROWS = 48
 """Queues of storage and network adapters; all interrupts of one CPU are on one row."""
+_FIRST_NUMBER = 24
+"""The first queue's interrupt."""
 
 
 class ProcFiles:
@@ -47,6 +50,7 @@ class ProcFiles:
             **task_files(self._ran, TaskWaits(self._model)),
             "stat": File(self._stat_text),
             "interrupts": File(self._interrupts),
+            "irq": folder({str(_FIRST_NUMBER + row): self._affinity(row) for row in range(self._rows)}),
             "softirqs": File(self._softirqs),
             "cpuinfo": File(self._cpuinfo),
             **StrainFiles(self._model).proc(),
@@ -111,13 +115,13 @@ class ProcFiles:
         """Kernel Documentation/filesystems/proc.rst; columns of width 10 behind a label as the kernel pads them."""
         model, shape = self._model, self._shape
         up = self._up()
-        width = max(3, len(str(24 + self._rows)))
+        width = max(3, len(str(_FIRST_NUMBER + self._rows)))
         lines = [" " * (width + 8) + "".join(f"CPU{cpu:<8d}" for cpu in up)]
         served = [int(model.cpu[cpu].value(DEVICE, now)) for cpu in up]
         zero = " " * 10 + "0"
         for row in range(self._rows):
             cells = [f"{served[n]:>11d}" if cpu % self._rows == row else zero for n, cpu in enumerate(up)]
-            lines.append(f"{24 + row:>{width}d}:{''.join(cells)}  {self._device(row)}")
+            lines.append(f"{_FIRST_NUMBER + row:>{width}d}:{''.join(cells)}  {self._device(row)}")
         if shape.isa is Isa.ARM:
             lines.extend(self._arm_rows(up, now, width))
             return "\n".join(lines) + "\n"
@@ -134,6 +138,11 @@ class ProcFiles:
         for name in ("ERR", "MIS"):
             lines.insert(-3, f"{name:>{width}s}: {0:>10d}")
         return "\n".join(lines) + "\n"
+
+    def _affinity(self, row: int) -> Folder:
+        """Kernel Documentation/core-api/irq/irq-affinity.rst; every CPU that a queue may use also serves it here."""
+        cpus = format_cpulist(cpu for cpu in range(len(self._model.cpu)) if cpu % self._rows == row)
+        return folder({"smp_affinity_list": fixed(cpus), "effective_affinity_list": fixed(cpus)})
 
     def _device(self, row: int) -> str:
         if self._shape.hypervisor:

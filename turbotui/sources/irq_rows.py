@@ -59,6 +59,18 @@ def trailing_text(rest: str) -> str:
     return ""
 
 
+def growth_of(before: Sequence[int], cells: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The increase of each cell of a row, and the places of cells that were restarted, whose increase is unknown (0).
+
+    A cell that decreased from below 2**31 did not wrap but was restarted.
+    """
+    growth = list(map(sub, cells, before))
+    if min(growth, default=0) >= 0:
+        return growth, []
+    fell = [place for place, step in enumerate(growth) if step < 0 and before[place] < _HALF]
+    return [0 if step < 0 and old < _HALF else step % _CELL for old, step in zip(before, growth, strict=True)], fell
+
+
 class RowTotals:
     """Totals per CPU of groups of rows, which grow by each cell's increase modulo 2**32.
 
@@ -158,12 +170,8 @@ class RowTotals:
         self._cells[name] = cells
         if before is None:
             return groups, cells
-        growth = list(map(sub, cells, before))
-        if min(growth, default=0) < 0:
-            fell = [place for place, step in enumerate(growth) if step < 0 and before[place] < _HALF]
-            self._restarted.update((group, place) for group in groups for place in fell)
-            growth = [0 if step < 0 and old < _HALF else step % _CELL
-                      for old, step in zip(before, growth, strict=True)]
+        growth, fell = growth_of(before, cells)
+        self._restarted.update((group, place) for group in groups for place in fell)
         return groups, growth
 
     def _new_header(self, header: str) -> None:

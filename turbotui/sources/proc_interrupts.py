@@ -60,7 +60,7 @@ _WHOLE: tuple[tuple[SignalId, str, tuple[str, ...]], ...] = (
     ("irq.err", "errors", ("ERR", "Err", "BAD")),
     ("irq.mis", "misrouted IO-APIC interrupts", ("MIS",)),
 )
-_WHOLE_LABELS = frozenset(label for _, _, labels in _WHOLE for label in labels)
+WHOLE_LABELS = frozenset(label for _, _, labels in _WHOLE for label in labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def classifier(table: str) -> Callable[[str, str], tuple[SignalId, ...]]:
 
     @lru_cache(_MOST_ROWS)
     def classify(label: str, text: str) -> tuple[SignalId, ...]:
-        if label in _WHOLE_LABELS:
+        if label in WHOLE_LABELS:
             return ()
         numbered, action = label.isdecimal(), _action(f" {text}")
         for row, endings in candidates(_NUMBERED if numbered else label):

@@ -27,10 +27,10 @@ from turbotui.widgets.cells import (
 )
 from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.content import Line
+from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.geometry import Geometry
 from turbotui.widgets.headings import Heading
-from turbotui.widgets.levels import FrameLevels
 from turbotui.widgets.painter import (
     FOLDED,
     OPEN,
@@ -79,7 +79,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return [slot.column for slot in self.moving if not slot.spark] if self.tree else super().columns
 
     def headings(self, geometry: Geometry) -> list[Heading]:
-        """The headings of columns; the label of a tree has none."""
+        """The label of a tree has no heading."""
         found = super().headings(geometry)
         return found[len(self.fixed) :] if self.tree else found
 
@@ -90,7 +90,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             super().head(segments)
 
     def begin(self, content: FrameContent) -> None:
-        """Begin a content, forgetting the rows of another topology."""
+        """Forget the rows of another topology."""
         if self.alerted is not None:
             self._alerted = self.alerted()
         topology = content.frame.topology

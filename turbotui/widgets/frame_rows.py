@@ -15,8 +15,9 @@ from turbotui.tables.frame_table import FrameTable
 from turbotui.tables.layout import Layout
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.content import Content, Line, ordered
+from turbotui.widgets.row_list import RowList, passes
 from turbotui.widgets.rows import row_words, tree_lines
-from turbotui.widgets.table_view import RowList, TableView, passes
+from turbotui.widgets.table_view import TableView
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class FrameContent(Content[CounterColumn, RowId]):
 
     @property
     def rows(self) -> Sequence[RowId]:
-        """Rows of all measured CPUs."""
+        """The CPUs."""
         return self.frame.rows(Scope.CPU)
 
     def values(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
@@ -50,11 +51,11 @@ class FrameContent(Content[CounterColumn, RowId]):
         return self.table((column,), (row,)).evidence(column, row)
 
     def words(self, row: RowId) -> str:
-        """Text in which a search looks: the ids around a CPU."""
+        """The ids around a CPU."""
         return row_words(self.frame.topology, row)
 
     def name(self, column: CounterColumn, row: RowId) -> str:
-        """Name of a cell's row, with the enclosing row if the value belongs to that."""
+        """Includes the enclosing row if the value belongs to it."""
         topology = self.frame.topology
         home = self.frame.home(column, row) or row
         name = row_name(topology, row)

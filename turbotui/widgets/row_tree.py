@@ -9,14 +9,15 @@ from turbotui.quantities.columns import Column, R
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.content import Content, Line, ordered
 from turbotui.widgets.row_content import RowContent, RowView
-from turbotui.widgets.table_view import RowList, TableView, passes
+from turbotui.widgets.row_list import RowList, passes
+from turbotui.widgets.table_view import TableView
 
 
 class TreeRows(RowList[RowContent[R], Column[R], Hashable], Generic[R]):
     """Rows in the tree of their content, with sorted siblings, or else as a sorted list."""
 
     def arranged(self, content: RowContent[R], view: RowView[R]) -> Sequence[Line[Hashable]]:
-        """Arrange rows: those that pass the filter are shown with all their parents."""
+        """Rows that pass the filter are shown with all their parents."""
         if content.parents is None:
             return super().arranged(content, view)
         return row_tree_lines(content, view, content.parents,

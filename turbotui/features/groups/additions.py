@@ -59,7 +59,7 @@ class GroupAdditions:
         return [(column.name, _why(plan)) for plan in made for column in plan.counted.request.columns]
 
     def remove(self, name: str) -> None:
-        """Remove a column with all columns of its request."""
+        """Columns of one request are removed together."""
         self._plans = tuple(plan for plan in self._plans if name not in _names(plan))
 
     def _made(self, text: str) -> tuple[EventPlan, ...]:

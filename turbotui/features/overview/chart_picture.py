@@ -6,11 +6,11 @@ from typing import Final
 
 from turbotui.cell_widths import flush_right
 from turbotui.features.overview.charts import Chart
+from turbotui.widgets.areas import area, roles
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.levels import FULL_LEVELS, LEVELS
 from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.panel import Line, Span, Target
-from turbotui.widgets.spark import area, roles
 
 _DOTTED: Final = "┈"
 _CUT: Final = "─"

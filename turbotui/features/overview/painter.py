@@ -22,7 +22,7 @@ from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.levels import FrameLevels
+from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.panel import Line, Span, Target
 
 _NARROWEST: Final = 30

@@ -91,7 +91,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         yield SegmentLines(id="below")
 
     def first_view(self) -> RowView[JudgedPoint]:
-        """The view before the user changes it: the fastest rows first."""
+        """The fastest first."""
         columns = tuple(column for column in POINT_TABLE_COLUMNS if column.default)
         return TableView(columns, sort=next(column for column in columns if column.id == "GFLOP/s"), reverse=True)
 
@@ -126,7 +126,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self._threads.want(wanted=self.view.tasks)
 
     def close(self) -> None:
-        """Close the counters of threads."""
+        """The counters of threads."""
         self._threads.end()
 
     def on_threads_ready(self, message: ThreadsReady) -> None:
@@ -141,7 +141,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     # Frames
 
     def take(self, frame: Frame) -> None:
-        """Take a frame, and keep a command's regions with it."""
+        """Keeps a command's regions with each frame."""
         super().take(frame)
         self._regions.take(frame)
 

@@ -76,7 +76,7 @@ class EventPicker(RowPicker):
             self.fill()
 
     def further(self, wanted: str) -> Sequence[Item]:
-        """Further rows: events of the vendor's tables that are not listed yet."""
+        """Events of the vendor's tables that are not listed yet."""
         found = self._found(wanted)
         if not found:
             return ()
@@ -114,11 +114,11 @@ class EventPicker(RowPicker):
             self.fill()
 
     def matches(self, column: Column[Any], wanted: str) -> bool:
-        """Whether a row matches the typed text; terms of an event hide no row."""
+        """Terms hide nothing."""
         return "=" in wanted or super().matches(column, wanted)
 
     def more_about(self, column: Column[Any]) -> Sequence[str]:
-        """More about a row: the kernel's terms of its events."""
+        """The kernel's terms of the events."""
         return ["; ".join(self._pmu.events[name].text if name in self._pmu.events else name for name in column.needs)]
 
     def action_take(self) -> None:

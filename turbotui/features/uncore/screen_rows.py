@@ -19,8 +19,8 @@ from turbotui.widgets.geometry import RULE, Geometry
 from turbotui.widgets.levels import cell_role_of
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
+from turbotui.widgets.row_list import RowList, passes
 from turbotui.widgets.slots import row_slots
-from turbotui.widgets.table_view import RowList, passes
 
 FILTERED: Final = " [f]"
 """The mark of a row with filters, because there may be no room for the column of filters."""
@@ -78,7 +78,7 @@ class UnitRows(RowList[RowContent[UnitRow], Column[Any], Hashable]):
     """Sorted sums, each followed by its sorted units."""
 
     def arranged(self, content: RowContent[UnitRow], view: RowView[UnitRow]) -> Sequence[Line[Hashable]]:
-        """Arrange rows; a sum is shown if one of its units passes the filter."""
+        """A sum is shown if one of its units passes the filter."""
         outer: list[Hashable] = []
         parts: dict[Hashable, list[Hashable]] = {}
         for key in content.rows:
@@ -122,7 +122,7 @@ class UnitPainter(RowPainter[UnitRow]):
     _greatest: dict[str, float | None] = field(default_factory=dict)
 
     def begin(self, content: RowContent[UnitRow]) -> None:
-        """Begin a content, forgetting what was computed for the one before."""
+        """Forget the interval before."""
         del content
         self._greatest.clear()
 

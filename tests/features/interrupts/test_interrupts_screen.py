@@ -1,0 +1,94 @@
+"""The interrupts screen of a simulated machine: folded sources, the CPUs inside, graphs from kept frames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from dashboard_driver import terminal_text, text_of
+from simulated_session import SimulatedSession
+from textual.pilot import Pilot
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.features.interrupts.screen import InterruptsScreen
+
+
+@asynccontextmanager
+async def interrupts(ticks: int = 2) -> AsyncIterator[tuple[SimulatedSession, InterruptsScreen, Pilot[int]]]:
+    """The dashboard on its interrupts screen, after some intervals."""
+    session = SimulatedSession("laptop", small=True)
+    app = TurbotuiApp(session, screen="interrupts")
+    async with app.run_test(size=(120, 36)) as pilot:
+        while not session.started:
+            await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, InterruptsScreen)
+        for _ in range(ticks):
+            session.tick()
+            await pilot.pause()
+        yield session, screen, pilot
+
+
+def keys(screen: InterruptsScreen) -> list[str]:
+    return [str(line.row[0]) for line in screen.table.lines if isinstance(line.row, tuple)]
+
+
+def value(screen: InterruptsScreen, key: str, name: str) -> float:
+    content = screen.table.content
+    assert content is not None
+    found = content.value_of(name, (key, 0))
+    assert isinstance(found, int | float), (key, name, found)
+    return found
+
+
+async def test_the_busiest_source_is_first_and_its_cpus_are_folded() -> None:
+    async with interrupts() as (session, screen, pilot):
+        sources = keys(screen)
+        assert not any(":" in key for key in sources)
+        rates = [value(screen, key, "Int/s") for key in sources]
+        assert rates == sorted(rates, reverse=True)
+        assert rates[0] > 0
+        await pilot.press("right")
+        inside = [key for key in keys(screen) if ":" in key]
+        assert {key.partition(":")[0] for key in inside} == {sources[0]}
+        assert sum(value(screen, key, "Int/s") for key in inside) == value(screen, sources[0], "Int/s")
+        session.tick()
+        await pilot.pause()
+        assert [key for key in keys(screen) if ":" in key], "it stays unfolded"
+        await pilot.press("asterisk", "asterisk")
+        assert not any(":" in key for key in keys(screen))
+
+
+async def test_a_cell_is_explained_by_its_readings_and_charted_from_the_intervals() -> None:
+    async with interrupts(4) as (_session, screen, pilot):
+        await pilot.press("home", "e")
+        app = screen.app
+        assert isinstance(app, TurbotuiApp)
+        said = terminal_text(app)
+        assert "= Δcount / interval" in said
+        assert "/proc/interrupts, row" in said
+        await pilot.press("escape")
+        column = screen.find_column("Int/s")
+        assert column is not None
+        recent = screen.recent(column, (keys(screen)[0], 0), 60)
+        assert sum(not math.isnan(one) for one in recent) >= 4
+        assert recent[-1] == value(screen, keys(screen)[0], "Int/s")
+
+
+async def test_a_screen_that_was_not_there_before_waits_and_says_so() -> None:
+    session = SimulatedSession("laptop", small=True)
+    app = TurbotuiApp(session)
+    async with app.run_test(size=(120, 36)) as pilot:
+        while not session.started:
+            await pilot.pause()
+        session.tick()
+        await pilot.pause()
+        await pilot.press("Z")
+        await pilot.pause()
+        assert "first reading of sources of interrupts" in text_of(app, "status")
+        session.tick()
+        await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, InterruptsScreen)
+        assert keys(screen)

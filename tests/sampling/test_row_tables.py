@@ -1,0 +1,104 @@
+"""Cells of a kind's columns: marks of multiplexed and missed counters, reasons, parts, and what evidence says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turbotui.machine.machine import Machine
+from turbotui.quantities.row_kinds import Quantity, RowKind
+from turbotui.quantities.signals import Behavior, Reduce
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sampling.row_differences import RowDifferences
+from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, omitted_rows, row_table
+from turbotui.sampling.row_workers import RowReader
+from turbotui.sampling.rows import Columns, Row, RowTick
+
+SECOND = 1_000_000_000
+
+
+class Source:
+    kind = RowKind("jobs", "jobs", nested=True, most=8)
+    quantities: Sequence[Quantity] = (
+        Quantity("cycles", "jobs", Unit.CYCLE, Behavior.COUNTER, Reduce.SUM, "perf cycles of {row}", "SDM",
+                 enabled="on", running="ran"),
+        Quantity("on", "jobs", Unit.SECOND, Behavior.COUNTER, Reduce.SUM, "perf", scale=1e-9),
+        Quantity("ran", "jobs", Unit.SECOND, Behavior.COUNTER, Reduce.SUM, "perf", scale=1e-9),
+        Quantity("heat", "jobs", Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX, "/proc/heat"),
+    )
+
+    def open(self, machine: Machine) -> RowReader | Unavailable:
+        raise AssertionError(machine)
+
+
+def _per_second(row: KindRow) -> float | None:
+    rate = row.rate("cycles")
+    return None if rate is None else rate / 1e9
+
+
+RATE = RowColumn("GHz", "GHz", 2, ("cycles",), _per_second)
+HEAT = RowColumn("Heat", "°C", 0, ("heat",), lambda row: row.value("heat"))
+SHARE = RowColumn("Share", "%", 0, (), lambda _row: None, doubt=lambda row: f"{row.row.key} has no share")
+DEFINITION = KindDefinition(Source(), (RATE, HEAT, SHARE), sort="GHz")
+
+
+def ticks() -> tuple[RowTick, RowTick]:
+    """Job `a`, its part `b`, whose counter ran for half of the time, and `c`, which has none."""
+    columns = Columns(Source.kind, Source.quantities)
+    found = []
+    for second in (1, 2):
+        columns.begin(0, second * SECOND)
+        if second == 1:
+            slots = [columns.birth(Row(key, parent=parent)) for key, parent in (("a", ""), ("b", "a"), ("c", ""))]
+        a, b, c = (slot for slot in slots if slot is not None)
+        for slot, share in ((a, 1), (b, 2)):
+            columns.put(slot, "cycles", second * 3 * SECOND // share)
+            columns.put(slot, "on", second * SECOND)
+            columns.put(slot, "ran", second * SECOND // share)
+        columns.put(c, "cycles", Unavailable(Reason.NOT_PERMITTED, "no"))
+        columns.put(a, "heat", 40 + second)
+        columns.read_at((a, b, c), second * SECOND)
+        found.append(columns.tick())
+    return found[0], found[1]
+
+
+def test_what_was_scaled_is_marked_and_what_is_missing_has_its_reason() -> None:
+    older, newer = ticks()
+    table = row_table(DEFINITION, RowDifferences(older, newer), parts=True)
+    assert [row.row.key for row in table.rows] == ["a", "b", "c"]
+    a, b, c = table.rows
+    assert (table.cell(RATE, a).value, table.cell(RATE, a).signs) == (3, "")
+    assert (table.cell(RATE, b).value, table.cell(RATE, b).estimated) == (3, True)
+    assert (why := table.cell(RATE, c).why) is not None
+    assert why.reason is Reason.NOT_PERMITTED
+    assert (why := table.cell(SHARE, c).why) is not None
+    assert why.detail == "c has no share"
+    assert [part.row.key for part in a.parts] == ["b"]
+    assert [row.row.key for row in row_table(DEFINITION, RowDifferences(older, newer)).rows] == ["a", "c"]
+
+
+def test_of_a_kind_that_was_missed_gauges_are_old_and_counters_unknown() -> None:
+    _older, newer = ticks()
+    late = Unavailable(Reason.LATE, "late")
+    table = row_table(DEFINITION, RowDifferences(newer, newer, late))
+    assert table.cell(HEAT, table.rows[0]).old
+    assert table.cell(HEAT, table.rows[0]).value == 42
+    assert table.cell(RATE, table.rows[0]).why == late
+
+
+def test_evidence_has_the_arithmetic_both_readings_and_where_they_come_from() -> None:
+    older, newer = ticks()
+    table = row_table(DEFINITION, RowDifferences(older, newer))
+    evidence = table.evidence(RATE, table.rows[0])
+    assert evidence.arithmetic == ("= Δcycles / interval / 1e9", "= 3,000,000,000 / 1 / 1e9")
+    assert evidence.readings == (("cycles 3,000,000,000 → 6,000,000,000 in 1.000 s", "  perf cycles of a", "  SDM"),)
+    evidence = table.evidence(RATE, table.rows[1])
+    assert evidence.readings[0][-1] == "  not permitted: no"
+
+
+def test_rows_that_are_left_out_are_counted_in_a_sentence() -> None:
+    columns = Columns(Source.kind, Source.quantities)
+    columns.begin(0, SECOND)
+    for number in range(11):
+        columns.birth(Row(str(number)))
+    assert omitted_rows(RowDifferences(None, columns.tick())) == "there are 3 more jobs than the 8 that are read"

@@ -1,0 +1,251 @@
+"""A screen of the rows of a kind, now and at any kept moment."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Hashable, Sequence
+from typing import ClassVar, Final
+
+from turbotui.app.one_cell import OneCell
+from turbotui.app.row_table import RowCell, RowTableScreen
+from turbotui.app.sessions import RowReadingSession
+from turbotui.app.watch import Watch
+from turbotui.cell_widths import cut, flush_left
+from turbotui.quantities.columns import Column
+from turbotui.quantities.row_kinds import Form
+from turbotui.quantities.sentences import as_sentence
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_differences import RowDifferences
+from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table
+from turbotui.widgets.cells import StyleRole, cell_text
+from turbotui.widgets.content import Line
+from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
+from turbotui.widgets.table_view import TableView
+
+_AFTER: Final = 0.1
+"""Seconds on a row without a key after which its past is read."""
+_PART: Final = 0.004
+"""Seconds of work on the past, and of rest after it."""
+_MOST_MOMENTS: Final = 120
+_MOST_ROWS: Final = 100_000
+"""Intervals, and rows of all of them together, that are kept for charts: some 10 MB."""
+
+
+def _words(row: KindRow) -> str:
+    texts = (row.text(one.id) for one in row.differences.quantities.values() if one.form is Form.TEXT)
+    return " ".join(filter(None, (row.row.name, row.row.key, *texts)))
+
+
+NAMING: Final = Naming[KindRow](lambda row: row.identity, _words, lambda row: row.row.key)
+
+
+class KindPainter(RowPainter[KindRow]):
+    """Paints rows with parts as folded or unfolded, and indents the parts."""
+
+    def ids(self, content: RowContent[KindRow], line: Line[Hashable]) -> list[TextSegment]:
+        row = content.get(line.row)
+        if row is None or content.parents is None or not self.fixed:
+            return super().ids(content, line)
+        first, *others = self.fixed
+        mark = "  " if line.open is None else f"{OPEN if line.open else FOLDED} "
+        name = f"{'  ' * line.depth}{mark}{content.value(first.column, line.row)}"
+        tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
+        found = [tag, (flush_left(cut(name, first.width), first.width),
+                       StyleRole.PLAIN if line.open is None else StyleRole.SUMMARY)]
+        for slot in others:
+            value = content.value(slot.column, line.row)
+            found.append((" " + (" " * slot.width if value is None else cell_text(slot.column, value, slot.width)),
+                          StyleRole.PLAIN))
+        return found
+
+
+class KindCell(RowCell[KindRow]):
+    """A cell of a `KindScreen`, whose past is in the kept frames."""
+
+    in_frames = True
+
+    def __init__(self, screen: KindScreen, column: Column[KindRow], row: Hashable) -> None:
+        super().__init__(screen, column, row)
+        self._kind = screen.definition.source.kind.id
+
+    def read(self, frame: Frame) -> float | None:
+        return number_at(frame.kind(self._kind), self.column, self.row)
+
+
+def number_at(rows: RowDifferences | Unavailable | None, column: Column[KindRow], key: Hashable) -> float | None:
+    """The number of a cell in an interval; None if it is unknown."""
+    if not isinstance(rows, RowDifferences):
+        return None
+    slot = rows.newer.roster.slots.get(key)  # type: ignore[call-overload]  # every key here is an identity
+    value = None if slot is None else column.compute(KindRow(rows, slot, rows.newer.roster.rows[slot]))
+    return value if isinstance(value, int | float) else None
+
+
+class KindScreen(RowTableScreen[KindRow]):
+    """The rows of a kind; those that are inside others are folded at first.
+
+    Attributes:
+        definition: of the kind.
+    """
+
+    definition: ClassVar[KindDefinition]
+    painter_kind = KindPainter
+    treeless = "No row has rows inside it"
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._shown: Frame | None = None
+        self._moments: dict[int, RowDifferences | None] = {}  # of the interval that ended then; None if it has no rows
+        self._known_outer: frozenset[Hashable] = frozenset()
+        self._reading: asyncio.Task[None] | None = None
+        self._wanted: Sequence[int] = ()
+
+    def first_view(self) -> RowView[KindRow]:
+        """The greatest first."""
+        columns = self.definition.columns
+        sort = next(column for column in columns if column.id == self.definition.sort)
+        return TableView(tuple(column for column in columns if column.default), sort=sort, reverse=True)
+
+    def read_beside(self) -> None:
+        """Read the rows from now on, and not only from the end of this interval."""
+        self.watch_state.read_also(self, (), frozenset(), rows=(self.definition.source,))
+        self.watch_state.session.end_interval()
+
+    def take(self, frame: Frame) -> None:
+        """Keep the interval for charts."""
+        found = frame.kind(self.definition.source.kind.id)
+        if frame.older is not None and isinstance(found, RowDifferences):
+            self._keep(frame.newer.wall_ns, found)
+
+    def _keep(self, wall_ns: int, rows: RowDifferences | None) -> None:
+        self._moments[wall_ns] = rows
+        size = sum(1 if one is None else 1 + one.newer.roster.capacity for one in self._moments.values())
+        while len(self._moments) > _MOST_MOMENTS or (size > _MOST_ROWS and len(self._moments) > 1):
+            first = self._moments.pop(next(iter(self._moments)))
+            size -= 1 if first is None else 1 + first.newer.roster.capacity
+
+    # Drawing
+
+    def show_columns(self) -> None:
+        """Lay the table out for the width."""
+        self.watch_state.want(self.wanted)
+        self._show()
+
+    def show_frame(self) -> None:
+        """Show the rows of the frame, or of the held moment."""
+        super().show_frame()
+        self._show()
+
+    @property
+    def _rows(self) -> RowDifferences | Unavailable:
+        frame = self.watch_state.frame
+        if frame is None:
+            return Unavailable(Reason.FIRST_TICK, "nothing was read yet")
+        return frame.kind(self.definition.source.kind.id)
+
+    def _show(self) -> None:
+        if not self.composed:
+            return
+        frame, found = self.watch_state.frame, self._rows
+        rows = found if isinstance(found, RowDifferences) else None
+        outer = frozenset() if rows is None else self._outer(rows)
+        if outer - self._known_outer:
+            self._change(folded=self._table.view.folded | (outer - self._known_outer))
+            self._known_outer |= outer
+        self.show_content(self._content(rows, 0 if frame is None else frame.seq))
+
+    @staticmethod
+    def _outer(rows: RowDifferences) -> frozenset[Hashable]:
+        """The rows that have parts."""
+        return frozenset(row.identity for row in rows.newer.roster.rows.values() if row.key in rows.parts)
+
+    def _content(self, rows: RowDifferences | None, seq: int) -> RowContent[KindRow]:
+        """Make the content; rows inside a folded row, which may be thousands, are left out but for one."""
+        parents: dict[Hashable, Hashable] = {}
+        table = row_table(self.definition, rows)
+        if rows is not None and rows.parts:
+            folded, every = self._table.view.folded, list(table.rows)
+            by_slot = rows.newer.roster.rows
+            for row in table.rows:
+                slots = rows.parts.get(row.row.key, ())
+                for slot in slots[:1] if row.identity in folded else slots:
+                    every.append(KindRow(rows, slot, by_slot[slot]))
+                    parents[by_slot[slot].identity] = row.identity
+            table = row_table(self.definition, rows, only=every)
+        return RowContent(table, NAMING, seq, parents or None)
+
+    def _fold(self, row: Hashable, *, fold: bool) -> None:
+        super()._fold(row, fold=fold)
+        self._show()
+
+    def action_fold_all(self) -> None:
+        super().action_fold_all()
+        self._show()
+
+    def readout(self) -> str:
+        """Describe the cell under the cursor, or say why there are no rows, or too many."""
+        found = self._rows
+        if isinstance(found, RowDifferences):
+            return super().readout() if self._table.lines else self.all_filtered or "There are no rows"
+        if found.reason is Reason.NOT_READ and isinstance(self.watch_state.session, RowReadingSession):
+            if self.watch_state.in_past:
+                return as_sentence(f"No {self.definition.source.kind.title} of this moment: they were not read then")
+            return self.waiting_for(f"the first reading of {self.definition.source.kind.title}")
+        return as_sentence(found.sentence())
+
+    @property
+    def remark(self) -> str:
+        """A sentence about rows that are left out; "" if there are none."""
+        found = self._rows
+        return omitted_rows(found) if isinstance(found, RowDifferences) else ""
+
+    # The past
+
+    def cell(self, column: Column[KindRow], row: Hashable) -> OneCell:
+        super().cell(column, row)
+        return KindCell(self, column, row)
+
+    def recent(self, column: Column[KindRow], row: Hashable, count: int) -> Sequence[float]:
+        """The last values of a cell in the kept frames, so many at most, the newest last; NaN is a gap."""
+        cursor, frame = self.watch_state.cursor, self.watch_state.frame
+        if cursor is None or frame is None:
+            return ()
+        times = [one for one in cursor.before(min(count, _MOST_MOMENTS)) if one <= frame.newer.wall_ns]
+        if frame.newer.wall_ns not in times:
+            times.append(frame.newer.wall_ns)
+            self._moments.setdefault(frame.newer.wall_ns, self._of(frame))
+        missing = [one for one in times if one not in self._moments]
+        if missing:
+            self._wanted = missing
+            if self._reading is None:
+                self._reading = asyncio.get_running_loop().create_task(self._read_moments())
+        values = (number_at(self._moments.get(one), column, row) for one in times)
+        return [math.nan if value is None else value for value in values]
+
+    def _of(self, frame: Frame) -> RowDifferences | None:
+        found = frame.kind(self.definition.source.kind.id)
+        return found if isinstance(found, RowDifferences) else None
+
+    async def _read_moments(self) -> None:
+        """Read kept frames, the newest first and a few ms at a time, and draw the charts anew."""
+        await asyncio.sleep(_AFTER)
+        began, cursor = time.monotonic(), self.watch_state.cursor
+        for wall_ns in reversed(self._wanted):
+            frame = None if cursor is None else cursor.timeline.frame(wall_ns)
+            self._moments[wall_ns] = None if frame is None or frame.older is None else self._of(frame)
+            if time.monotonic() - began > _PART:
+                await asyncio.sleep(_PART)
+                began = time.monotonic()
+        self._reading = None
+        self._show()
+
+    def close(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+
+

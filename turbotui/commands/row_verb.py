@@ -1,0 +1,124 @@
+"""A verb that prints the rows of a kind, for every interval, in every format."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from turbotui.commands.arguments import add_machine_arguments, whole
+from turbotui.commands.formats import add_format_arguments, terminal_room, text_lines
+from turbotui.commands.intervals import add_interval_arguments, at_least_one, intervals_of, open_output
+from turbotui.commands.recorded import (
+    add_span_arguments,
+    open_replay,
+    recorded_ones,
+    refuse_span,
+    replayed_frames,
+    report_missing,
+)
+from turbotui.commands.row_choice import row_choice
+from turbotui.commands.sessions import open_host
+from turbotui.errors import UsageError
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.quantities.tables import RowTable
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table
+from turbotui.sampling.sampled import frames_of
+from turbotui.sampling.session import Session
+from turbotui.tables.envelope import Envelope
+
+
+class RowVerb:
+    """The `add_arguments` and `run` of a verb.
+
+    Args:
+        definition: of the kind.
+        parts: the option that adds the rows inside others, and its help; "" for a kind without such rows.
+    """
+
+    def __init__(self, definition: KindDefinition, parts: tuple[str, str] = ("", "")) -> None:
+        self._definition = definition
+        self._parts = parts
+        self._title = definition.source.kind.title
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the options."""
+        add_machine_arguments(parser)
+        add_interval_arguments(parser)
+        option, said = self._parts
+        if option:
+            parser.add_argument(option, dest="parts", action="store_true", help=said)
+        sort = self._definition.sort.replace("%", "%%")
+        parser.add_argument("--show", metavar="COLUMNS", default="",
+                            help="these columns, comma separated (all: every one, as csv, json and openmetrics have)")
+        parser.add_argument("--filter", metavar="TEXT", default="",
+                            help=f'only rows that pass: words, or comparisons of columns such as "{sort}>100"')
+        parser.add_argument("--sort", metavar="COLUMN", default=self._definition.sort,
+                            help=f"the greatest of this column first (default {sort})")
+        parser.add_argument("--top", metavar="N", type=whole, help="the first N rows only")
+        add_span_arguments(parser)
+        add_format_arguments(parser)
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Print a table for each interval until they are over, the recording is, or SIGINT comes.
+
+        Raises:
+            UsageError: the options contradict each other.
+        """
+        at_least_one(arguments.intervals)
+        at_least_one(arguments.top, "--top", " row")
+        if arguments.replay:
+            return self._replay(arguments)
+        refuse_span(arguments)
+        seconds, intervals = intervals_of(arguments)
+        machine = read_machine(open_host(arguments))
+        session = Session(machine, (), seconds, LinuxHost())
+        session.read_rows(self, (self._definition.source,))
+        frames = (frame for frame in frames_of(session, intervals) if frame.older is not None)
+        self._print(arguments, machine, frames, intervals)
+        return 0
+
+    def _replay(self, arguments: argparse.Namespace) -> int:
+        kind = self._definition.source.kind
+        if arguments.interval:
+            raise UsageError("--replay shows what was recorded: leave -i (--every) out")
+        with open_replay(arguments) as journal:
+            frames = (frame for frame in replayed_frames(arguments, journal) if kind.id in frame.newer.rows)
+            self._print(arguments, journal.machine, recorded_ones(arguments, frames, kind.title, kind.id),
+                        arguments.intervals)
+            report_missing(journal)
+        return 0
+
+    def _print(self, arguments: argparse.Namespace, machine: Machine, frames: Iterable[Frame],
+               many: int | None) -> None:
+        columns = self._definition.columns
+        choice = row_choice(arguments, columns, self._title, _words, always=[one for one in columns if one.identity])
+        parts = getattr(arguments, "parts", False)
+        with open_output(arguments, many).until_interrupted() as output:
+            for frame in frames:
+                found = frame.kind(self._definition.source.kind.id)
+                notes = (found.sentence(),) if isinstance(found, Unavailable) else tuple(
+                    filter(None, [omitted_rows(found)]))
+                table = row_table(self._definition, None if isinstance(found, Unavailable) else found, parts=parts)
+                chosen = choice.of(replace(table, columns=choice.columns))
+                envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
+                                    notes=notes)
+                output.write(envelope, (chosen,), partial(self._text, envelope, chosen))
+
+    def _text(self, envelope: Envelope, table: RowTable[KindRow]) -> Iterator[str]:
+        yield envelope.heading(table.name, f"{envelope.seconds or 0.0:.3f} s")
+        if table.rows:
+            yield from text_lines(envelope, replace(table, columns=table.known_columns), room=terminal_room())
+        elif not envelope.notes:
+            yield f"# no {self._title}"
+        yield from (f"# {note}" for note in envelope.notes)
+        yield ""
+
+
+def _words(row: KindRow) -> str:
+    texts = (row.text(one.id) for one in row.differences.quantities.values() if one.form.value == "text")
+    return " ".join(filter(None, (row.row.name, row.row.key, *texts))).lower()

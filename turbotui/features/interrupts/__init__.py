@@ -1,0 +1,14 @@
+"""Interrupts by source and CPU: how many, on which CPUs, from which device, and where they may go."""
+
+from turbotui.feature import ARROWS, PAST, ROWS, Command, Feature, KeyPlace, ScreenSpec
+
+FEATURE = Feature(
+    "interrupts",
+    commands=(
+        Command("interrupts", "turbotui.features.interrupts.verb",
+                "interrupts by source and CPU: a second, device, affinity"),
+    ),
+    screens=(ScreenSpec("interrupts", "Z", "interrupts", "turbotui.features.interrupts.screen", "InterruptsScreen"),),
+    places=(KeyPlace("interrupts", "Interrupts", (*ROWS, *ARROWS, *PAST, "folded")),),
+    rows="turbotui.features.interrupts.rows:KINDS",
+)

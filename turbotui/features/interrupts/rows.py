@@ -1,0 +1,285 @@
+"""The rows of /proc/interrupts: a source of interrupts, and inside it each CPU that has taken any of them.
+
+Format: proc(5), kernel Documentation/filesystems/proc.rst; kernel/irq/proc.c prints the numbered rows. A cell is an
+unsigned int and wraps at 2**32 (kstat_irqs, linux/kernel_stat.h): totals grow by each cell's increase modulo 2**32.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.machine import Machine
+from turbotui.quantities.columns import PERCENT, Value
+from turbotui.quantities.plain_numbers import whole_number
+from turbotui.quantities.row_kinds import Cost, Form, Quantity, RowKind
+from turbotui.quantities.signals import Behavior, Reduce
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn
+from turbotui.sampling.rows import Columns, Row, RowSlot
+from turbotui.sources.irq_rows import growth_of, header_cpus, leading_numbers, table_rows
+from turbotui.sources.proc_interrupts import PATH, WHOLE_LABELS
+from turbotui.sources.unreadable import proc_unreadable
+
+_PROC = "proc(5); kernel Documentation/filesystems/proc.rst"
+_AFFINITY = "kernel Documentation/core-api/irq/irq-affinity.rst"
+_MOST: Final = 1 << 15  # 30 sources that every one of 1,024 CPUs has, and a thousand queues of devices
+_CELL: Final = 1 << 32
+_LONGEST: Final = 512  # characters of a list of CPUs, and of a device's name
+_HARDWARE_NUMBER: Final = re.compile(r"(?:\d+|\d*-\S+|Level|Edge)")  # what precedes the device in a numbered row
+
+KIND: Final = RowKind("interrupts", "sources of interrupts", nested=True, most=_MOST)
+QUANTITIES: Final = (
+    Quantity("count", KIND.id, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, f"{PATH}, row {{row}}", _PROC),
+    Quantity("device", KIND.id, Unit.TEXT, Behavior.GAUGE, Reduce.SAME, f"{PATH}, row {{row}}", _PROC, form=Form.TEXT),
+    Quantity("chip", KIND.id, Unit.TEXT, Behavior.GAUGE, Reduce.SAME, f"{PATH}, row {{row}}", _PROC, form=Form.TEXT),
+    Quantity("affinity", KIND.id, Unit.TEXT, Behavior.GAUGE, Reduce.SAME, "/proc/irq/{row}/smp_affinity_list",
+             _AFFINITY, clock="affinity", form=Form.TEXT, cost=Cost.SELDOM),
+    Quantity("effective", KIND.id, Unit.TEXT, Behavior.GAUGE, Reduce.SAME, "/proc/irq/{row}/effective_affinity_list",
+             _AFFINITY, clock="affinity", form=Form.TEXT, cost=Cost.SELDOM),
+)
+_FILES: Final = {"affinity": "smp_affinity_list", "effective": "effective_affinity_list"}
+_OF_CPUS: Final = Unavailable(Reason.NO_HARDWARE, "every CPU has this interrupt of its own: nobody can move it")
+_OF_ROW_ABOVE: Final = Unavailable(Reason.NOT_READ, "the row above has it")
+_NO_DRIVER: Final = Unavailable(Reason.NO_DRIVER, "no driver handles it now")
+_NO_WORDS: Final = Unavailable(Reason.NOT_SET, f"{PATH} says no more of this row")
+_NO_CHIP: Final = Unavailable(Reason.NO_HARDWARE, "the kernel counts these itself, without an interrupt controller")
+
+
+@dataclass(slots=True)
+class _Source:
+    """A row of the file."""
+
+    slot: RowSlot
+    numbered: bool
+    whole: bool  # whether it counts the whole machine
+    rest: str  # the line after its label, as last read
+    words: str  # of the line after its counts
+    cells: list[int]  # the count of each CPU, or of the whole machine; -1 for one that was not read before
+    count: int  # of all CPUs
+    parts: dict[int, tuple[RowSlot, int]]  # CPU -> its row and count
+
+
+class InterruptReader:
+    """Reads /proc/interrupts at every tick, and files of /proc/irq for some of its rows."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._sources: dict[str, _Source] = {}
+        self._cpus: tuple[int, ...] = ()
+        self._is_first = True
+
+    def read(self, into: Columns) -> Unavailable | None:
+        """Put every source, and those of its CPUs that have taken any."""
+        began_ns = self._host.now_ns()
+        try:
+            text = self._host.read_text(PATH)
+        except HostError as error:
+            return proc_unreadable(error, self._host)
+        at_ns = (began_ns + self._host.now_ns()) >> 1
+        header, lines = table_rows(text)
+        self._follow(header_cpus(header), into)
+        seen: set[str] = set()
+        for label, rest in lines:
+            # PowerPC prints two rows named LOC (arch/powerpc/kernel/irq.c): the second is a row of its own
+            name = f"{label}'" if label in seen else label
+            seen.add(name)
+            source = self._sources.get(name)
+            if source is None:
+                source = self._new(name, rest, into)
+            elif source.rest != rest:
+                self._grow(name, source, rest, into)
+            if source is not None and into.due(source.slot):
+                self._read_affinity(name, source, into)
+        for name in self._sources.keys() - seen:
+            source = self._sources.pop(name)
+            for slot, _count in source.parts.values():
+                into.death(slot)
+            into.death(source.slot)
+        self._is_first = False
+        into.read_at(self._slots(), at_ns)
+        return None
+
+    def close(self) -> None:
+        """Nothing is open between two ticks."""
+
+    def _slots(self) -> Iterator[RowSlot]:
+        for source in self._sources.values():
+            yield source.slot
+            for slot, _count in source.parts.values():
+                yield slot
+
+    def _follow(self, cpus: tuple[int, ...], into: Columns) -> None:
+        """Move cells to their CPUs' new columns after CPUs came or went; the rows of those that went end."""
+        if cpus == self._cpus:
+            return
+        for source in self._sources.values():
+            if source.whole:
+                continue
+            cells = dict(zip(self._cpus, source.cells, strict=True))
+            source.cells = [cells.get(cpu, -1) for cpu in cpus]
+            for cpu in source.parts.keys() - cpus:
+                into.death(source.parts.pop(cpu)[0])
+            source.rest = ""
+        self._cpus = cpus
+
+    def _counts(self, label: str, rest: str) -> tuple[list[int], str] | None:
+        """The counts of a line, one for each CPU or one for the whole machine, and its words; None for neither."""
+        width = 1 if label in WHOLE_LABELS else len(self._cpus)
+        cells = leading_numbers(rest, width)
+        if cells is None or max(cells, default=0) >= _CELL:
+            return None
+        words = rest.split(None, width)
+        return cells, words[width].strip() if len(words) > width else ""
+
+    def _new(self, name: str, rest: str, into: Columns) -> _Source | None:
+        label = name.rstrip("'")
+        counts = self._counts(label, rest)
+        slot = None if counts is None else into.birth(Row(name, name=label), began=not self._is_first)
+        if counts is None or slot is None:
+            return None
+        cells, words = counts
+        numbered = label.isascii() and label.isdecimal()
+        source = self._sources[name] = _Source(slot, numbered, label in WHOLE_LABELS, rest, words, cells, sum(cells),
+                                               {})
+        into.put(slot, "count", source.count)
+        self._put_words(source, into)
+        if not source.whole:
+            for cpu, cell in zip(self._cpus, cells, strict=True):
+                if cell:
+                    self._new_part(name, source, cpu, cell, into, began=not self._is_first)
+        return source
+
+    def _new_part(self, name: str, source: _Source, cpu: int, count: int, into: Columns, *, began: bool) -> None:
+        """Give a CPU a row inside its source's, once it has taken such an interrupt."""
+        slot = into.birth(Row(f"{name}:{cpu}", parent=name, name=name.rstrip("'")), began=began)
+        if slot is None:
+            return
+        source.parts[cpu] = slot, count
+        into.put(slot, "count", count)
+        for quantity in ("device", "chip", *_FILES):
+            into.put(slot, quantity, _OF_ROW_ABOVE)
+
+    def _grow(self, name: str, source: _Source, rest: str, into: Columns) -> None:
+        counts, before = self._counts(name.rstrip("'"), rest), source.cells
+        if counts is None:
+            return  # a torn line: its counts are in the next reading
+        cells, words = counts
+        steps, fell = growth_of([cell if old < 0 else old for old, cell in zip(before, cells, strict=True)], cells)
+        # a total that steps back has no increase: nobody knows what a restarted cell counted
+        source.count = max(0, source.count - 1) if fell else source.count + sum(steps)
+        into.put(source.slot, "count", source.count)
+        for place, (cpu, step) in enumerate(zip(() if source.whole else self._cpus, steps, strict=False)):
+            part = source.parts.get(cpu)
+            if part is None:
+                if cells[place]:
+                    self._new_part(name, source, cpu, cells[place], into, began=before[place] == 0)
+            elif step or place in fell:
+                source.parts[cpu] = part[0], max(0, part[1] - 1) if place in fell else part[1] + step
+                into.put(part[0], "count", source.parts[cpu][1])
+        if words != source.words:
+            source.words = words
+            self._put_words(source, into)
+        source.rest, source.cells = rest, cells
+
+    def _put_words(self, source: _Source, into: Columns) -> None:
+        """Put the device and its interrupt controller, which only numbered rows have."""
+        parts = re.split(r"\s{2,}", source.words)
+        if not source.numbered:
+            into.put(source.slot, "device", " ".join(parts)[:_LONGEST] or _NO_WORDS)
+            into.put(source.slot, "chip", _NO_CHIP)
+            return
+        device = parts.pop() if len(parts) > 1 and not _HARDWARE_NUMBER.fullmatch(parts[-1]) else ""
+        into.put(source.slot, "device", device[:_LONGEST] or _NO_DRIVER)
+        into.put(source.slot, "chip", " ".join(parts)[:_LONGEST])
+
+    def _read_affinity(self, name: str, source: _Source, into: Columns) -> None:
+        at_ns = self._host.now_ns()
+        for quantity, file in _FILES.items():
+            value: str | Unavailable = _OF_CPUS
+            if source.numbered:
+                try:
+                    value = self._host.read_text(f"/proc/irq/{name}/{file}").strip()[:_LONGEST]
+                except HostError as error:
+                    value = proc_unreadable(error, self._host)
+            into.put(source.slot, quantity, value or Unavailable(Reason.NOT_SET, f"/proc/irq/{name}/{file} is empty"))
+        into.read_at((source.slot,), at_ns, "affinity")
+
+
+class InterruptSource:
+    """The `RowSource` of interrupts."""
+
+    kind = KIND
+    quantities: Sequence[Quantity] = QUANTITIES
+
+    def open(self, machine: Machine) -> InterruptReader | Unavailable:
+        """A copy of files does not move, so that it has no interrupts a second."""
+        if machine.host.kind is HostKind.RECORDED:
+            return Unavailable(Reason.RECORDED, f"{PATH} of a recorded machine was read once: nothing moves there",
+                               "turbotui record there, and --replay here")
+        return InterruptReader(machine.host)
+
+
+def _cpu(row: KindRow) -> Value:
+    return whole_number(row.row.key.rpartition(":")[2]) if row.row.parent else None
+
+
+def _busiest(row: KindRow) -> KindRow | None:
+    """The CPU that took the most; None if none took any, or the row is a CPU."""
+    taken = [(count, part) for part in row.parts if (count := part.delta("count"))]
+    return max(taken, key=lambda one: one[0])[1] if taken else None
+
+
+def _top_cpu(row: KindRow) -> Value:
+    part = _busiest(row)
+    return None if part is None else _cpu(part)
+
+
+def _top_share(row: KindRow) -> Value:
+    part, whole = _busiest(row), row.delta("count")
+    most = None if part is None else part.delta("count")
+    return 100 * most / whole if most and whole else None
+
+
+def _taking(row: KindRow) -> Value:
+    if row.row.parent or row.row.name in WHOLE_LABELS or row.delta("count") is None:
+        return None
+    return sum(1 for part in row.parts if part.delta("count"))
+
+
+def _no_top(row: KindRow) -> str:
+    if row.row.name in WHOLE_LABELS:
+        return "the kernel counts these for the whole machine"
+    return "the row is one CPU's" if row.row.parent else "no CPU took any in this interval"
+
+
+COLUMNS: Final[tuple[RowColumn, ...]] = (
+    RowColumn("IRQ", "", -1, (), lambda row: row.row.name, width=8, identity=True, priority=0,
+              help="number or name of the source, as /proc/interrupts has it"),
+    RowColumn("CPU", "", 0, (), _cpu, width=4, identity=True, help="the CPU; nothing for all of them"),
+    RowColumn("Int/s", "/s", 1, ("count",), lambda row: row.rate("count"), width=9, priority=0,
+              help="interrupts a second", document=_PROC),
+    RowColumn("CPUs", "", 0, ("count",), _taking, formula="CPUs that took any in the interval", width=4,
+              help="how many CPUs took any in the interval", doubt=_no_top),
+    RowColumn("Top", "", 0, ("count",), _top_cpu, formula="the CPU that took the most in the interval", width=4,
+              help="the CPU that took the most in the interval", doubt=_no_top),
+    RowColumn("Top%", "%", 1, ("count",), _top_share, formula="100 x the most of one CPU / Δcount", width=5,
+              scale=PERCENT, help="that CPU's share of the source's interrupts", doubt=_no_top),
+    RowColumn("Affinity", "", -1, ("affinity",), lambda row: row.text("affinity"), width=12,
+              help="the CPUs to which the interrupt may go", document=_AFFINITY),
+    RowColumn("Effective", "", -1, ("effective",), lambda row: row.text("effective"), width=12, priority=6,
+              help="the CPUs to which the interrupt controller sends it now", document=_AFFINITY),
+    RowColumn("Device", "", -1, ("device",), lambda row: row.text("device"), width=30, priority=1,
+              help="the drivers that handle the interrupt; of one without a number, what it is for", document=_PROC),
+    RowColumn("Chip", "", -1, ("chip",), lambda row: row.text("chip"), width=30, default=False,
+              help="the interrupt controller, the number there, and how the line triggers", document=_PROC),
+    RowColumn("Total", "", 0, ("count",), lambda row: row.total("count"), width=12, default=False,
+              help="interrupts since the boot", document=_PROC),
+)
+
+INTERRUPTS: Final = KindDefinition(InterruptSource(), COLUMNS, sort="Int/s")
+KINDS: Final = (INTERRUPTS,)

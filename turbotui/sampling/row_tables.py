@@ -1,0 +1,202 @@
+"""Tables of a kind's rows: what a feature declares of it, and the cells of its columns with reasons and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.columns import Column, ColumnId, Value
+from turbotui.quantities.row_kinds import Quantity, QuantityId
+from turbotui.quantities.signals import Behavior
+from turbotui.quantities.tables import Cell, CellEvidence, RowTable
+from turbotui.quantities.traced import ReadingKind, Traced, TracedOperation, TracedReading, number_text, written
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.row_differences import RowDifferences
+from turbotui.sampling.row_workers import RowSource
+from turbotui.sampling.rows import Row, RowIdentity, RowSlot
+
+_NO_SUCH = Unavailable(Reason.NOT_READ, "this row has no such value")
+
+
+class KindRow:
+    """A row over one interval: what a column's formula takes, in SI units; None for what is unknown.
+
+    Attributes:
+        differences: of the kind.
+        row: the row.
+    """
+
+    __slots__ = ("differences", "row", "slot")
+
+    def __init__(self, differences: RowDifferences, slot: RowSlot, row: Row) -> None:
+        self.differences = differences
+        self.slot = slot
+        self.row = row
+
+    @property
+    def identity(self) -> RowIdentity:
+        """Key and serial of the row."""
+        return self.row.identity
+
+    def delta(self, name: QuantityId) -> float | None:
+        """Increase of a counter over the interval."""
+        return self.differences.deltas(name)[self.slot]
+
+    def rate(self, name: QuantityId) -> float | None:
+        """Increase per second."""
+        increase, seconds = self.delta(name), self.elapsed(name)
+        return None if increase is None or not seconds else increase / seconds
+
+    def total(self, name: QuantityId) -> float | None:
+        """A counter as it stands at the end of the interval."""
+        return self.differences.level(name, self.slot)
+
+    def value(self, name: QuantityId) -> float | None:
+        """A gauge at the end of the interval."""
+        return self.differences.level(name, self.slot)
+
+    def text(self, name: QuantityId) -> str | None:
+        """A text at the end of the interval."""
+        return self.differences.text(name, self.slot)
+
+    def elapsed(self, name: QuantityId) -> float | None:
+        """Seconds between the two readings of a counter."""
+        return self.differences.spans(self.differences.quantities[name].clock)[self.slot]
+
+    @property
+    def parts(self) -> Sequence[KindRow]:
+        """The rows of the same kind inside this one."""
+        rows = self.differences.newer.roster.rows
+        return [KindRow(self.differences, slot, rows[slot]) for slot in self.differences.parts.get(self.row.key, ())]
+
+    def seconds_old(self, name: QuantityId) -> float:
+        """Seconds from the reading of a quantity to the tick at the end of the interval."""
+        newer = self.differences.newer
+        stamp = newer.stamps[self.differences.quantities[name].clock][self.slot]
+        return max(0.0, (newer.started_ns - stamp) * 1e-9) if stamp else 0.0
+
+
+RowColumn: TypeAlias = Column[KindRow]
+"""A column of a kind; `needs` names quantities."""
+
+
+class _TracedRow(KindRow):
+    """A row whose numbers remember that they were read."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, row: KindRow) -> None:
+        super().__init__(row.differences, row.slot, row.row)
+        self.numbers: dict[TracedReading, float] = {}
+
+    def _traced(self, name: QuantityId, kind: ReadingKind, value: float | None, label: str) -> float | None:
+        if value is None:
+            return None
+        reading = TracedReading(name, kind, label)
+        self.numbers[reading] = value
+        return Traced(value, reading)
+
+    def delta(self, name: QuantityId) -> float | None:
+        return self._traced(name, ReadingKind.DELTA, super().delta(name), f"Δ{name}")
+
+    def total(self, name: QuantityId) -> float | None:
+        return self._traced(name, ReadingKind.TOTAL, super().total(name), name)
+
+    def value(self, name: QuantityId) -> float | None:
+        return self._traced(name, ReadingKind.VALUE, super().value(name), name)
+
+    def elapsed(self, name: QuantityId) -> float | None:
+        return self._traced(name, ReadingKind.ELAPSED, super().elapsed(name), "interval")
+
+
+@dataclass(frozen=True)  # no slots: see quantities.columns.Column
+class KindDefinition:
+    """A kind of row as a feature adds it: where its rows come from, and what people read."""
+
+    source: RowSource
+    columns: tuple[RowColumn, ...]
+    sort: ColumnId  # the column whose greatest values come first
+
+
+def _cell(column: RowColumn, row: KindRow, value: Value) -> Cell:
+    if value is None:
+        reasons = (row.differences.why(name, row.row) for name in column.needs)
+        doubt = "" if column.doubt is None else column.doubt(row)
+        otherwise = Unavailable(Reason.OUT_OF_RANGE, doubt) if doubt else _NO_SUCH
+        return Cell(None, next((why for why in reasons if why is not None), otherwise))
+    differences = row.differences
+    return Cell(value, old=differences.missed is not None and bool(column.needs),
+                estimated=any(_is_scaled(row, differences.quantities[name]) for name in column.needs))
+
+
+def _is_scaled(row: KindRow, quantity: Quantity) -> bool:
+    """Whether a counter ran for a part of the interval only."""
+    if not quantity.running:
+        return False
+    ran, enabled = row.delta(quantity.running), row.delta(quantity.enabled)
+    return ran is not None and enabled is not None and ran < enabled
+
+
+def _evidence(column: RowColumn, row: KindRow) -> CellEvidence:
+    traced = _TracedRow(row)
+    value = column.compute(traced)
+    arithmetic: tuple[str, ...] = ()
+    if column.formula:
+        arithmetic = (f"= {column.formula}",)
+    elif isinstance(value, Traced) and isinstance(value.term, TracedOperation):
+        arithmetic = (f"= {written(value.term, lambda one: one.label)}",
+                      f"= {written(value.term, lambda one: number_text(traced.numbers[one]))}")
+    newer = row.differences.newer
+    remarks = [] if row.slot not in newer.died else ["The row ended in this interval."]
+    if row.slot in newer.born:
+        remarks.append("The row began in this interval, and its counters with it.")
+    return CellEvidence(arithmetic, tuple(_reading(row, row.differences.quantities[name]) for name in column.needs),
+                        tuple(remarks))
+
+
+def _reading(row: KindRow, quantity: Quantity) -> tuple[str, ...]:
+    """What was read of a quantity: both ends of a counter, and where from."""
+    differences = row.differences
+    raw = differences.raw(quantity.id, row.slot)
+    after = "unknown" if raw is None else raw if isinstance(raw, str) else number_text(raw)
+    line = f"{quantity.id} {after}"
+    if quantity.behavior is Behavior.COUNTER:
+        before, seconds = differences.raw_before(quantity.id, row.slot), row.elapsed(quantity.id)
+        line = f"{quantity.id} {'unknown' if before is None else number_text(before)} → {after}"
+        line += "" if seconds is None else f" in {seconds:.3f} s"
+    why = differences.why(quantity.id, row.row)
+    old = row.seconds_old(quantity.id)
+    return (line, f"  {quantity.origin.replace('{row}', row.row.name or row.row.key)}",
+            *([f"  read {old:.0f} s before the end of the interval"] if old >= 1 else []),
+            *([f"  {quantity.document}"] if quantity.document else []),
+            *([] if why is None else [f"  {why.sentence()}"]))
+
+
+def row_table(definition: KindDefinition, differences: RowDifferences | None, *, parts: bool = False,
+              only: Sequence[KindRow] | None = None) -> RowTable[KindRow]:
+    """The table of a kind over one interval; without differences it has no rows.
+
+    Args:
+        parts: whether rows inside others are rows of the table, too.
+        only: its rows, in this order; None for all, sorted.
+    """
+    kind = definition.source.kind
+    if only is not None:
+        return RowTable(kind.id, kind.id.removesuffix("s"), definition.columns, only, _cell, _evidence)
+    rows = [] if differences is None else [
+        KindRow(differences, slot, row) for slot, row in differences.newer.roster.rows.items()
+        if parts or not row.parent or not kind.nested]
+    by = next(column for column in definition.columns if column.id == definition.sort)
+    rows.sort(key=lambda row: -_number(by.compute(row)))
+    return RowTable(kind.id, kind.id.removesuffix("s"), definition.columns, rows, _cell, _evidence)
+
+
+def _number(value: Value) -> float:
+    return value if isinstance(value, int | float) else -1.0
+
+
+def omitted_rows(differences: RowDifferences) -> str:
+    """A sentence about rows that have no place in the table; "" if all have."""
+    count, kind = differences.newer.omitted, differences.newer.kind
+    return f"there are {count:,} more {kind.title} than the {kind.most:,} that are read" if count else ""
