@@ -28,6 +28,7 @@ class LiveRecorder:
     """Writes frames to a file as they come.
 
     Args:
+        path: of the file; an existing one is continued.
         columns: the columns to read as long as it records, whatever is shown.
         looks: whether to look at tasks and groups for the diagnosis of the recording.
 

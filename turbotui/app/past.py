@@ -172,7 +172,7 @@ class TimeCursor:
 class FoundMoment:
     """A moment found by a search."""
 
-    time_ns: int
+    time_ns: int  # ns since 1970
     text: str
 
 

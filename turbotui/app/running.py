@@ -21,6 +21,7 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
     """Run an application and restore the terminal at its end.
 
     Args:
+        app: not started yet.
         failure: what ended the sampling, if anything.
         left_by: the signal that asked the program to end before signals were handled here; 0 for none.
 

@@ -22,6 +22,7 @@ class CommandCounters:
     """Sets of counters that begin with a command's exec(2) and follow its threads and children.
 
     Args:
+        sets: the events of each set, which is a group of its own.
         pid: a process that waits before its exec.
         later: positions of the sets that do not count before `rotate` enables them.
         waits: whether no set counts before `enable`, instead of from the exec on.

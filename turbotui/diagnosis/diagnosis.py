@@ -73,6 +73,7 @@ class MachineDiagnosis:
     """Rules over the frames of one machine, with their answers for the last minute; used on one thread.
 
     Args:
+        kept: number of intervals over which shares of time are reported.
         recorded: whether the frames are of a recording, which never reads more columns than it has.
 
     Attributes:

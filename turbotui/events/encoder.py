@@ -56,6 +56,7 @@ class EventEncoder:
     Args:
         rings: letters of "ukh" that are counted where a string says nothing; None for all. They touch only events of
             cores and of the kernel: an uncore PMU knows no rings and refuses the bits.
+        devices: the machine's PMUs, where more is known of their events than sysfs says.
     """
 
     def __init__(self, host: Host, rings: str | None = None, devices: Devices | None = None) -> None:

@@ -87,6 +87,7 @@ class LibpfmEngine:
 
     Args:
         rings: letters of "ukh" for where a string says nothing.
+        extended: whether perf's own modifiers (period, precise, pinned ...) are understood.
     """
 
     def __init__(self, host: Host, library: Libpfm, rings: str = "uk", *, extended: bool = True) -> None:

@@ -25,7 +25,11 @@ _IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class NotRunError(TurbotuiError):
-    """A command cannot be run."""
+    """A command cannot be run.
+
+    Args:
+        number: errno of exec(2).
+    """
 
     def __init__(self, command: str, number: int) -> None:
         super().__init__(f"{command} cannot be run: {os.strerror(number)}")

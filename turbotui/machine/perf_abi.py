@@ -105,6 +105,7 @@ def perf_event_open(attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
 
     Args:
         pid: a thread id, 0 for the calling thread, -1 for everything on `cpu`.
+        cpu: Linux CPU number, -1 for any.
         group: the leader's descriptor, or -1 to lead a group.
 
     Raises:

@@ -62,6 +62,7 @@ def share(
     first CPU of its id that has a mask, else with all of its id; without an id, it is alone.
 
     Args:
+        masks: the mask of each CPU; CPUs without a key (offline) are left out.
         ids: the id of the thing on the whole machine; None if unknown.
         within: whether the second CPU may be joined to the first.
     """

@@ -144,6 +144,8 @@ _KINDS: Final[Mapping[str, Reader]] = {
 def make_row(kind: type[_RowT], values: Mapping[str, object], /, **readers: Reader) -> _RowT:
     """Make a dataclass from a TOML table.
 
+    The dataclass must be of a module with `from __future__ import annotations`.
+
     Args:
         values: by key; a missing key takes the field's default.
         readers: by name, for fields that are not plain values.

@@ -38,6 +38,7 @@ class RecordingFile:
     """One file that this process alone appends to.
 
     Args:
+        path: the file's path; a missing file is created.
         sync_seconds: time between calls of fdatasync(2), made by a thread of their own; 0: one call at the end.
 
     Attributes:
@@ -148,6 +149,7 @@ class Recorder:
     """Records frames to a file; an existing recording is continued with a new session.
 
     Args:
+        kept: the machine's files that `info` of the recording needs.
         header: the header of a session that continues from another file; None begins a session.
         command: the words of the command that runs during the recording; () for none.
 

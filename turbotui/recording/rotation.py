@@ -51,6 +51,9 @@ class Retention:
 class RotatingRecorder:
     """Records frames to FILE and its parts (`parts`), and removes parts that are too old or exceed the size.
 
+    Args:
+        path: the path of FILE; an existing FILE becomes a part.
+
     Raises:
         RecordingError: as `Recorder`.
     """

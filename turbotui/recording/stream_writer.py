@@ -52,6 +52,7 @@ class StreamWriter:
     """Writes records with their numbers, and the index.
 
     Args:
+        write: writes the bytes of whole records; an exception ends the journal.
         offset: the offset of the first record, which is the file's length.
         last_index: offset of the last index that the file already has; 0 if none.
         noted: offsets of gaps and events in the file behind that index.

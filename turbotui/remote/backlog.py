@@ -104,7 +104,11 @@ def _union(before: _Places, now: _Places, snapshot: Snapshot) -> _Places:
 
 
 class Outgoing:
-    """Encodes snapshots for one reader, taking 2 ms each for 256 CPUs with 43 counters."""
+    """Encodes snapshots for one reader, taking 2 ms each for 256 CPUs with 43 counters.
+
+    Args:
+        write: takes the bytes of whole records; its exceptions end the journal.
+    """
 
     def __init__(self, write: Callable[[bytes], None], machine: Machine) -> None:
         self._encoder = SnapshotEncoder(FULL)

@@ -37,7 +37,11 @@ class OwnCost:
 
 
 def missed_words(frame: Frame | None, interval: float) -> str:
-    """A sentence about missed deadlines and late CPUs since the start; "" if there were none."""
+    """A sentence about missed deadlines and late CPUs since the start; "" if there were none.
+
+    Args:
+        interval: nominal seconds between deadlines.
+    """
     if frame is None:
         return ""
     skipped, late = frame.newer.overruns, frame.newer.late_total
@@ -91,7 +95,11 @@ def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame, resident: int
 
 
 class Meter:
-    """Measures this process from frame to frame, on the thread that publishes frames."""
+    """Measures this process from frame to frame, on the thread that publishes frames.
+
+    Args:
+        host: the machine on which this process runs, whatever it watches.
+    """
 
     def __init__(self, host: Host, usage: Callable[[], Usage] = usage_now) -> None:
         self._host = host

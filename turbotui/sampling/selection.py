@@ -126,7 +126,11 @@ def signals_of(columns: Iterable[CounterColumn], capabilities: Capabilities,
 
 
 def compared_with(wanted: Collection[SignalId], capabilities: Capabilities, interval: float) -> frozenset[SignalId]:
-    """The signals that are read from second sources, to be compared with these."""
+    """The signals that are read from second sources, to be compared with these.
+
+    Args:
+        interval: seconds between two readings.
+    """
     if interval < COMPARED_SECONDS:
         return frozenset()
     return frozenset(other for name, others in capabilities.beside.items() if name in wanted for other in others)

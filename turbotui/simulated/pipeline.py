@@ -34,6 +34,9 @@ _CYCLES: Final = {"l1": 0.15, "l2": 14.0, "l3": 60.0, "dram": 220.0, "store": 0.
 def pipeline_counts(kind: CoreType, width: int, *, contended: bool) -> Mapping[str, Form]:
     """Return the slots and stalled cycles of a CPU by category.
 
+    Args:
+        contended: whether slots that the sibling had are a category of their own (AMD), and not the back end's.
+
     Returns:
         Forms by name: "slots" is all of them; the others are parts.
     """

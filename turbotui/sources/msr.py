@@ -44,6 +44,7 @@ class MsrReader:
     """An open MSR device with the registers to read.
 
     Args:
+        registers: several may be fields of one, which is then read once.
         less: address of a register -> address of the register that is subtracted from it.
 
     Raises:

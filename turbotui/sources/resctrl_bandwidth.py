@@ -92,7 +92,11 @@ def _counts(host: Host, top: str) -> Mapping[str, Mapping[str, int | None]]:
 
 
 class _Reader(NothingToClose):
-    """Adds up the increases of all groups' counters since the previous reading."""
+    """Adds up the increases of all groups' counters since the previous reading.
+
+    Args:
+        domains: of each L3 cache, in topology order.
+    """
 
     def __init__(self, host: Host, domains: Sequence[str]) -> None:
         self._host = host

@@ -70,6 +70,7 @@ class TerminalWriter:
         """Write pending bytes and then these, and wait until they are written.
 
         Args:
+            data: bytes that restore the terminal; if it accepts nothing, its pending output is discarded to make room.
             patience: seconds to wait while the terminal accepts nothing.
 
         Returns:

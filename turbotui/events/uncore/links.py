@@ -18,6 +18,7 @@ def link_of(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> float 
 
     Args:
         unit: a root complex, a root port, or a memory device on CXL.
+        ports: the root ports of a Tegra410, with the root complex of each.
     """
     speeds = [speed_of(host, address) for address in _addresses(host, unit, ports)]
     known = [speed for speed in speeds if speed is not None]

@@ -36,6 +36,7 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
 
     Args:
         stays: whether the dashboard stays when the command has ended.
+        prepare: called in the command's process before it waits.
 
     Returns:
         The exit status of the command; 128 and the signal's number if a signal ended it, or ended the dashboard before

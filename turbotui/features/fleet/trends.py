@@ -26,6 +26,7 @@ class Trends:
     """Pictures of nodes, as far as the server has answered.
 
     Args:
+        ask: takes a request for the past of nodes; never waits.
         changed: called on another thread when an answer has arrived.
     """
 
@@ -69,7 +70,11 @@ class Trends:
 
 
 def picture(points: Points, end: float, top: float) -> str:
-    """Draw the hour that ends at `end` (s since 1970) as `WIDTH` characters; "" if no value is known."""
+    """Draw the hour that ends at `end` (s since 1970) as `WIDTH` characters; "" if no value is known.
+
+    Args:
+        points: oldest first.
+    """
     slots = [math.nan] * WIDTH
     for at, value in points:
         slot = WIDTH - 1 - int((end - at) / (_SECONDS / WIDTH))

@@ -137,6 +137,9 @@ class GatheredArchive:
 def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, intervals: int = 1) -> GatheredArchive:
     """Read a machine, and pack the readings without anything that identifies the machine.
 
+    Args:
+        interval: seconds between two readings of the counters.
+
     Raises:
         MachineError: the machine cannot be read.
         InternalError: a secret remains in the data to be written.

@@ -41,6 +41,7 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int, cpus: i
     """Make the table of an interval.
 
     Args:
+        rows: all groups, the outermost one included.
         cpus: the number of its CPUs, whose time is what energy is shared by, as among tasks.
     """
     rows = tuple(rows)

@@ -19,7 +19,11 @@ _PATIENCE = 5.0  # seconds for the first reading
 
 
 class MachineReadings:
-    """The energy of all packages and the memory's traffic during a command, if available."""
+    """The energy of all packages and the memory's traffic during a command, if available.
+
+    Args:
+        interval: seconds between two readings.
+    """
 
     def __init__(self, machine: Machine, interval: float) -> None:
         sources = tuple(source for source in SOURCES if source.id in ENERGY_SOURCES)

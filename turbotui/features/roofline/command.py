@@ -114,6 +114,7 @@ def follow(
 
     Args:
         machine: this machine.
+        interval: seconds between two readings.
         ready: called before the command's first instruction.
 
     Raises:

@@ -66,6 +66,7 @@ def count_command(
 
     Args:
         machine: this machine.
+        interval: seconds between two points.
         core_types: core types, each with a definition that counts operations; None for the machine's.
         functions: whether to sample its functions; then the command runs even if operations cannot be counted.
 
@@ -134,6 +135,7 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     """Count everything that runs on a machine; signals that end a process end that early.
 
     Args:
+        interval: seconds between two points.
         by: a scope whose instances have rows beside the machine's.
         theory: whether measured roofs are passed over.
         levels: whether the bytes of memory levels are counted too.

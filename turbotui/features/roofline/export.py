@@ -24,7 +24,11 @@ _ESCAPED: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def svg_text(plot: Plot, points: Sequence[RooflinePoint], *, title: str, notes: Sequence[str] = ()) -> str:
-    """Draw roofs and points, one colour for each row, older points paler; a note counts points outside the axes."""
+    """Draw roofs and points, one colour for each row, older points paler; a note counts points outside the axes.
+
+    Args:
+        points: oldest first.
+    """
     shown = [point for point in points if point.has_place and _inside(plot, point)]
     hidden = len(points) - len(shown)
     lines = [

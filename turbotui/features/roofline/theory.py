@@ -62,6 +62,9 @@ class _Cores:
 def chip_roofs(name: str, threads: str) -> RoofSet:
     """Return the roofs of a chip of the table.
 
+    Args:
+        name: the chip's name, "i7-3770K", or its microarchitecture, in any case.
+
     Raises:
         UsageError: no such chip.
     """

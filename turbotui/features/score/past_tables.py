@@ -136,7 +136,11 @@ def _judge_kept(column: Column[NumberedRun], row: NumberedRun, value: Value) -> 
 
 
 def history_table(runs: Sequence[KeptRun], most: int | None = None) -> AnyTable:
-    """Make the table of one node's runs, by time."""
+    """Make the table of one node's runs, by time.
+
+    Args:
+        runs: newest last.
+    """
     rows = [NumberedRun(number, one) for number, one in enumerate(runs, 1)]
     shown = rows if most is None else rows[-most:]
     scores = [score for row in shown for score in (row.kept.predicted, row.kept.measured)]
@@ -144,7 +148,11 @@ def history_table(runs: Sequence[KeptRun], most: int | None = None) -> AnyTable:
 
 
 def past_tables(runs: Sequence[KeptRun], found: Sequence[Trend]) -> tuple[AnyTable, ...]:
-    """Return all tables of one node."""
+    """Return all tables of one node.
+
+    Args:
+        runs: newest last.
+    """
     rows = [NumberedRun(number, one) for number, one in enumerate(runs, 1)]
     changes = [TrendChange(trend, change) for trend in found for change in trend.changes]
     return (

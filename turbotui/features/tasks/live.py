@@ -122,6 +122,7 @@ class TaskWatcher:
     """Watches applications on a thread, from `start` to `stop`.
 
     Args:
+        applications: what to watch; one that cannot be watched is reported with its reason, the others go on.
         publish: called on the watcher's thread with every snapshot.
         children: processes that wait before exec(2), by the name of their application, which is a command.
 

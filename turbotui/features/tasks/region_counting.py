@@ -195,6 +195,9 @@ class RegionCounting:
     def count_also(self, other: CountsAtMarks | None) -> bool:
         """Count something else at the marks from now on, or from the first mark; replaces an earlier request.
 
+        Args:
+            other: what counts; the same again is opened anew; None ends it.
+
         Returns:
             Whether there are marks to come: nothing is opened for a program that has ended.
         """

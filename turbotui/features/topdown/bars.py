@@ -12,7 +12,11 @@ DOUBT: Final = "?"
 
 
 def lengths(shares: Sequence[float], room: int) -> tuple[int, ...]:
-    """Return the characters for each share of a full bar, rounded by the largest remainders."""
+    """Return the characters for each share of a full bar, rounded by the largest remainders.
+
+    Args:
+        shares: negative ones get no characters.
+    """
     positive = [max(0.0, share) for share in shares]
     total = math.fsum(positive)
     if not total:

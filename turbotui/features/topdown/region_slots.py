@@ -79,7 +79,11 @@ class CountsPrograms(Protocol):
 
 
 class RegionSums:
-    """The running sums of a span, which begins at these times of the regions."""
+    """The running sums of a span, which begins at these times of the regions.
+
+    Args:
+        times: the regions' times until now, which are not part of the span.
+    """
 
     def __init__(self, times: RegionTimes) -> None:
         self._times = times

@@ -36,7 +36,11 @@ def with_numbers(formula: str, inputs: Mapping[str, float | None]) -> str:
 
 def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: UnitRow, metric: Metric, reading: Reading, *,
                 ports: PortMap | None) -> CellEvidence:
-    """Return the evidence of a number: its events, the units that counted them, and how."""
+    """Return the evidence of a number: its events, the units that counted them, and how.
+
+    Args:
+        ports: the machine's root ports; None if they were not read.
+    """
     arithmetic = [f"= {metric.formula}"]
     if reading.inputs:
         named = {metric.vendor.get(name, name): amount for name, amount in reading.inputs.items()}

@@ -43,6 +43,7 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     """Watch a machine for some intervals.
 
     Args:
+        intervals: at least one.
         present: gives columns the user's units for sentences; None for the default units.
 
     Raises:

@@ -227,6 +227,7 @@ class KernelThreads:
         Args:
             size: bytes for each thread that a memory kernel walks; rounded down to its step.
             seconds: length of one round.
+            rounds: number of rounds; each starts when all threads are ready.
             data: put at the start of each buffer before.
             shared: whether the threads share what is measured.
 

@@ -31,7 +31,11 @@ class RingRecords:
 
 
 class Draining:
-    """Records that a ring holds now; later ones are left for the next call."""
+    """Records that a ring holds now; later ones are left for the next call.
+
+    Args:
+        cpu: the ring's, -1 for a thread's own.
+    """
 
     __slots__ = ("_cpu", "_decoder", "_left", "_records", "_ring", "size")
 

@@ -87,6 +87,7 @@ def open_sample_reader(
     """Open a sample reader that traces nothing yet.
 
     Args:
+        choice: the result of `sets.choose`.
         waiting: a wait that ends when there are records.
         pages: of each ring; None for the default.
 

@@ -21,7 +21,11 @@ _MULTIPLEXED = (
 
 
 def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[CounterColumn, ...]:
-    """Build a column for each event, per second, followed by the spy's own columns."""
+    """Build a column for each event, per second, followed by the spy's own columns.
+
+    Args:
+        known: the signals of this machine; an event that is never multiplexed lacks some.
+    """
     if not plan.spies:
         return ()
     return (

@@ -63,6 +63,7 @@ def within(metrics: Sequence[ExposedMetric], asked: Iterable[MetricLevel], commo
 
     Args:
         asked: levels that the user requested, which always stay and do not count.
+        common: bytes of the labels that all samples share.
     """
     named = frozenset(asked)
     gone: list[tuple[Mapping[str, str], float]] = [

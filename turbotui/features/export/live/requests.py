@@ -104,6 +104,7 @@ def check_host(name: str, known: frozenset[str]) -> None:
 
     Args:
         name: the Host field's name; "" if an HTTP/1.0 client sent none.
+        known: this server's names, in lower case.
 
     Raises:
         RefusedError: the request has another name.
