@@ -44,7 +44,7 @@ def parts_of(feature: Feature, name: str, kind: type[P]) -> tuple[P, ...]:
     reference = getattr(feature, name)
     try:
         members = cast("tuple[object, ...]", part(reference)) if reference else ()
-        found = tuple(one for one in members if isinstance(one, kind))
+        found = tuple(member for member in members if isinstance(member, kind))
         if len(found) < len(members):
             raise TypeError(f"{reference} has members that are no {kind.__name__}")  # noqa: TRY301 - told below
     except (Exception, SystemExit) as error:

@@ -120,5 +120,5 @@ class RowVerb:
 
 
 def _words(row: KindRow) -> str:
-    texts = (row.text(one.id) for one in row.differences.quantities.values() if one.form.value == "text")
+    texts = (row.text(quantity.id) for quantity in row.differences.quantities.values() if quantity.form.value == "text")
     return " ".join(filter(None, (row.row.name, row.row.key, *texts))).lower()

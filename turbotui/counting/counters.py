@@ -103,7 +103,7 @@ class Counters:
         """
         if not self._inherited:
             return self._read(self.descriptors[0])[1:]
-        each = [self._read(one) for one in self.descriptors]
+        each = [self._read(descriptor) for descriptor in self.descriptors]
         return each[0][1], each[0][2], *(count for count, _enabled, _running in each)
 
     def gains(self) -> Sequence[int]:

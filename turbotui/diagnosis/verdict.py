@@ -100,6 +100,6 @@ def _reasons(unjudged: tuple[Unjudged, ...]) -> Iterator[str]:
         if one.answer is not NoFinding.NOT_ASKED:
             groups.setdefault((one.rule.source, one.answer), []).append(one)
     for (source, answer), members in groups.items():
-        why = next((one.why.sentence() for one in members if one.why is not None), "")
-        causes = ", ".join(one.rule.id for one in members)
+        why = next((member.why.sentence() for member in members if member.why is not None), "")
+        causes = ", ".join(member.rule.id for member in members)
         yield f"{source} {answer.value} ({causes} not judged)" + (f": {why}" if why else "")

@@ -226,9 +226,9 @@ def read_groups(host: Host, groups: Groups, accounting: Hierarchy | None = None,
     """
     tree = groups.hierarchy
     return tuple(
-        GroupUse(tree.name(one), cpu_use(host, tree, one, accounting, idle_quota=False),
-                 stalls(host, one) if pressure and tree.version == 2 else {})
-        for one in groups.directories
+        GroupUse(tree.name(directory), cpu_use(host, tree, directory, accounting, idle_quota=False),
+                 stalls(host, directory) if pressure and tree.version == 2 else {})
+        for directory in groups.directories
     )
 
 

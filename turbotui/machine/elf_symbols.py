@@ -84,8 +84,8 @@ def _read(elf: Any) -> FunctionTable:
         found = {} if table is None else dict(_functions(table))
         if found:
             starts = sorted(found)
-            return FunctionTable(tuple(starts), tuple(found[one][0] for one in starts),
-                                 tuple(found[one][1] for one in starts), segments)
+            return FunctionTable(tuple(starts), tuple(found[start][0] for start in starts),
+                                 tuple(found[start][1] for start in starts), segments)
     return FunctionTable(segments=segments, why="the file has no symbols: it was stripped")
 
 

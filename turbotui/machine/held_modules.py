@@ -39,7 +39,7 @@ def hold_module_folders(uid: int, gid: int) -> None:
     for module in list(sys.modules.values()):
         facts = getattr(module, "__dict__", {})  # asking a module that loads itself late would load it
         if isinstance(facts.get("__path__"), list):
-            facts["__path__"][:] = [_renamed(one, moved) for one in facts["__path__"]]
+            facts["__path__"][:] = [_renamed(fact, moved) for fact in facts["__path__"]]
         if isinstance(facts.get("__file__"), str):
             facts["__file__"] = _renamed(facts["__file__"], moved)
 

@@ -87,13 +87,13 @@ def parse_module(raw: bytes) -> Module | None:
         return one_line(decoded(texts[number - 1])) if 0 < number <= len(texts) else ""
 
     locators = [text(0x10), text(0x11)]
-    named = (re.match(_CHANNEL, one) for one in locators)
+    named = (re.match(_CHANNEL, locator) for locator in locators)
     channel = next((match[0].lower() for match in named if match), "")
     # The configured speed; the module's highest speed says nothing about this machine.
     speed = _word(body, 0x20)
     mts = _double(body, 0x58) if speed == _UNKNOWN else speed
     bits = _word(body, 0x0A)
-    return Module(" ".join(one for one in locators if one), channel,
+    return Module(" ".join(locator for locator in locators if locator), channel,
                   bits if bits not in (0, None, _UNKNOWN) else None, mts or None)
 
 

@@ -172,7 +172,7 @@ def _clusters_in_packages(
     parts = {package: {fact.part for fact in facts.values() if fact.package == package} for package in ids}
     shared = [{facts[cpu].package for cpu in fact.l3_mask or () if cpu in facts} for fact in facts.values()]
     # without a cpu-map to read, "packages" with a common L3 or with unlike cores are one chip
-    if not named and all(one == parts[min(ids)] for one in parts.values()) and all(len(one) < 2 for one in shared):
+    if not named and all(part == parts[min(ids)] for part in parts.values()) and all(len(one) < 2 for one in shared):
         return facts
     notes.append(f"the {len(ids)} packages that the kernel tells are clusters of one; kernels from 6.0 on say so")
     whole = frozenset(facts)

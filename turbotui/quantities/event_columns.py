@@ -122,7 +122,7 @@ class EventColumn:
 
 
 def _leaves(expressions: Iterable[Expression], parts: Collection[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for one in expressions for name in one.names if name not in parts))
+    return tuple(dict.fromkeys(name for expression in expressions for name in expression.names if name not in parts))
 
 
 def _with_parts(values: Mapping[str, float | None], parts: Parts) -> Mapping[str, float | None]:

@@ -57,7 +57,7 @@ def _joined(kind: str, operands: Sequence[tuple[str, int]]) -> tuple[str, int]:
     if strength is None:
         return f"{kind}({', '.join(text for text, _strength in operands)})", _ATOM
     if kind in {"and", "or"}:  # several operands form one step; a step inside another keeps its parentheses
-        return f" {kind} ".join(_within(one, strength + 1) for one in operands), strength
+        return f" {kind} ".join(_within(operand, strength + 1) for operand in operands), strength
     left = _within(operands[0], strength + 1 if strength == _COMPARISON else strength)
     return f"{left} {kind} {_within(operands[1], strength + 1)}", strength
 

@@ -86,7 +86,7 @@ class Expression:
             else:
                 operands = stack[-step.count :]
                 del stack[-step.count :]
-                value = result_of(step.kind, [one[0] for one in operands])
+                value = result_of(step.kind, [operand[0] for operand in operands])
                 stack.append((value, "", "" if value is not None else _why_unknown(step.kind, operands)))
         found, _name, why = stack[0]
         if found is not None and not math.isfinite(found):
@@ -157,7 +157,7 @@ def result_of(kind: str, operands: Sequence[float | None]) -> float | None:
     if kind == "if":
         value, condition, otherwise = operands
         return None if condition is None else otherwise if condition == 0.0 else value
-    known = [one for one in operands if one is not None]
+    known = [operand for operand in operands if operand is not None]
     if kind == RATIO and operands[1] is not None and operands[1] == 0.0:
         return 0.0
     if kind in {"and", "or"}:
@@ -198,7 +198,7 @@ def _why_unknown(kind: str, operands: Sequence[tuple[float | None, str, str]]) -
         value, condition, otherwise = operands
         chosen = condition if condition[0] is None else otherwise if condition[0] == 0.0 else value
         return chosen[2]
-    unknown = [one for one in operands if one[0] is None]
+    unknown = [operand for operand in operands if operand[0] is None]
     if unknown:
         return next((why for _value, _name, why in unknown if why), "")
     return f"{operands[-1][1] or 'a divisor'} is 0 in this interval"

@@ -104,7 +104,7 @@ class MetricDefinition:
     @property
     def every_event(self) -> tuple[MetricEvent, ...]:
         """Events of operations and accesses, followed by events of memory levels."""
-        return (*self.events, *(one.event for one in self.levels))
+        return (*self.events, *(level.event for level in self.levels))
 
     @property
     def with_levels(self) -> MetricDefinition:
@@ -116,8 +116,8 @@ class MetricDefinition:
         """Memory levels with the keys of their events."""
         if self.level_terms:
             return self.level_terms
-        names = dict.fromkeys(one.level for one in self.levels)
-        return tuple((name, tuple(one.event.key for one in self.levels if one.level == name)) for name in names)
+        names = dict.fromkeys(level.level for level in self.levels)
+        return tuple((name, tuple(level.event.key for level in self.levels if level.level == name)) for name in names)
 
     @property
     def separates_precision(self) -> bool:
@@ -180,5 +180,5 @@ def plan_sets(definition: MetricDefinition, counters: int | None = None,
 
 def plan_level_sets(definition: MetricDefinition) -> tuple[tuple[MetricEvent, ...], ...]:
     """Sets of the memory levels' events alone, which are idle unless a user asks for them."""
-    levels = replace(definition, events=tuple(one.event for one in definition.levels), levels=())
+    levels = replace(definition, events=tuple(level.event for level in definition.levels), levels=())
     return plan_sets(levels) if levels.events else ()

@@ -88,8 +88,8 @@ def definition(slug: str) -> MetricDefinition:
         instructions=table.instructions,
         shares=_terms(lines, lambda line: line.share),
         reduced_note=table.reduced_note,
-        levels=tuple(LevelEvent(MetricEvent(one.key, one.config, one.name, optional=True), one.level)
-                     for one in table.levels),
+        levels=tuple(LevelEvent(MetricEvent(level.key, level.config, level.name, optional=True), level.level)
+                     for level in table.levels),
         levels_note=table.levels_note,
     )
 

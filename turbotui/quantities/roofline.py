@@ -106,7 +106,7 @@ def _by_level(definition: MetricDefinition, counts: Mapping[str, float]) -> tupl
 
 def levels_together(parts: Iterable[tuple[tuple[str, float], ...]]) -> tuple[tuple[str, float], ...]:
     """Bytes by level of several amounts of work, each given by level, for the levels that all of them know."""
-    known = [dict(one) for one in parts]
+    known = [dict(part) for part in parts]
     first = known[0] if known else {}
     return tuple((level, added(one[level] for one in known))
                  for level in first if all(level in one for one in known))

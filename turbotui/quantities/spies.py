@@ -87,7 +87,7 @@ class SpyPlan:
 
     def without(self, text: str) -> SpyPlan:
         """The plan without the entry for these CPUs."""
-        return SpyPlan(tuple(one for one in self.spies if one.on.text != text), self.reference)
+        return SpyPlan(tuple(spy for spy in self.spies if spy.on.text != text), self.reference)
 
 
 def parse_target(text: str) -> Target:
@@ -221,7 +221,7 @@ def _cpus(value: object) -> str:
 
 
 def _events(value: object) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(" ".join(one.split()) for one in texts(value)))
+    names = tuple(dict.fromkeys(" ".join(text.split()) for text in texts(value)))
     if "" in names:
         raise WrongKindError("a list of texts, none without a name")
     return names

@@ -103,7 +103,7 @@ class SimulatedLoads:
         """Return the records since the last read."""
         with self._model.lock:
             now = self._model.now()
-            return b"".join(part for one in self._streams for part in self._records(one, now))
+            return b"".join(part for stream in self._streams for part in self._records(stream, now))
 
     def close(self) -> None:
         """Do nothing: no descriptor is open."""

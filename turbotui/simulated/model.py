@@ -267,8 +267,8 @@ class Model:
         """A module of several cores sleeps while all of them do."""
         cores = self.layout.module_cores[module]
         if len(cores) > 1:
-            rates = [self.core[one].rate for one in cores]
-            self.module[module].turn(now, [prod([one[b.CORE_C6] + one[b.CORE_C7] for one in rates])])
+            rates = [self.core[core].rate for core in cores]
+            self.module[module].turn(now, [prod([rate[b.CORE_C6] + rate[b.CORE_C7] for rate in rates])])
 
     def _rate_package(self, package: int, now: float) -> None:
         """Compute package states, energy, memory traffic and graphics from the cores."""

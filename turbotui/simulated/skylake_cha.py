@@ -51,8 +51,8 @@ def count(flows: Flows, share: float, attr: PerfAttr) -> Parts | None:
     event, mask, setting = attr.config & 0xFF, attr.config >> 8 & 0xFF, filter_of(attr)
     if event not in (_INSERTS, _OCCUPANCY):
         return None
-    return tuple(part for one in _requests(flows) if _passes(one, mask, setting)
-                 for part in times(one.lines, share * (one.cycles if event == _OCCUPANCY else 1.0)))
+    return tuple(part for request in _requests(flows) if _passes(request, mask, setting)
+                 for part in times(request.lines, share * (request.cycles if event == _OCCUPANCY else 1.0)))
 
 
 def _passes(one: _Request, mask: int, setting: int) -> bool:

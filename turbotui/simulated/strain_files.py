@@ -69,7 +69,7 @@ class LoadAverages:
         return self._averages
 
     def _seconds(self, now: float) -> float:
-        return sum([one.value(BUSY, now) for one in self._cpus])
+        return sum([cpu.value(BUSY, now) for cpu in self._cpus])
 
 
 def running(model: Model) -> float:
@@ -123,7 +123,7 @@ class StrainFiles:
         """Return the seconds of pressure of a resource."""
         form, index = PRESSURES[resource, line]
         cpus = self._model.cpu
-        own = sum([one.value(form, now) for one in cpus]) / len(cpus) if form else 0.0
+        own = sum([cpu.value(form, now) for cpu in cpus]) / len(cpus) if form else 0.0
         return own + self._model.system.at(index, now)
 
     def _pressure(self, resource: str) -> Callable[[float], str]:

@@ -103,7 +103,7 @@ class Threads:
             forms: returns the form of its work on a CPU; () if the CPU lacks the counter.
         """
         self.follow(kind, now)
-        cpu = next(one.cpu for one in self._places.values() if (one.kind, one.owner) == (kind, owner))
+        cpu = next(place.cpu for place in self._places.values() if (place.kind, place.owner) == (kind, owner))
         made = ThreadCount(self._model, forms, cpu, now)
         self._counts.setdefault((kind, owner), []).append(made)
         return made
@@ -144,6 +144,6 @@ class Threads:
         source, self._migrating = self._migrating, self._model.migrating
         if source is not None and self._migrating is not None and source != self._migrating:
             goal, kind = self._migrating
-            ends = [one for one in self._places.values() if one.kind == kind and one.cpu in (goal, source[0])]
+            ends = [place for place in self._places.values() if place.kind == kind and place.cpu in (goal, source[0])]
             if len(ends) == _PAIR:
                 self._swap(ends[0], ends[1], now)

@@ -104,7 +104,7 @@ def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
             # another PMU that is not the core's it stays 0 for ever (Linux 6.18).
             for pmu in dict.fromkeys(event.pmu for event in members):
                 own = tuple((event.string, event) for event in members if event.pmu == pmu)
-                found.append(Bundle(own, any(one.weak for one in members)))
+                found.append(Bundle(own, any(member.weak for member in members)))
         found += [Bundle(((item, event),)) for event in events if event.group is None]
     return [bundle for bundle in found if _is_measured(machine.topology, bundle.first)]
 

@@ -100,20 +100,20 @@ class HsmpMetrics(PerCpuSource):
         paths = _paths(machine)
         table = read_table(machine.host, paths[0]) if isinstance(paths, list) else paths
         if isinstance(table, Unavailable):
-            return Probe(dict.fromkeys((one.signal for one in _METRICS), table))
+            return Probe(dict.fromkeys((metric.signal for metric in _METRICS), table))
         path = paths[0] if isinstance(paths, list) else ""
-        return Probe({one.signal: _signal(one, path) for one in _METRICS})
+        return Probe({metric.signal: _signal(metric, path) for metric in _METRICS})
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One on each reading CPU where anything of the table is wanted."""
-        return readers * any(one.signal in wanted for one in _METRICS)
+        return readers * any(metric.signal in wanted for metric in _METRICS)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Open the table of the socket around a CPU. Raises HostError if it does not open any more."""
         paths, fields = _paths(machine), metric_fields()
         path = paths[machine.topology.index(Scope.PACKAGE, cpu)] if isinstance(paths, list) else ""
         return HsmpMetricsReader(machine.host, cpu, path, [
-            (one.signal, fields[one.field]) for one in _METRICS if one.signal in wanted])
+            (metric.signal, fields[metric.field]) for metric in _METRICS if metric.signal in wanted])
 
 
 def _signal(one: _Metric, path: str) -> Signal:

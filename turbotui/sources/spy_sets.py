@@ -50,7 +50,7 @@ def cpus_of(target: Target, topology: Topology) -> frozenset[int]:
         return cpus & target.cpus
     for scope, label in ((Scope.PACKAGE, target.package), (Scope.CORE, target.core)):
         if label is not None:
-            inside = (one.cpus for one in topology.instances(scope) if one.label == label)
+            inside = (instance.cpus for instance in topology.instances(scope) if instance.label == label)
             cpus &= {cpu for members in inside for cpu in members}
     return cpus
 

@@ -93,9 +93,9 @@ class Writer:
 
     def write(self, envelope: Envelope, tables: Sequence[AnyTable]) -> None:
         """Write the tables of one interval. Raises UsageError if there is no table of the requested name."""
-        chosen = [one for one in tables if self._table in ("", one.name)]
+        chosen = [table for table in tables if self._table in ("", table.name)]
         if not chosen and tables:
-            names = ", ".join(one.name for one in tables)
+            names = ", ".join(table.name for table in tables)
             raise UsageError(f"--table {self._table}: there is no such table here; there are {names}")
         if self._name == "csv":
             chosen = chosen[:1]

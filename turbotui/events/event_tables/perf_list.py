@@ -130,7 +130,7 @@ def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTab
 
     def metric(row: _Object) -> VendorMetric:
         of = f"{row['MetricName'].lower()} {row.get('Unit', '')}"
-        return _metric(row, tuple(dict.fromkeys(one for one in groups[of] if one and one != "No_group")))
+        return _metric(row, tuple(dict.fromkeys(group for group in groups[of] if group and group != "No_group")))
 
     return VendorTables(source, VendorRows(events, _event), VendorRows(metrics, metric), lacks_events=_HIDDEN,
                         lacks_metrics=lacks_metrics)

@@ -77,7 +77,7 @@ class PerfmonTables:
                 pattern = one_line(cells[0])
         if not self._files:
             raise no_row(mapfile, cpuid or "of a machine that names none", [cells[0] for cells in rows])
-        self._files = [one for one in self._files if one.kind != _METRICS or os.path.isfile(one.path)]
+        self._files = [file for file in self._files if file.kind != _METRICS or os.path.isfile(file.path)]
         self._source = f"{folder} ({MAPFILE} {pattern})"
 
     def key(self) -> str:
@@ -86,7 +86,7 @@ class PerfmonTables:
         Raises:
             OSError: a file is missing.
         """
-        found = ((one.path, os.stat(one.path)) for one in self._files)
+        found = ((file.path, os.stat(file.path)) for file in self._files)
         return "\n".join((self._source, *(f"{path} {one.st_size} {one.st_mtime_ns}" for path, one in found)))
 
     def read(self) -> VendorTables:

@@ -51,8 +51,8 @@ class ExpandedMetric:
     @property
     def literals(self) -> tuple[str, ...]:
         """Literals (#num_cores) in the expression and in `parts`."""
-        return tuple(dict.fromkeys(one for part in (self.own, *(part for _name, part in self.parts))
-                                   for one in part.literals))
+        return tuple(dict.fromkeys(literal for part in (self.own, *(part for _name, part in self.parts))
+                                   for literal in part.literals))
 
 
 def expand(metric: VendorMetric, tables: VendorTables, machine: MetricConstants, runtime: int = 0) -> ExpandedMetric:
@@ -128,10 +128,10 @@ class _Walk:
 
 def chosen(metrics: tuple[VendorMetric, ...], pmu: str) -> VendorMetric | None:
     """Choose among metrics of one name: the PMU's, else one of no particular core type; None if there is none."""
-    own = next((one for one in metrics if core_of(one) == pmu), None)
+    own = next((metric for metric in metrics if core_of(metric) == pmu), None)
     if own is not None or not is_kind(pmu):
         return own or (metrics[0] if metrics else None)
-    return next((one for one in metrics if not is_kind(core_of(one))), None)
+    return next((metric for metric in metrics if not is_kind(core_of(metric))), None)
 
 
 def core_of(metric: VendorMetric) -> str:

@@ -126,7 +126,7 @@ def _joined(expression: MetricExpression, kind: str, operands: Sequence[_Operand
     decided = _DECIDED.get(kind, _undecided)(operands)
     if decided is not None:
         return decided
-    values = [one.value for one in operands]
+    values = [operand.value for operand in operands]
     if kind == "%" and values[1] == 0.0:
         raise MetricError(f"The metric expression {expression.text!r} divides by zero for a remainder.")
     if kind not in _NEVER_CONSTANT and None not in values:
@@ -171,11 +171,11 @@ def _undecided(operands: Sequence[_Operand]) -> _Operand | None:
 
 
 def _decided_and(operands: Sequence[_Operand]) -> _Operand | None:
-    return _constant(0.0) if any(one.value == 0.0 for one in operands) else None
+    return _constant(0.0) if any(operand.value == 0.0 for operand in operands) else None
 
 
 def _decided_or(operands: Sequence[_Operand]) -> _Operand | None:
-    return _constant(1.0) if any(one.value is not None and one.value != 0.0 for one in operands) else None
+    return _constant(1.0) if any(operand.value is not None and operand.value != 0.0 for operand in operands) else None
 
 
 def _decided_quotient(operands: Sequence[_Operand]) -> _Operand | None:

@@ -141,7 +141,7 @@ class MachineConstants:
         if is_kind(core) and core not in self.pmus:
             return False
         try:
-            return not metric.compat or any(re.fullmatch(metric.compat, one) for one in self._identifiers)
+            return not metric.compat or any(re.fullmatch(metric.compat, identifier) for identifier in self._identifiers)
         except re.error:
             return False
 

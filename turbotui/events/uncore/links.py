@@ -27,7 +27,7 @@ def link_of(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> float 
 
 def _addresses(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> Iterator[str]:
     if unit.kind == "nvidia_pcie_pmu":
-        yield from (one.address for one in ports if one.place and unit.pmu.name in one.place.pmus and one.devices)
+        yield from (port.address for port in ports if port.place and unit.pmu.name in port.place.pmus and port.devices)
     elif unit.kind == "dwc_rootport":
         yield from _root_port(host, unit.numbers[0])
     elif unit.kind == "cxl_pmu_mem":  # drivers/cxl/core/pmu.c: by the number of the memory device below a PCI device

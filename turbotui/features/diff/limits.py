@@ -57,7 +57,7 @@ def checked(limit: Limit, comparisons: Sequence[ComparedColumn]) -> LimitResult:
     A row is worse than allowed if its median moved by more than the limit in the limit's direction, and by more than
     chance. Rows that could not be compared leave the limit unchecked, unless another one is worse than allowed.
     """
-    rows = [one for one in comparisons if one.column.id == limit.column]
+    rows = [comparison for comparison in comparisons if comparison.column.id == limit.column]
     if not rows:
         return LimitResult(limit, None, "not checked", _in_words(limit, "NOT CHECKED",
                                                                  f"{limit.column} was not recorded"))
@@ -67,7 +67,7 @@ def checked(limit: Limit, comparisons: Sequence[ComparedColumn]) -> LimitResult:
     if _exceeds(limit, worst) and worst.p is not None and not worst.could_differ:
         return LimitResult(limit, worst, "not checked", _in_words(
             limit, "NOT CHECKED", f"{_moved(worst)}, and so few values cannot tell that from chance"))
-    unknown = next((one for one in rows if one.p is None), None)
+    unknown = next((row for row in rows if row.p is None), None)
     if unknown is not None:
         why = "" if unknown.why is None else f": {unknown.why.detail}"
         return LimitResult(limit, unknown, "not checked", _in_words(limit, "NOT CHECKED", f"{_moved(unknown)}{why}"))
@@ -81,7 +81,7 @@ def _in_words(limit: Limit, verdict: str, why: str) -> str:
 
 def exit_status(results: Sequence[LimitResult]) -> int:
     """Return 0 if all limits are kept, 5 if one is broken, else 6 if one could not be checked."""
-    verdicts = {one.verdict for one in results}
+    verdicts = {result.verdict for result in results}
     return BROKEN if "broken" in verdicts else DOUBTFUL if "not checked" in verdicts else 0
 
 

@@ -46,7 +46,7 @@ def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[Com
         yield from (f"not compared: {_named(one)}: {one.why.detail}" for one in unable if one.why is not None)
     elif len(found) > len(shown):
         yield f"--all shows the other {len(found) - len(shown)}, and why {len(unable)} could not be compared"
-    yield from (one.sentence for one in results)
+    yield from (result.sentence for result in results)
 
 
 def _named(one: ComparedColumn) -> str:

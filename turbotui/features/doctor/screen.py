@@ -60,7 +60,7 @@ class DoctorRow:
 
     def signals(self, *, usable: bool) -> int | None:
         """The numbers of the source's available and missing signals."""
-        return None if self.source is None else sum(one.usable is usable for one in self.source.signals)
+        return None if self.source is None else sum(signal.usable is usable for signal in self.source.signals)
 
 
 _COLUMNS: Final[tuple[Column[DoctorRow], ...]] = (

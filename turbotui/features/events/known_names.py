@@ -196,7 +196,7 @@ def _of_table(encoder: EventEncoder, devices: VendorDevices, row: VendorEvent) -
     core = row.pmu == DEFAULT_CORE
     errata = _ERRATA.search(row.brief) or _ERRATA.search(row.description)
     # perf lists no deprecated event, so its list does not say
-    says = any(one.deprecated for one in devices.tables.events()) or " list -j" not in devices.tables.source
+    says = any(event.deprecated for event in devices.tables.events()) or " list -j" not in devices.tables.source
     return KnownEvent(
         name=row.name, engine="tables", source=devices.tables.source,
         pmu=" ".join(names) if core else row.pmu if len(names) < 2 else f"{row.pmu} ({len(names)})",
@@ -253,8 +253,8 @@ def _name_and_mask(text: str) -> tuple[str, str]:
 
 
 def _masks_of(event: PfmEvent, model: str) -> Iterable[UnitMask]:
-    return (UnitMask(f"{model}::{event.name}:{one.name}", "libpfm", model, one.code, one.description)
-            for one in event.attributes if one.unit_mask)
+    return (UnitMask(f"{model}::{event.name}:{attribute.name}", "libpfm", model, attribute.code, attribute.description)
+            for attribute in event.attributes if attribute.unit_mask)
 
 
 def _by_libpfm(engine: LibpfmEngine, event: PfmEvent, string: str, mask: str) -> KnownEvent:

@@ -93,8 +93,8 @@ def listed_metrics(machine: Machine, tables: VendorTables, metrics: Iterable[Ven
 def fitting(tables: VendorTables, pattern: str) -> tuple[VendorMetric, ...]:
     """Return the metrics with a pattern, in any case, in their names, descriptions or the names of their groups."""
     wanted = pattern.lower()
-    return tuple(one for one in tables.metrics() if not wanted or any(
-        wanted in text.lower() for text in (one.name, one.brief, one.description, *one.groups)))
+    return tuple(metric for metric in tables.metrics() if not wanted or any(
+        wanted in text.lower() for text in (metric.name, metric.brief, metric.description, *metric.groups)))
 
 
 def metric_table(rows: Iterable[ListedMetric]) -> RowTable[ListedMetric]:
@@ -126,7 +126,7 @@ def list_metrics(arguments: argparse.Namespace, host: Host) -> int:
         what = f"{tables.source} has no metric with {arguments.pattern!r} in its name, groups or words."
         raise UsageError(what + lacks)
     metrics = metric_table(listed_metrics(read_machine(host), tables, found))
-    groups = group_table(tables, [one.metric for one in metrics.rows])
+    groups = group_table(tables, [row.metric for row in metrics.rows])
     envelope = envelope_now(host, notes=(tables.lacks_metrics,) if tables.lacks_metrics else ())
     print_tables(arguments, envelope, (metrics, groups),
                  lambda: _text(envelope, tables.source, tuple(metrics.rows), tuple(groups.rows)))
@@ -137,7 +137,7 @@ def _text(envelope: Envelope, source: str, metrics: tuple[ListedMetric, ...],
           groups: tuple[ListedGroup, ...]) -> Iterator[str]:
     if envelope.label:
         yield f"# {envelope.label}"
-    there = sum(not one.refused for one in metrics)
+    there = sum(not metric.refused for metric in metrics)
     yield f"# {len(metrics)} metrics of {source}; this machine knows the events of {there}"
     yield from (f"# {note}" for note in envelope.notes)
     for one in metrics:

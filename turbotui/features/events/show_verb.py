@@ -105,7 +105,7 @@ def _text(envelope: Envelope, known: KnownName) -> Iterator[str]:
         yield from _event_in_words(event)
     if known.masks:
         yield "events of the same code:"
-        yield from (f"  umask={one.value:#x}  {one.name}  {one.brief}" for one in known.masks)
+        yield from (f"  umask={mask.value:#x}  {mask.name}  {mask.brief}" for mask in known.masks)
     if known.metrics:
         yield from _metrics_in_words(known.metrics)
 
@@ -139,9 +139,9 @@ def _event_in_words(one: KnownEvent) -> Iterator[str]:
 
 def _metrics_in_words(uses: Sequence[MetricUse]) -> Iterator[str]:
     yield "metrics that it is counted for:"
-    direct = [one for one in uses if not one.through]
+    direct = [use for use in uses if not use.through]
     for one in direct:
         yield f"  {one.metric.name}{' (its threshold)' if one.threshold else ''}  {one.metric.brief}"
-    others = dict.fromkeys(one.metric.name for one in uses if one.through)
+    others = dict.fromkeys(use.metric.name for use in uses if use.through)
     if others:
         yield f"  through these: {', '.join(others)}"

@@ -149,7 +149,7 @@ def _known_facts(facts: Mapping[str, str]) -> Mapping[str, str]:
 def by_level(columns: Sequence[LongColumn]) -> Mapping[Scope, Sequence[LongColumn]]:
     """Group columns by level, coarse to fine."""
     levels = (Scope.SYSTEM, *PLACES)
-    found = {scope: [one for one in columns if one.level is scope] for scope in levels}
+    found = {scope: [column for column in columns if column.level is scope] for scope in levels}
     return {scope: some for scope, some in found.items() if some}
 
 

@@ -30,8 +30,8 @@ def write_parquet(file: BinaryIO, frames: Iterable[Frame], columns: Sequence[Lon
     """
     schema = _schema(columns, facts)
     numbers = {"seconds": "BYTE_STREAM_SPLIT",
-               **{one.name: "BYTE_STREAM_SPLIT" for one in columns if not one.is_text}}
-    words = [_LEVEL, *(scope.value for scope in PLACES), *(one.name for one in columns if one.is_text)]
+               **{column.name: "BYTE_STREAM_SPLIT" for column in columns if not column.is_text}}
+    words = [_LEVEL, *(scope.value for scope in PLACES), *(column.name for column in columns if column.is_text)]
     levels = by_level(columns)
     intervals = rows = waiting = 0
     batches: list[Any] = []

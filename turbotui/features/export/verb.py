@@ -58,7 +58,7 @@ class CsvExport:
 
     def begin(self) -> Iterator[str]:
         """Return the header."""
-        yield _line([*HEADER, *(scope.value for scope in PLACES), *(one.name for one in self._columns)])
+        yield _line([*HEADER, *(scope.value for scope in PLACES), *(column.name for column in self._columns)])
 
     def interval(self, frame: Frame) -> Iterator[str]:
         """Return the rows of an interval."""
@@ -66,10 +66,10 @@ class CsvExport:
         seconds = "" if frame.seconds is None else f"{frame.seconds:.6f}"
         for level, columns in self._levels.items():
             rows = rows_of_level(frame, level)
-            values = {one.name: frame.bare_cells(one.column, rows) for one in columns}
+            values = {column.name: frame.bare_cells(column.column, rows) for column in columns}
             for at, row in enumerate(rows):
                 place = place_of(frame, row)
-                cells = (values[one.name][at] if one.name in values else None for one in self._columns)
+                cells = (values[column.name][at] if column.name in values else None for column in self._columns)
                 yield _line([envelope.time, seconds, self._machine, HostKind.RECORDED.value, level.value,
                              *(place.get(scope.value, "") for scope in PLACES),
                              *("" if value is None else value for value in cells)])

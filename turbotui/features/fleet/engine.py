@@ -99,7 +99,7 @@ class FleetReader:
                               f"--listen{f' with {question.select}' if question.select else ''}?")
         cost = FleetCost(len(answers), sum(one.sent for one in answers), sum(one.unpacked for one in answers),
                          self._clock() - begun)
-        notes = tuple(dict.fromkeys((*(note for one in answers for note in one.notes), *self._notes(values))))
+        notes = tuple(dict.fromkeys((*(note for answer in answers for note in answer.notes), *self._notes(values))))
         return FleetReading(self.server.name, judged_by(question, nodes), time.time_ns(), question.seconds, notes, cost,
                             queries)
 

@@ -97,7 +97,7 @@ def judged(nodes: Iterable[FleetNode], alike: Callable[[FleetNode], str], rules:
         models.setdefault(alike(node), []).append(node)
     found: list[FleetNode] = []
     for model, members in models.items():
-        peers, living = _all_peers(members, model, rules), sum(not one.gone for one in members)
+        peers, living = _all_peers(members, model, rules), sum(not member.gone for member in members)
         found += [replace(one, findings=_findings(one, peers, rules, limits), peers=_in_words(model, living, one))
                   for one in members]
     return sorted(found, key=lambda node: (-node.odd, node.name))

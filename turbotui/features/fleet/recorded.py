@@ -58,7 +58,7 @@ def _reading(data: JsonValue, wall_ns: int, question: FleetQuestion) -> FleetRea
     many = len(names)
     if many > _MOST_NODES:
         raise DamagedError(f"{data.where} of the recording has {many:,} nodes, and none has more than {_MOST_NODES:,}")
-    gone = [one.flag() for one in data["gone"].items()]
+    gone = [item.flag() for item in data["gone"].items()]
     labels, values = data["labels"].rows(many, JsonValue.text), data["values"].rows(many, JsonValue.number)
     data.expect_columns(many, gone)
     nodes = [FleetNode(name, labels[at], values[at], values[at].get(AGE), gone[at]) for at, name in enumerate(names)]

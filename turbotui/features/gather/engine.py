@@ -80,7 +80,7 @@ class ScrubbedJournal:
         return self._text(raw) if isinstance(raw, str) else raw
 
     def _snapshot(self, snapshot: Snapshot) -> Snapshot:
-        values = {name: [self._raw(one) for one in raws] if any(isinstance(one, str) for one in raws) else raws
+        values = {name: [self._raw(raw) for raw in raws] if any(isinstance(raw, str) for raw in raws) else raws
                   for name, raws in snapshot.values.items()}
         failures = {where: self._text(why) for where, why in snapshot.failures.items()}
         return replace(snapshot, values=values, failures=failures)

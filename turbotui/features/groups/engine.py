@@ -127,7 +127,7 @@ class GroupWatch:
 
     def __init__(self, machine: Machine, seconds: float, added: Iterable[str] = ()) -> None:
         self._machine = machine
-        sources = tuple(one for one in SOURCES if one.id in ENERGY_SOURCES)
+        sources = tuple(source for source in SOURCES if source.id in ENERGY_SOURCES)
         self._session = Session(machine, sources, seconds, LinuxHost())
         self._plans = added_plans(machine, self._session.capabilities, added)
 

@@ -101,8 +101,8 @@ def group_record(data: JsonValue, wall_ns: int) -> GroupRecord:
     Raises:
         DamagedError: it is none.
     """
-    reasons = [reason_from(one) for one in data["reasons"].items()]
-    plans = [{name: file.text() for name, file in one.entries().items()} for one in data["plans"].items()]
+    reasons = [reason_from(item) for item in data["reasons"].items()]
+    plans = [{name: file.text() for name, file in item.entries().items()} for item in data["plans"].items()]
     kinds, paths, names = (data[name].lines() for name in ("kind", "path", "name"))
     plan = data["plan"].values(int)
     many = len(paths)
@@ -116,7 +116,7 @@ def group_record(data: JsonValue, wall_ns: int) -> GroupRecord:
         GroupRow(Group(kinds[at], paths[at], names[at]), increases[at], values[at], spans[at], absent[at],
                  _at(JsonValue(plan[at], "plan", data), plans)) for at in range(many))
     counted = data.get("counted")
-    found = () if counted is None else tuple(definition_from(one) for one in counted.items())
+    found = () if counted is None else tuple(definition_from(item) for item in counted.items())
     return GroupRecord(wall_ns, 0, data["seconds"].number(), rows, data["complete"].flag(),
                        tuple(one for one in found if isinstance(one, CountedEvents)))
 

@@ -102,7 +102,7 @@ class GroupTotalsReader:
 
     def read(self) -> GroupTotals:
         """Read the counters' present values."""
-        found = [one for one in self._cgroups.read().samples.values() if self._has(one.group.path)]
+        found = [sample for sample in self._cgroups.read().samples.values() if self._has(sample.group.path)]
         monitored = [] if self._monitors.why_none is not None else list(self._monitors.read().samples.values())
         nearest = sorted(found, key=lambda one: one.group.path.count("/"))[: self._most]
         groups = [GroupTotal(one.group, _values(one)) for one in nearest]

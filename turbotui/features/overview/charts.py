@@ -128,8 +128,8 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
               if (most := _known(frame.cell(column, SYSTEM_ROW))) is not None and most > 0]
     if source.spec.per_cpu:
         limits.append(ChartLimit("CPUs", float(len(frame.topology.cpus))))
-    far = _FAR * max(peak, min((one.value for one in limits), default=0.0))
-    limits = sorted((one for one in limits if one.value <= far), key=_value)
+    far = _FAR * max(peak, min((limit.value for limit in limits), default=0.0))
+    limits = sorted((limit for limit in limits if limit.value <= far), key=_value)
     column = source.column
     if column.scale_max is not None or column.unit == "%":
         top = scale_top(column.scale_max or 100.0, peak)
@@ -137,7 +137,7 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
         top = max(limits[-1].value * _ROOM_ABOVE, peak)
     else:
         top = nice_top(max(peak, 1.0))
-    ceiling = next((one.value for one in limits if one.word in {"PL1", "tj_max", "CPUs"}), None)
+    ceiling = next((limit.value for limit in limits if limit.word in {"PL1", "tj_max", "CPUs"}), None)
     signs = "" if value is None else frame.signs(column, SYSTEM_ROW)
     return Chart(source.spec.word, source.target, value, past, top, tuple(limits), ceiling, signs)
 

@@ -176,7 +176,7 @@ class OverviewPainter:
         room = width - plan.width - _BETWEEN
         figures = [(source.column, size) for source in self._sources
                    if (size := _FIGURES.get(source.spec.word)) is not None]
-        while figures and sum(_figure_width(*one) for one in figures) > room:
+        while figures and sum(_figure_width(*figure) for figure in figures) > room:
             figures.pop()
         source = self._source(inputs)
         for at, line in enumerate(plan.lines):

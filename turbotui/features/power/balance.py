@@ -63,7 +63,7 @@ class Balance:
     @property
     def parts(self) -> tuple[Consumer, ...]:
         """The consumers that are added up."""
-        return tuple(one for one in self.consumers if one.role is BalanceRole.COUNTED)
+        return tuple(consumer for consumer in self.consumers if consumer.role is BalanceRole.COUNTED)
 
     @property
     def lost(self) -> tuple[Consumer, ...]:
@@ -83,14 +83,14 @@ def balance_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | No
 
 def balanced(consumers: Sequence[Consumer], seconds: float) -> Balance:
     """Compute the balance of consumers over an interval of this many seconds."""
-    parts = [one for one in consumers if one.role is BalanceRole.COUNTED]
-    known = [one.watts for one in parts if one.watts is not None]
+    parts = [consumer for consumer in consumers if consumer.role is BalanceRole.COUNTED]
+    known = [part.watts for part in parts if part.watts is not None]
     counted = math.fsum(known) if known else None
     platforms = tuple(_platforms(consumers))
     speaking = [one for one in platforms if one.watts is not None]
     # A figure below the counted sum is not of the whole machine, so the next one is tried.
     platform = next((one for one in speaking if not _exceeds(counted, one.watts)), speaking[0] if speaking else None)
-    found = Balance(tuple(consumers), counted, tuple(one for one in parts if one.watts is None), platform, platforms,
+    found = Balance(tuple(consumers), counted, tuple(part for part in parts if part.watts is None), platform, platforms,
                     None, None, seconds=seconds)
     elsewhere, why = _elsewhere(found)
     found = replace(found, elsewhere=elsewhere, why=why)
@@ -111,8 +111,8 @@ def _platforms(consumers: Sequence[Consumer]) -> Iterator[PlatformFigure]:
         members = tuple(by_kind.get(kind, ()))
         if not members:
             continue
-        watts = [one.watts for one in members]
-        known = [one for one in watts if one is not None]
+        watts = [member.watts for member in members]
+        known = [watt for watt in watts if watt is not None]
         total = math.fsum(known) if len(known) == len(watts) else None
         if kind == "battery" and (total is None or total <= 0):
             total = None  # on mains power a battery reports its charging power

@@ -64,8 +64,8 @@ def rest_target(frame: Frame, row: RowId, package: CounterColumn, inside: tuple[
 
 def _columns(consumers: Iterable[Consumer]) -> tuple[CounterColumn, ...]:
     """Return the columns of consumers with known watts, each once; several packages share a column."""
-    return tuple(dict.fromkeys(one.target[0] for one in consumers
-                               if one.target is not None and one.watts is not None))
+    return tuple(dict.fromkeys(consumer.target[0] for consumer in consumers
+                               if consumer.target is not None and consumer.watts is not None))
 
 
 @lru_cache(maxsize=64)

@@ -72,8 +72,8 @@ def consumers_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | 
     psys = [] if platform is None else [Consumer(
         "psys", "psys", "the platform, by RAPL", BalanceRole.PLATFORM, platform.watts, platform.why,
         target=platform.target)]
-    return (*processor, *(one for one in devices if one.role is not BalanceRole.PLATFORM), *psys,
-            *(one for one in devices if one.role is BalanceRole.PLATFORM))
+    return (*processor, *(device for device in devices if device.role is not BalanceRole.PLATFORM), *psys,
+            *(device for device in devices if device.role is BalanceRole.PLATFORM))
 
 
 @dataclass(frozen=True, slots=True)

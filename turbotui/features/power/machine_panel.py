@@ -92,7 +92,7 @@ def _parts(source: PowerSource, balance: Balance) -> Iterator[_Part]:
             yield _Part(word, _SORTS[one.kind], math.fsum(known) if len(known) == len(same) else None,
                         source.past(name, SYSTEM_ROW), source.target(name, SYSTEM_ROW))
     if balance.elsewhere is not None and balance.platform is not None:
-        counted = [_watts_or_asleep(source, one) for one in balance.parts]
+        counted = [_watts_or_asleep(source, part) for part in balance.parts]
         yield _Part("elsewhere", "elsewhere", balance.elsewhere,
                     difference(_sum(source, balance.platform), counted), elsewhere_target(source.frame, balance))
 
@@ -115,7 +115,7 @@ def _watts_or_asleep(source: PowerSource, one: Consumer) -> Sequence[float]:
 
 def _sum(source: PowerSource, figure: PlatformFigure) -> list[float]:
     """Return the past of the sum of several meters."""
-    pasts = [_past(source, one) for one in figure.members]
+    pasts = [_past(source, member) for member in figure.members]
     longest = max((len(past) for past in pasts), default=0)
     return [math.fsum(values) for values in zip(*(newest(past, longest) for past in pasts), strict=True)]
 
@@ -166,7 +166,7 @@ def _beside(source: PowerSource, balance: Balance, meters: Sequence[PowerMeter],
     for meter in meters:
         if meter.kind.id == "battery":
             yield _fitted(_battery(source, meter), width)
-    busy = [one for one in balance.consumers if one.role is BalanceRole.NO_WATTS]
+    busy = [consumer for consumer in balance.consumers if consumer.role is BalanceRole.NO_WATTS]
     for one in busy:
         spans = [Span(flush_left(one.name, WORD), StyleRole.TITLE)]
         spans += _cells(source, one.name, (("%", " % busy", 1), ("MHz", " MHz", 0)))

@@ -117,7 +117,7 @@ def power_table(found: Balance, frame: Frame) -> RowTable[PowerRow]:
 
 def totals(found: Balance, frame: Frame) -> tuple[Consumer, ...]:
     """Return the rows below the consumers, with the cells of their figures."""
-    names = ", ".join(one.name for one in found.parts if one.watts is not None)
+    names = ", ".join(part.name for part in found.parts if part.watts is not None)
     unread = Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
     against = "" if found.platform is None else f"{found.platform.name} less the sum"
     return (
@@ -256,7 +256,7 @@ def _print(arguments: argparse.Namespace, machine: Machine, frames: Iterable[Fra
             tables = _tables(found, frame, catalog)
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                 facts={"balance": sentence(found)}, notes=found.contradictions)
-            shown = [one for one in tables if arguments.table in {"", one.name}]
+            shown = [table for table in tables if arguments.table in {"", table.name}]
             output.write(envelope, tables, partial(_text, envelope, found, shown))
 
 

@@ -145,7 +145,7 @@ class GroupRecorder(RowRecorder):
 
     def __init__(self, session: Session, recorder: FrameRecorder) -> None:
         super().__init__(recorder)
-        plans = [event_plan(session.machine, session.capabilities, one) for one in session.events]
+        plans = [event_plan(session.machine, session.capabilities, event) for event in session.events]
         events = GroupEvents(session.machine, plans) if plans else None
         self._reader = GroupsReader(session.machine.host, events=events)
         self.failure = "" if self._reader.why_none is None else self._reader.why_none.sentence()

@@ -75,7 +75,7 @@ def find_plateaus(points: Sequence[CurvePoint], caches: Sequence[Cache]) -> tupl
     at = 0
     while at < len(points):
         end = at + 1
-        while end < len(points) and _flat([one.rate for one in points[at : end + 1]]):
+        while end < len(points) and _flat([point.rate for point in points[at : end + 1]]):
             end += 1
         if end - at >= _LEAST:
             plateau = points[at:end]

@@ -58,7 +58,7 @@ def _judge_flat(_column: Column[_Flat], _row: _Flat, value: Value) -> Cell:
 
 def curve_tables(curves: Sequence[BandwidthCurve]) -> tuple[AnyTable, ...]:
     """Return the tables of points and plateaus."""
-    points = [_Point(curve, one) for curve in curves for one in curve.points]
+    points = [_Point(curve, point) for curve in curves for point in curve.points]
     return (RowTable("curve", "size", _POINTS, points, _judge_point), plateau_table(curves))
 
 
@@ -82,7 +82,7 @@ def curve_lines(envelope: Envelope, curves: Sequence[BandwidthCurve], width: int
 
 def curve_bars(curve: BandwidthCurve, width: int) -> Iterator[str]:
     """Format a curve as a bar for each size, with number and level of its plateau."""
-    top = max((one.rate for one in curve.points), default=1.0)
+    top = max((point.rate for point in curve.points), default=1.0)
     room = max(10, width - 40)
     yield f"{curve.kernel}, {curve.threads} thread{'' if curve.threads == 'one' else 's'} [GB/s by working set]"
     for one in curve.points:

@@ -80,9 +80,9 @@ def _by_modules(facts: MemoryFacts, family: FamilyMemory | None, packages: int) 
 
 def _channel_rate(modules: tuple[Module, ...]) -> float:
     """Return a channel's bytes per second: as wide as its widest module, as fast as its slowest."""
-    return max(one.bits or 0 for one in modules) / 8 * min(one.mts or 0 for one in modules) * 1e6
+    return max(module.bits or 0 for module in modules) / 8 * min(module.mts or 0 for module in modules) * 1e6
 
 
 def _speeds(modules: tuple[Module, ...]) -> str:
-    kinds = sorted({(one.mts or 0, one.bits or 0) for one in modules}, reverse=True)
+    kinds = sorted({(module.mts or 0, module.bits or 0) for module in modules}, reverse=True)
     return " and ".join(f"{mts} MT/s x {bits} bits" for mts, bits in kinds)

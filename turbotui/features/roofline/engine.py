@@ -214,7 +214,7 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
 
 def _with_regions(found: Result, machine: Machine, totals: RegionTotals, sizing: Sizing, *, theory: bool) -> Result:
     regions = Regions(points_of_totals(totals, sizing, machine.topology), totals.notes())
-    row = next((one.point.row for one in regions.points if one.point is not None), SYSTEM_ROW)
+    row = next((point.point.row for point in regions.points if point.point is not None), SYSTEM_ROW)
     return replace(found, regions=regions, region_roofs=roofs_for(machine, row, os.environ, theory=theory),
                    notes=(*found.notes, *regions.notes))
 
@@ -261,9 +261,9 @@ def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilitie
 def _rows(machine: Machine, scope: Scope | None) -> list[tuple[RowId, str]]:
     topology = machine.topology
     found = [] if scope is None else [
-        (one.row, f"cpu {one.cpus[0]}" if scope is Scope.CPU else f"{scope.value} {one.label}"
-         if scope is Scope.PACKAGE else f"core of cpu {one.cpus[0]}")
-        for one in topology.instances(scope) if one.cpus
+        (instance.row, f"cpu {instance.cpus[0]}" if scope is Scope.CPU else f"{scope.value} {instance.label}"
+         if scope is Scope.PACKAGE else f"core of cpu {instance.cpus[0]}")
+        for instance in topology.instances(scope) if instance.cpus
     ]
     return [*found, (SYSTEM_ROW, "machine")]
 
@@ -303,7 +303,7 @@ def _notes(definitions: Sequence[MetricDefinition], points: Sequence[RooflinePoi
     if scaled and any(point.estimated for point in points):
         found.append("~ more events than counters: the kernel multiplexed them, and each count is scaled by the "
                      "time in which it was on")
-    sets = list(dict.fromkeys(one.roofs for one in choices if one.roofs is not None))
+    sets = list(dict.fromkeys(choice.roofs for choice in choices if choice.roofs is not None))
     found += [f"roofs: {note}" for note in roof_notes(sets)]
     if points and all(point.gbytes is None for point in points):
         found.append("bytes are not known, so points have no intensity: --width BYTES gives the width of an access")

@@ -58,7 +58,7 @@ class LevelVerdict:
     @property
     def sentence(self) -> str:
         """The verdict for people: "L2 binds: 71 % of its bandwidth; compute 12 %"."""
-        used = [one for one in self.points if one.share is not None]
+        used = [point for point in self.points if point.share is not None]
         if not used:
             return "which level binds is not known: no level has both bytes and a roof"
         most = max(used, key=lambda one: one.share or 0.0)
@@ -68,7 +68,7 @@ class LevelVerdict:
                     f"{100 * compute:.0f} %")
         if compute >= share:
             return f"compute binds: {100 * compute:.0f} %; of the levels {most.level} is used most, {100 * share:.0f} %"
-        missing = [one.level for one in self.points if one.share is None]
+        missing = [point.level for point in self.points if point.share is None]
         known = f" (of {', '.join(one.level for one in used)}: {', '.join(missing)} not known)" if missing else ""
         return f"{most.level} binds: {100 * share:.0f} % of its bandwidth{known}; compute {100 * compute:.0f} %"
 
@@ -76,7 +76,7 @@ class LevelVerdict:
 def level_verdict(point: RooflinePoint, choice: LevelRoofs) -> LevelVerdict:
     """Return a point by the bytes of each level that is counted or has a roof."""
     roofs = choice.under(point.working)
-    rates = {} if roofs is None else {one.level: one.rate / 1e9 for one in roofs.best_bandwidths()}
+    rates = {} if roofs is None else {bandwidth.level: bandwidth.rate / 1e9 for bandwidth in roofs.best_bandwidths()}
     peak = None if roofs is None else flat_roof(roofs, point.gflops * 1e9, point.dominant, point.single)
     found = list(_points(point, rates, choice.used(point.working)))
     used = max((one.share for one in found if one.share is not None), default=0.0)

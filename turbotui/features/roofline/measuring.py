@@ -185,15 +185,15 @@ class Measuring:
                 bandwidths.append(self._bandwidth(threads, access, give_up))
                 done += 1
         roofs: list[Peak | Bandwidth] = [*peaks, *bandwidths]
-        evidence = [one.evidence for one in roofs if one.evidence is not None]
+        evidence = [roof.evidence for roof in roofs if roof.evidence is not None]
         return RoofSet(
             machine=machine_title(self._machine),
             origin=Origin.MEASURED,
             threads=self._word,
             cpus=self._cpus,
             hertz=statistics.median(one.hertz for one in evidence),
-            peaks=tuple(one for one in peaks if one.precision is not Precision.INT8),
-            integer_peaks=tuple(one for one in peaks if one.precision is Precision.INT8),
+            peaks=tuple(peak for peak in peaks if peak.precision is not Precision.INT8),
+            integer_peaks=tuple(peak for peak in peaks if peak.precision is Precision.INT8),
             bandwidths=tuple(bandwidths),
             notes=(*self._notes, *self._why_not, *alike_levels(bandwidths), *load, *_disturbances(evidence)),
             when=when,

@@ -102,7 +102,7 @@ class RegionWatch:
 
     def add_slice(self, shares: Sequence[RegionShare]) -> None:
         """Add the regions of a time slice of one event set."""
-        self._shares.append({one.name: one.share for one in shares})
+        self._shares.append({share.name: share.share for share in shares})
 
     def slices(self, taken: Sequence[tuple[int, SetInterval]]) -> Mapping[str, Sequence[tuple[int, SetInterval]]]:
         """Return each region's share of the time slices, as slices of one interval, by the names of rows."""

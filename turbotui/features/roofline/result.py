@@ -124,7 +124,7 @@ class Result:
     @property
     def sets(self) -> tuple[RoofSet, ...]:
         """Every set of roofs, once."""
-        return tuple(dict.fromkeys(one.roofs for one in self.roofs.values() if one.roofs is not None))
+        return tuple(dict.fromkeys(roof.roofs for roof in self.roofs.values() if roof.roofs is not None))
 
     def drawn(self, points: Sequence[RooflinePoint]) -> RoofSet | None:
         """Return the roofs of a row for the average part of the machine that worked over its intervals."""
@@ -139,8 +139,8 @@ class Result:
     def judged_regions(self) -> list[JudgedRegion]:
         """Return each region that a command marked, longest first."""
         roofs = self.region_roofs
-        return [JudgedRegion(one, None if one.point is None or roofs is None else JudgedPoint(one.point, roofs))
-                for one in self.regions.points]
+        return [JudgedRegion(point, None if point.point is None or roofs is None else JudgedPoint(point.point, roofs))
+                for point in self.regions.points]
 
     def phases(self, name: str) -> list[PhaseOfRow]:
         """Return the phases of a row, each with the number of its behaviour."""

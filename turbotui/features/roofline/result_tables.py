@@ -246,13 +246,13 @@ def working_table(result: Result) -> AnyTable:
 
 def behaviour_table(result: Result, names: list[str]) -> AnyTable:
     """Make the table of behaviours of some rows."""
-    rows = [one for name in names for one in result.behaviours(name)]
+    rows = [behaviour for name in names for behaviour in result.behaviours(name)]
     return RowTable("behaviours", "behaviour", _BEHAVIOURS, rows, _judge_stretch)
 
 
 def level_table(result: Result) -> AnyTable:
     """Make the table of rows over the whole run, and regions, by memory level."""
-    judged = [*result.totals(), *(one.judged for one in result.judged_regions() if one.judged is not None)]
+    judged = [*result.totals(), *(region.judged for region in result.judged_regions() if region.judged is not None)]
     wanted = [one for one in judged if result.levels or one.point.levels]
     rows = [level for one in wanted for level in level_verdict(one.point, one.choice).points]
     return RowTable("levels", "level", _LEVELS, rows, _judge_level)
@@ -271,7 +271,7 @@ def region_table(result: Result) -> AnyTable:
 def result_tables(result: Result) -> tuple[AnyTable, ...]:
     """Return every table of one run."""
     names = list(result.rows)
-    phases = [one for name in names for one in result.phases(name)]
+    phases = [phase for name in names for phase in result.phases(name)]
     return (
         point_table(result.points), total_table(result), working_table(result),
         RowTable("sources", "total", _SOURCES, result.totals(), _judge_total),

@@ -112,7 +112,7 @@ class RoofSet:
     def disturbed(self) -> bool:
         """Whether a roof was disturbed; such a set is not stored."""
         evidence = (*(one.evidence for one in (*self.peaks, *self.integer_peaks)),
-                    *(one.evidence for one in self.bandwidths))
+                    *(bandwidth.evidence for bandwidth in self.bandwidths))
         return any(one is not None and one.disturbed for one in evidence)
 
     @property
@@ -160,7 +160,7 @@ def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
     found: dict[tuple[str, str], list[str]] = {}
     slower: set[tuple[str, str, Mix]] = set()
     for mix in Mix:
-        same_mix = [one for one in bandwidths if one.mix is mix]
+        same_mix = [bandwidth for bandwidth in bandwidths if bandwidth.mix is mix]
         for inner, outer in pairwise(same_mix):
             faster = outer.rate / inner.rate - 1 if inner.rate > 0 else 0.0
             if inner.level == outer.level or inner.rate <= 0:

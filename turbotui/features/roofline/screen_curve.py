@@ -120,7 +120,7 @@ def window_lines(found: MeasuredCurves, cpus: Sequence[int], width: int) -> Iter
         levels = [f"{flat.level} {flat.rate / 1e9:.4g} GB/s ({size_text(flat.first)} to {size_text(flat.last)})"
                   for flat in curve.plateaus]
         yield f"{curve.kernel}: {', '.join(levels) if levels else 'no plateau'}"
-    if any(one.disturbed for curve in found.curves for one in curve.points):
+    if any(point.disturbed for curve in found.curves for point in curve.points):
         yield "? other work ran on that CPU meanwhile"
     for curve in found.curves:
         yield ""

@@ -157,7 +157,7 @@ def function_lines(found: SampledFunctions, place: SampledPlace, width: int) -> 
     if found.uncounted is not None:
         yield as_sentence(f"no intensity: {found.uncounted.sentence()}")
     yield ""
-    counted = any(one.flops is not None for one in found.functions.points)
+    counted = any(point.flops is not None for point in found.functions.points)
     room = max(_LEAST, width - _SHARES - (_PLACES if counted else 0))
     yield f"{'share':>7}{'±':>6}" + (f"{'flop/B':>9}{'GF/s':>9}{'GB/s':>9}" if counted else "") + "  function"
     for one in found.functions.points:

@@ -86,7 +86,7 @@ def _evidence(view: RoofView, counters: Mapping[ColumnId, CounterColumn], column
 
 def _of_region(point: RooflinePoint, totals: RegionTotals) -> Iterator[tuple[str, ...]]:
     """Return the counts of a region's point."""
-    one = next((one for one in totals.regions if one.name == point.name), None)
+    one = next((region for region in totals.regions if region.name == point.name), None)
     if one is None:
         return
     yield (f"open: {one.seconds:.3f} s, which rates are of, of {totals.seconds:.3f} s since the command's first mark",

@@ -27,7 +27,7 @@ def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
         found.append(Note(f"{outside} outside the axes: A shows them", f"{outside} outside the axes: A"))
     if view.unknown:
         found.append(Note(f"{view.unknown} not counted", f"{view.unknown} not counted"))
-    unplaced = [one for one in view.regions if one.point is None]
+    unplaced = [region for region in view.regions if region.point is None]
     if unplaced:
         why = unplaced[0].why
         found.append(Note(f"{len(unplaced)} regions without a point: {'' if why is None else why.sentence()}",

@@ -126,7 +126,7 @@ class RoofView:
     @property
     def _marked(self) -> tuple[RooflinePoint, ...]:
         at = 0 if self.frame is None else self.frame.newer.started_ns - (self._began or 0)
-        return tuple(replace(one.point, seconds=at / 1e9) for one in self.regions if one.point is not None)
+        return tuple(replace(region.point, seconds=at / 1e9) for region in self.regions if region.point is not None)
 
     def take_tasks(self, report: Report) -> None:
         """Take a report of all threads, which are the points if points are threads."""
@@ -277,7 +277,7 @@ class RoofView:
         verdict = self.by_level
         if verdict is None or self.flats.hides_points:
             return ()
-        return tuple(one for one in verdict.points if one.level != "L1")
+        return tuple(point for point in verdict.points if point.level != "L1")
 
     def picture(self) -> Picture | None:
         """The present picture; None while there are no axes."""

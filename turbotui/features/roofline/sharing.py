@@ -193,7 +193,7 @@ def _rate(slant: Bandwidth, working: WorkingShare, whole: RoofSet | None, one: R
 
 def _same(roofs: RoofSet, slant: Bandwidth) -> float | None:
     """Return the rate of the same level and mix in another set, else the level's highest."""
-    rates = {one.mix: one.rate for one in roofs.bandwidths if one.level == slant.level}
+    rates = {bandwidth.mix: bandwidth.rate for bandwidth in roofs.bandwidths if bandwidth.level == slant.level}
     return rates.get(slant.mix, max(rates.values(), default=None))
 
 

@@ -67,7 +67,7 @@ def report_lines(envelope: Envelope, result: Result, *, plot: bool, width: int, 
 
 def _levels(envelope: Envelope, result: Result) -> Iterator[str]:
     """Format the points by memory level with their bounds; nothing if no level was counted."""
-    judged = [one for one in result.totals() if result.levels or one.point.levels]
+    judged = [total for total in result.totals() if result.levels or total.point.levels]
     if judged:
         yield "points by memory level"
         yield from text_lines(envelope, level_table(result))
@@ -84,7 +84,7 @@ def plot_of(roofs: RoofSet, points: Sequence[RooflinePoint], regions: Sequence[R
 
 
 def _lettered(regions: Sequence[RegionPoint]) -> list[tuple[str, RooflinePoint]]:
-    placed = [one.point for one in regions if one.point is not None and one.point.has_place]
+    placed = [region.point for region in regions if region.point is not None and region.point.has_place]
     return list(zip(ascii_uppercase, placed, strict=False))
 
 
@@ -107,10 +107,10 @@ def course_lines(envelope: Envelope, result: Result) -> Iterator[str]:
         return
     yield f"phases of {name}, by place and width"
     yield from text_lines(envelope, behaviour_table(result, [name]))
-    changes = [one.phase.seconds for one in phases if one.number is None]
+    changes = [phase.phase.seconds for phase in phases if phase.number is None]
     if changes:
         yield f"{math.fsum(changes):.2f} s of change between them belong to none"
-    steady = [one for one in phases if one.phase.intervals > 1]
+    steady = [phase for phase in phases if phase.phase.intervals > 1]
     if steady:
         course = ", ".join(f"{one.phase.start:.1f} s: {one.number}" for one in steady[:_SHOWN])
         yield f"course: {course}{f' and {len(steady) - _SHOWN} more' if len(steady) > _SHOWN else ''}"

@@ -276,7 +276,7 @@ def _bandwidths(cores: _Cores) -> Iterator[Bandwidth]:
 def _below(dram: Dram, share: float, caches: Sequence[Bandwidth]) -> Dram:
     """Return the memory's roof, unless it delivers more than these cores take from their caches."""
     rate = dram.of(share)
-    level = min((one for one in caches if one.mix is Mix.LOADS and one.isa == caches[-1].isa),
+    level = min((cache for cache in caches if cache.mix is Mix.LOADS and cache.isa == caches[-1].isa),
                 key=lambda one: one.rate, default=None)
     if rate is None or level is None or rate < level.rate:
         return dram

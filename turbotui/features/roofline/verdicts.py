@@ -78,9 +78,9 @@ def part_of(roofs: RoofSet, cpus: tuple[int, ...], threads: str = "package") -> 
     share = len(cpus) / len(roofs.cpus)
     return replace(
         roofs, threads=threads, cpus=cpus,
-        peaks=tuple(replace(one, flops=one.flops * share) for one in roofs.peaks),
-        integer_peaks=tuple(replace(one, flops=one.flops * share) for one in roofs.integer_peaks),
-        bandwidths=tuple(replace(one, rate=one.rate * share) for one in roofs.bandwidths),
+        peaks=tuple(replace(peak, flops=peak.flops * share) for peak in roofs.peaks),
+        integer_peaks=tuple(replace(peak, flops=peak.flops * share) for peak in roofs.integer_peaks),
+        bandwidths=tuple(replace(bandwidth, rate=bandwidth.rate * share) for bandwidth in roofs.bandwidths),
     )
 
 

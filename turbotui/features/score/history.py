@@ -106,7 +106,7 @@ def paths(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def store(path: str, runs: Sequence[KeptRun]) -> None:
     """Append measurements. Raises TurbotuiError if the file cannot be written."""
-    _append(path, [run_json(one) for one in runs])
+    _append(path, [run_json(run) for run in runs])
 
 
 def store_measured(path: str, key: str, value: float) -> None:
@@ -157,7 +157,7 @@ def load(path: str) -> RunHistory:
                 runs.append(_run(data))
         except (ValueError, KeyError, TypeError):
             damaged.append(number)
-    found = [replace(one, measured=measured.get(one.key, one.measured)) for one in runs]
+    found = [replace(run, measured=measured.get(run.key, run.measured)) for run in runs]
     return RunHistory(tuple(sorted(found, key=lambda one: one.when)), tuple(damaged), later)
 
 

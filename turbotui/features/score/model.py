@@ -128,7 +128,7 @@ def percent(share: float, form: str = ".0f") -> str:
 
 
 def _busy(cpus: Sequence[CpuRatio]) -> list[CpuRatio]:
-    return [one for one in cpus if one.ratio is not None and one.busy is not None and one.busy >= BUSY]
+    return [cpu for cpu in cpus if cpu.ratio is not None and cpu.busy is not None and cpu.busy >= BUSY]
 
 
 def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | None = None) -> Run:
@@ -199,5 +199,5 @@ def unlike_loads(cpus: int | None, busy: float | None, other_cpus: int, other_bu
 
 def load_differences(baseline: Baseline, runs: Sequence[Run]) -> list[str]:
     """Return a sentence for each way in which these runs' load differs from the baseline's."""
-    words = [word for one in runs for word in unlike_loads(baseline.cpus, baseline.busy, one.busy_cpus, one.load)]
+    words = [word for run in runs for word in unlike_loads(baseline.cpus, baseline.busy, run.busy_cpus, run.load)]
     return [f"the load is not that of the baseline: {word}" for word in dict.fromkeys(words)]

@@ -26,7 +26,7 @@ class ScoreReport:
     @property
     def ratios(self) -> list[float]:
         """The ratios of runs in which a CPU was busy."""
-        return [one.ratio for one in self.runs if one.ratio is not None]
+        return [run.ratio for run in self.runs if run.ratio is not None]
 
     @property
     def scores(self) -> list[float]:

@@ -61,7 +61,7 @@ def yes_or_no(value: bool | None) -> str | None:
 
 def scored(columns: tuple[Column[R], ...], scores: Iterable[float | None]) -> tuple[Column[R], ...]:
     """Return columns with decimals that fit these scores, whose unit is the user's."""
-    least = min((abs(one) for one in scores if one), default=1.0)
+    least = min((abs(score) for score in scores if score), default=1.0)
     decimals = min(_MOST_DECIMALS, max(0, _DIGITS - 1 - math.floor(math.log10(least))))
     return tuple(replace(column, decimals=decimals) if column.id in _SCORES else column for column in columns)
 

@@ -89,10 +89,10 @@ def trends(runs: Iterable[KeptRun], days: float = DAYS) -> list[Trend]:
 
 def _trend(runs: Sequence[KeptRun], days: float) -> Trend:
     newest = runs[-1]
-    alike = [one for one in runs if one.configuration == newest.configuration]
-    others = [one for one in runs if one.configuration != newest.configuration]
-    differing = {key for one in others for key in {*one.configuration, *newest.configuration}
-                 if one.configuration.get(key) != newest.configuration.get(key)}
+    alike = [run for run in runs if run.configuration == newest.configuration]
+    others = [run for run in runs if run.configuration != newest.configuration]
+    differing = {key for other in others for key in {*other.configuration, *newest.configuration}
+                 if other.configuration.get(key) != newest.configuration.get(key)}
     certain = [one for one in alike if one.ratio is not None and not one.warnings]
     # similar to the newest valid run, even if the very newest one is doubtful
     last = certain[-1] if certain else newest
@@ -108,8 +108,8 @@ def _trend(runs: Sequence[KeptRun], days: float) -> Trend:
 def _change(quantity: str, runs: Sequence[KeptRun], days: float, value: Callable[[KeptRun], float | None]) -> Change:
     """Compute a change; at least one run with a known value is given."""
     edge = runs[-1].when - timedelta(days=min(days, _CENTURY))
-    now = [one for one in runs if one.when > edge]
-    older = [one for one in runs if one.when <= edge]
+    now = [run for run in runs if run.when > edge]
+    older = [run for run in runs if run.when <= edge]
     month = [one for one in older if one.when > edge - timedelta(days=MONTH)]
     before = month or older
     current = _group(now, value)
@@ -125,12 +125,12 @@ def _change(quantity: str, runs: Sequence[KeptRun], days: float, value: Callable
 
 def _deviation(runs: Sequence[KeptRun], value: Callable[[KeptRun], float | None], median: float) -> list[float]:
     """Return distances from the median; none for a single run."""
-    return [abs((value(one) or 0.0) - median) for one in runs] if len(runs) > 1 else []
+    return [abs((value(run) or 0.0) - median) for run in runs] if len(runs) > 1 else []
 
 
 def _group(runs: Sequence[KeptRun], value: Callable[[KeptRun], float | None]) -> MeasurementSpan:
-    return MeasurementSpan(statistics.median(value(one) or 0.0 for one in runs), len(runs),
-                 sum(one.throttling.active is True for one in runs), runs[0].when, runs[-1].when)
+    return MeasurementSpan(statistics.median(value(run) or 0.0 for run in runs), len(runs),
+                 sum(run.throttling.active is True for run in runs), runs[0].when, runs[-1].when)
 
 
 def sentences(trend: Trend) -> list[str]:

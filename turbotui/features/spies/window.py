@@ -217,7 +217,7 @@ def _asked(plan: SpyPlan, on: str, events: str, topology: Topology) -> tuple[Spy
         UsageError: CPUs are missing or do not exist, or there is no event, or several for the reference.
     """
     if on == _REFERENCE:
-        names = [name for one in parse_events(events) for name in one]
+        names = [name for event in parse_events(events) for name in event]
         if len(names) != 1:
             raise UsageError(f"one event joins the sets, and these are {len(names)}")
         return SpyPlan(plan.spies, names[0]), f"sets are joined by {names[0]} from the next interval on"
@@ -229,13 +229,13 @@ def _asked(plan: SpyPlan, on: str, events: str, topology: Topology) -> tuple[Spy
 
 
 def _packages(topology: Topology) -> list[str]:
-    return [f"package {one.label}" for one in topology.instances(Scope.PACKAGE) if one.label >= 0]
+    return [f"package {instance.label}" for instance in topology.instances(Scope.PACKAGE) if instance.label >= 0]
 
 
 def _cores(topology: Topology) -> list[str]:
     """Return cores by their ids, which repeat in each package."""
     several = len(topology.instances(Scope.PACKAGE)) > 1
-    places = [topology.places[one.cpus[0]] for one in topology.instances(Scope.CORE) if one.cpus]
+    places = [topology.places[instance.cpus[0]] for instance in topology.instances(Scope.CORE) if instance.cpus]
     named = [(place.label(Scope.PACKAGE), place.label(Scope.CORE)) for place in places]
     return [f"package {package} core {core}" if several else f"core {core}"
             for package, core in named if core >= 0 and package >= 0]

@@ -69,8 +69,8 @@ class ApplicationTotals:
         first = aggregators[0]
         self.choice: TaskSampling = first.choice
         self.timeline = first.timeline
-        self.names = tuple(dict.fromkeys(name for one in aggregators for name in one.names))
-        self.always = frozenset(self.names).intersection(*(one.names for one in aggregators))
+        self.names = tuple(dict.fromkeys(name for aggregator in aggregators for name in aggregator.names))
+        self.always = frozenset(self.names).intersection(*(aggregator.names for aggregator in aggregators))
 
     @property
     def set_count(self) -> int:
@@ -80,43 +80,43 @@ class ApplicationTotals:
     @property
     def lost(self) -> int:
         """Samples lost because a ring buffer was full."""
-        return sum(one.lost for one in self._aggregators)
+        return sum(aggregator.lost for aggregator in self._aggregators)
 
     @property
     def throttled(self) -> int:
         """How often the kernel throttled sampling."""
-        return sum(one.throttled for one in self._aggregators)
+        return sum(aggregator.throttled for aggregator in self._aggregators)
 
     @property
     def misnumbered(self) -> int:
         """Samples whose thread is unknown because another program's sampler numbered them."""
-        return sum(one.misnumbered for one in self._aggregators)
+        return sum(aggregator.misnumbered for aggregator in self._aggregators)
 
     @property
     def samples(self) -> int:
         """Samples added to totals so far."""
-        return sum(entry.samples for one in self._aggregators for entry in one.entries()
+        return sum(entry.samples for aggregator in self._aggregators for entry in aggregator.entries()
                    if entry.tid not in IN_NO_ROW)
 
     @property
     def together(self) -> int:
         """The number of threads merged into shared rows because there are too many threads."""
-        return max(one.together for one in self._aggregators)
+        return max(aggregator.together for aggregator in self._aggregators)
 
     @property
     def tail(self) -> tuple[int, ...]:
         """Counts that appeared in the final read but in no sample, by `names`, for each set while it was active."""
-        return self._added([one.tail for one in self._aggregators])
+        return self._added([aggregator.tail for aggregator in self._aggregators])
 
     @property
     def read(self) -> tuple[int, ...] | None:
         """Counts of the final read; None until the counters are closed."""
-        found = [one.read for one in self._aggregators if one.read is not None]
+        found = [aggregator.read for aggregator in self._aggregators if aggregator.read is not None]
         return self._added(found) if len(found) == len(self._aggregators) else None
 
     def sums(self) -> tuple[int, ...]:
         """Counts over all entries, including those without a row, for each set while it was active."""
-        return self._added([one.sums() for one in self._aggregators])
+        return self._added([aggregator.sums() for aggregator in self._aggregators])
 
     def apart(self, since: Marks | None = None) -> dict[str, Apart]:
         """Counts of whole CPUs that no row has, by kind: the idle task, and threads outside the command.
@@ -149,16 +149,16 @@ class ApplicationTotals:
     @property
     def reads(self) -> tuple[Mapping[str, int] | None, ...]:
         """Counts of each set's final read by name; None until that read."""
-        return tuple(None if one.read is None else dict(zip(one.names, one.read, strict=True))
-                     for one in self._aggregators)
+        return tuple(None if aggregator.read is None else dict(zip(aggregator.names, aggregator.read, strict=True))
+                     for aggregator in self._aggregators)
 
     def marks(self) -> Marks:
         """The current marks of all entries, from which a later interval is subtracted."""
-        return tuple(one.marks() for one in self._aggregators)
+        return tuple(aggregator.marks() for aggregator in self._aggregators)
 
     def tidy(self) -> tuple[Mapping[int, int], ...]:
         """Merge the oldest ended threads when there are too many."""
-        return tuple(one.tidy() for one in self._aggregators)
+        return tuple(aggregator.tidy() for aggregator in self._aggregators)
 
     def threads(self) -> dict[int, Thread]:
         """Thread ids by the serial number of their entry, without merged threads."""

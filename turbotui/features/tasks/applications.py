@@ -120,7 +120,7 @@ def parse_targets(text: str) -> tuple[Application, ...]:
 
 def refuse_duplicates(applications: Sequence[Application]) -> None:
     """Refuse two applications of one name. Raises UsageError if two have one name."""
-    names = [one.name for one in applications]
+    names = [application.name for application in applications]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f'two applications are called "{twice}": give each a name of its own')

@@ -49,7 +49,7 @@ class BackgroundTasks:
             if clocks is None:
                 return
             begin_ns, self._last_ns = self._last_ns, clocks[0]
-            self._why = next((one.error for one in snapshot.reports if one.error), "")
+            self._why = next((report.error for report in snapshot.reports if report.error), "")
             self._seq += 1
             if begin_ns is not None and not self._why:
                 kept = PastTasks(clocks[0], snapshot, _NO_ENERGY, self._seq, TaskLooks(self._facts))

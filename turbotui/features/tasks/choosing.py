@@ -140,7 +140,7 @@ def _with_asked(host: Host, bare: TaskSampling, cpu: int, asked: Sequence[TaskCo
     except HostError:
         for one in asked:
             with_required(host, bare, cpu, (one,), target)  # each alone has to be there
-        anchor = [one for one in HARDWARE_COUNTERS if one.name == REFERENCE and one.name not in
+        anchor = [counter for counter in HARDWARE_COUNTERS if counter.name == REFERENCE and counter.name not in
                   {own.name for own in asked}]
         choice = with_wanted(host, bare, cpu, anchor, target)
         if anchor and REFERENCE not in choice.names:
@@ -155,7 +155,7 @@ def _further(
     host: Host, first: TaskSampling, wanted: Sequence[TaskCounter], cpu: int, target: int
 ) -> Iterator[TaskSampling]:
     """Further sets for the counters that did not fit into the first one."""
-    anchors = tuple(one for one in first.counters if one.free or one.name in (REFERENCE, "cycles"))
+    anchors = tuple(counter for counter in first.counters if counter.free or counter.name in (REFERENCE, "cycles"))
     left = [one for one in wanted if one.name not in first.names]
     while left and REFERENCE in first.names:
         more = with_wanted(host, replace(first, counters=anchors), cpu, left, target)

@@ -108,8 +108,8 @@ class SchedStats:
         """
         since = self.looked_ns - 2 * LOOK_NS  # who has its CPU has no sample for a while
         self.looked_ns = self.host.now_ns()
-        ran = [one for one in entries if one.base is not None and one.tid > 0
-               and (one.tid in children if one.ended else one.seen_ns > min(since, one.read_ns))]
+        ran = [entry for entry in entries if entry.base is not None and entry.tid > 0
+               and (entry.tid in children if entry.ended else entry.seen_ns > min(since, entry.read_ns))]
         ran.sort(key=_seen, reverse=True)
         for one in ran[: _AT_ONCE if whole else _EACH_LOOK]:
             spent = cpu_time(self.host, one.pid, one.tid)

@@ -205,7 +205,7 @@ class TaskWatcher:
                 self._whole(watching)
         except Exception as error:  # noqa: BLE001 - a thread's own traceback would go to the screen it draws on
             why = f"internal error, watching has ended: {type(error).__name__}: {error}"
-            self._publish(self._refusal(dict.fromkeys((one.name for one in self._applications), why)))
+            self._publish(self._refusal(dict.fromkeys((application.name for application in self._applications), why)))
         finally:
             self.opened.set()
             with self._lock:
@@ -241,8 +241,8 @@ class TaskWatcher:
         return TaskSnapshot(request, tuple(reports), tuple(lanes[:_MOST_LINES]), record, ancestry)
 
     def _refusal(self, refused: Mapping[str, str]) -> TaskSnapshot:
-        return TaskSnapshot(self._state.request, tuple(Report(one, error=refused[one.name])
-                                           for one in self._applications if one.name in refused))
+        return TaskSnapshot(self._state.request, tuple(Report(application, error=refused[application.name])
+                                           for application in self._applications if application.name in refused))
 
 
 def _record(watching: WatchedApplications, request: SnapshotRequest, reports: Sequence[Report]) -> TaskRecord | None:

@@ -143,7 +143,7 @@ class LoadWatch:
             self.why = events
             return
         # a CPU whose core type cannot sample loads has no group
-        groups = [(cpu, one.attrs) for cpu in cpus for one in events if not one.cpus or cpu in one.cpus]
+        groups = [(cpu, event.attrs) for cpu in cpus for event in events if not event.cpus or cpu in event.cpus]
         try:
             self._sampler = LoadSampler(host, groups)
         except HostError as error:
@@ -162,7 +162,7 @@ class LoadWatch:
         if self._sampler is None:
             return "" if self.why is None else f"loads are not sampled: {self.why.sentence()}"
         records = self._sampler.records
-        how = " and ".join(f"one of {one.period:,} {one.what} of each CPU ({one.name})" for one in self._events)
+        how = " and ".join(f"one of {event.period:,} {event.what} of each CPU ({event.name})" for event in self._events)
         held = f"; the kernel held samples back {records.throttled} times" if records.throttled else ""
         lost = f"; {self.lost:,} LOST" if self.lost else ""
         return (f"loads: {how}; {records.samples:,} samples so far, each an interrupt{held}{lost}; "

@@ -160,8 +160,8 @@ def in_order(definition: MetricDefinition, counters: Sequence[TaskCounter], *, d
     first += [term.event for term in (*definition.exact_bytes, *definition.accesses)]
     if not any(width.event in first for width in definition.widths):
         first += [width.event for width in definition.widths]  # without one of them accesses are no bytes
-    rest = [] if double and definition.separates_precision else [one.name for one in counters]
-    by_name = {one.name: one for one in counters}
+    rest = [] if double and definition.separates_precision else [counter.name for counter in counters]
+    by_name = {counter.name: counter for counter in counters}
     return tuple(by_name[name] for name in dict.fromkeys((*first, *rest)) if name in by_name)
 
 

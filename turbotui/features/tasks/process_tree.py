@@ -100,8 +100,8 @@ def folded_sums(by_key: Mapping[Hashable, TaskInputs], tree: ProcessTree,
         if key not in by_key or len(members) < 2:
             continue
         first = members[0]
-        joules = [one.joules for one in members if one.row.cpu_ns]
-        known = [one for one in joules if one is not None]
+        joules = [member.joules for member in members if member.row.cpu_ns]
+        known = [joule for joule in joules if joule is not None]
         found[sum_key(key)] = TaskInputs(merged([one.row for one in members], first.row), first.seconds, first.numerics,
                                          math.fsum(known) if known and len(known) == len(joules) else None, first.looks)
     return found

@@ -44,7 +44,7 @@ def loads_from(said: JsonValue, count: int) -> list[SampledLoads | None]:
 
 
 def _sampled_loads(numbers: Sequence[int | None]) -> SampledLoads | None:
-    known = [one for one in numbers if one is not None]
+    known = [number for number in numbers if number is not None]
     if len(known) < len(numbers):
         return None
     *served, timed, cycles, squares = known
@@ -58,16 +58,16 @@ _WHYS: Final = ("why_no_records", "why_no_wakeups", "why_no_delay")
 def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
     """The waits of rows as JSON; None if they were not requested or not measured yet."""
     waits = [row.waits for row in rows]
-    known = next((one for one in waits if one is not None), None)
+    known = next((wait for wait in waits if wait is not None), None)
     if known is None:
         return None
-    waited = [None if one is None else one.waited for one in waits]
+    waited = [None if wait is None else wait.waited for wait in waits]
     return {
         **{name: [None if one is None else getattr(one, name) for one in waited] for name in _TIMES},
-        "delay": [None if one is None else one.delay for one in waits],
-        "slices": [None if one is None else one.slices for one in waits],
-        "pusher": ["" if one is None else one.pusher for one in waits],
-        "sleeping": [None if one is None else one.sleeping for one in waits],
+        "delay": [None if wait is None else wait.delay for wait in waits],
+        "slices": [None if wait is None else wait.slices for wait in waits],
+        "pusher": ["" if wait is None else wait.pusher for wait in waits],
+        "sleeping": [None if wait is None else wait.sleeping for wait in waits],
         **{name: reason_facts(getattr(known, name)) for name in _WHYS},
     }
 
@@ -88,7 +88,7 @@ def waits_from(said: JsonValue, count: int) -> list[Waits | None]:
 
 
 def _waited(numbers: Sequence[int | None]) -> WaitSums | None:
-    known = [one for one in numbers if one is not None]
+    known = [number for number in numbers if number is not None]
     if len(known) < len(numbers):
         return None
     queued, times, longest, pushed, held, storage, asleep = known

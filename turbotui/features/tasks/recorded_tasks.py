@@ -40,15 +40,15 @@ def facts_facts(facts: Mapping[TaskKey, TaskFacts]) -> dict[str, object]:
     """Facts from /proc as JSON: processes, their threads, and each control group once."""
     processes = {pid: one for (pid, tid), one in facts.items() if tid is None}
     threads = {key: one.stat for key, one in facts.items() if key[1] is not None and key[1] != key[0]}
-    groups = list(dict.fromkeys(one.group for one in processes.values() if one.group is not None))
+    groups = list(dict.fromkeys(process.group for process in processes.values() if process.group is not None))
     numbers = {group: at for at, group in enumerate(groups)}
     return {
         "processes": {
-            "pid": list(processes), "name": [one.process for one in processes.values()],
-            "arguments": [one.arguments[:_MOST_WORDS] for one in processes.values()],
-            "user": [one.user for one in processes.values()],
-            "group": [None if one.group is None else numbers[one.group] for one in processes.values()],
-            **_stats_facts([one.stat for one in processes.values()]),
+            "pid": list(processes), "name": [process.process for process in processes.values()],
+            "arguments": [process.arguments[:_MOST_WORDS] for process in processes.values()],
+            "user": [process.user for process in processes.values()],
+            "group": [None if process.group is None else numbers[process.group] for process in processes.values()],
+            **_stats_facts([process.stat for process in processes.values()]),
         },
         "threads": {"pid": [pid for pid, _tid in threads], "tid": [tid for _pid, tid in threads],
                     **_stats_facts(list(threads.values()))},
@@ -59,7 +59,7 @@ def facts_facts(facts: Mapping[TaskKey, TaskFacts]) -> dict[str, object]:
 def facts_from(said: JsonValue) -> dict[TaskKey, TaskFacts]:
     """Read facts from /proc back from the JSON of `facts_facts`. Raises DamagedError if it is none."""
     processes, threads = said["processes"], said["threads"]
-    groups = [_group_from(one) for one in said["groups"].items()]
+    groups = [_group_from(item) for item in said["groups"].items()]
     pids, names, arguments, users = (processes["pid"].values(int), *(
         processes[name].lines() for name in ("name", "arguments", "user")))
     chosen = processes["group"].values_or_none(int)
@@ -93,9 +93,9 @@ def ancestry_from(said: JsonValue) -> Ancestry:
 
 
 def _stats_facts(stats: list[Stat]) -> dict[str, object]:
-    return {"state": [one.state for one in stats], "parent": [one.parent for one in stats],
-            "priority": [one.priority for one in stats], "nice": [one.nice for one in stats],
-            "policy": [one.policy for one in stats]}
+    return {"state": [stat.state for stat in stats], "parent": [stat.parent for stat in stats],
+            "priority": [stat.priority for stat in stats], "nice": [stat.nice for stat in stats],
+            "policy": [stat.policy for stat in stats]}
 
 
 def _stats_from(said: JsonValue, names: list[str]) -> list[Stat]:
@@ -189,8 +189,8 @@ def task_record(said: JsonValue, wall_ns: int, model: CpuModel,
     left_out: dict[Grouping, tuple[int, ...]] = {}
     applications = said["applications"].items()
     for by in wanted:
-        reports[by] = tuple(_report_from(one, by, model) for one in applications)
-        left_out[by] = tuple(one["rows"][by.value]["left_out"].integer() for one in applications)
+        reports[by] = tuple(_report_from(application, by, model) for application in applications)
+        left_out[by] = tuple(application["rows"][by.value]["left_out"].integer() for application in applications)
     facts, ancestry = said.get("facts"), said.get("ancestry")
     return TaskRecord(wall_ns, 0, reports, left_out, None if facts is None else facts_from(facts),
                       Ancestry() if ancestry is None else ancestry_from(ancestry))

@@ -356,7 +356,7 @@ class RegionCounting:
         slugs = [kind.core_type.definition.slug if kind.core_type is not None else "" for kind in self._kinds]
         return RegionTotals(
             self.seconds, self._run_ns if self._clock is not None else None,
-            tuple(_region(one, sums.get(one.name, _Sums()), slugs) for one in times.extents()),
+            tuple(_region(extent, sums.get(extent.name, _Sums()), slugs) for extent in times.extents()),
             times.lost, times.unmatched, times.still_open + times.left_open, self._pipe.unread,
             self._counters is not None and self._counters.user_only, self._why, self._pipe.strangers)
 

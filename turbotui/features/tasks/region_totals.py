@@ -60,9 +60,9 @@ class RegionTotals:
 
     def rows(self) -> tuple[TaskRegion, ...]:
         """The rows of the table of regions, those that ran most first."""
-        rows = [TaskRegion(one.name, one.entries, one.seconds, {} if self.run_ns is None else _counts(one),
-                           one.run_ns / self.run_ns if self.run_ns else None,
-                           one.apportioned / one.seconds if one.seconds else 0.0) for one in self.regions]
+        rows = [TaskRegion(region.name, region.entries, region.seconds, {} if self.run_ns is None else _counts(region),
+                           region.run_ns / self.run_ns if self.run_ns else None,
+                           region.apportioned / region.seconds if region.seconds else 0.0) for region in self.regions]
         return tuple(sorted(rows, key=lambda row: (-row.counts.get(RUN, 0.0), -row.seconds, row.name)))
 
     @property
@@ -72,9 +72,9 @@ class RegionTotals:
 
     def notes(self) -> tuple[str, ...]:
         """Regions that are still open are no fault while the command runs."""
-        found = region_notes(marked=[one.name for one in self.regions], lost=self.lost, unmatched=self.unmatched,
+        found = region_notes(marked=[region.name for region in self.regions], lost=self.lost, unmatched=self.unmatched,
                              still_open=0, unread=self.unread, strangers=self.strangers,
-                             estimate=SHARED_BY_TIME if any(one.apportioned for one in self.regions) else "")
+                             estimate=SHARED_BY_TIME if any(region.apportioned for region in self.regions) else "")
         more = ("a region is counted from the program's first mark on",) if self.regions else ()
         return (*found, *more, *(("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
                                  if self.user_only else ()))
@@ -116,9 +116,9 @@ def region_totals(data: JsonValue) -> RegionTotals:
     """Read the regions back from the JSON of `RegionRecord.facts`. Raises DamagedError if it is none."""
     lost, unmatched, still_open, unread = (_whole(data[name]) for name in ("lost", "unmatched", "still_open", "unread"))
     regions = tuple(CountedRegion(
-        one["name"].text(), _whole(one["entries"]), _positive(one["seconds"]), _positive(one["apportioned"]),
-        _positive(one["run"]), one["estimated"].flag(), tuple(map(_kind, one["kinds"].items())))
-        for one in data["regions"].items())
+        item["name"].text(), _whole(item["entries"]), _positive(item["seconds"]), _positive(item["apportioned"]),
+        _positive(item["run"]), item["estimated"].flag(), tuple(map(_kind, item["kinds"].items())))
+        for item in data["regions"].items())
     why = data.get("why")
     run, strangers = data.get("run"), data.get("strangers")  # older recordings have no strangers
     return RegionTotals(_positive(data["seconds"]), None if run is None else _positive(run), regions, lost, unmatched,
@@ -127,8 +127,8 @@ def region_totals(data: JsonValue) -> RegionTotals:
 
 
 def _kind(data: JsonValue) -> KindCounts:
-    sets = tuple(SetInterval(_positive(one["seconds"]), _positive(one["instructions"]), {
-        key: _positive(count) for key, count in one["counts"].entries().items()}) for one in data["sets"].items())
+    sets = tuple(SetInterval(_positive(item["seconds"]), _positive(item["instructions"]), {
+        key: _positive(count) for key, count in item["counts"].entries().items()}) for item in data["sets"].items())
     return KindCounts(data["definition"].text(), _positive(data["instructions"]), _positive(data["cycles"]), sets)
 
 

@@ -178,7 +178,7 @@ class SampleAggregator(TotalsTable):
         if not self.choice.last:
             return root not in self._creators and not self.lost
         return (not any(one == root for one, _tid in (*self._unseen, *self._merged))
-                and all(one.closed for one in self._entries.values() if one.root == root and one.tid != root))
+                and all(entry.closed for entry in self._entries.values() if entry.root == root and entry.tid != root))
 
     def book(self, cpu: int, record: Record) -> None:
         """Process a record without counts from a CPU's ring."""

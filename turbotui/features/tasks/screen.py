@@ -408,7 +408,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """Choose what to watch."""
         if self._is_recorded():
             return
-        before = " ".join(word_of(one) for one in self.applications)
+        before = " ".join(word_of(application) for application in self.applications)
 
         def parsed(text: str) -> tuple[Application, ...]:
             if self._lent is not None and text.strip() == COMMAND:

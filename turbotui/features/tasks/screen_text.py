@@ -54,7 +54,7 @@ class TasksView:
 def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None, view: TasksView, *,
               watching: bool) -> list[TextSegment]:
     """The head line: what is watched, the number of rows, and lost samples."""
-    names = ", ".join(_short(one) for one in applications)
+    names = ", ".join(_short(application) for application in applications)
     refused = snapshot is not None and all(report.error for report in snapshot.reports)
     word = "cannot watch " if refused else "stopped; was watching "
     state: TextSegment = ("watching ", StyleRole.KEY) if watching else (word, StyleRole.AMBER)

@@ -179,7 +179,7 @@ class TaskRegions:
 
     def end_process(self, pid: int, ns: int) -> None:
         offset = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - time.monotonic_ns()
-        for thread, name in [one for one in self._open.elements() if one[0][0] == pid]:
+        for thread, name in [element for element in self._open.elements() if element[0][0] == pid]:
             self._left_open += 1
             self._mark(RegionMark(False, ns, thread, 0, name), ns + offset)
 

@@ -148,7 +148,7 @@ class TotalsTable:
 
     def of_threads(self) -> list[ThreadTotals]:
         """Return the entries of threads that live, or ended a little while ago."""
-        return [one for one in self._entries.values() if one.root not in self._twice]
+        return [entry for entry in self._entries.values() if entry.root not in self._twice]
 
     def nameless(self) -> list[tuple[int, int]]:
         """Return the living processes and threads whose names are unknown."""
@@ -193,7 +193,7 @@ class TotalsTable:
     def marks(self) -> dict[int, Mark]:
         """Return the current marks of all entries, by serial number."""
         self._early.clear()
-        return {one.serial: one.mark() for one in self.entries()}
+        return {entry.serial: entry.mark() for entry in self.entries()}
 
     def cut(self, span: int) -> None:
         """Hold back CPU time beyond what a thread can have used in an interval, until `go_on`.

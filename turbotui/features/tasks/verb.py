@@ -149,7 +149,7 @@ class _Watch:
         self._writer = make_writer(arguments, intervals, marks=True)
 
     def run(self) -> int:
-        commands = {one.name: one.command for one in self._applications if one.command}
+        commands = {application.name: application.command for application in self._applications if application.command}
         watching = WatchedApplications(self._machine, self._arguments.pages, drawn=self._arguments.timeline)
         watching.watch_waits(self._arguments.waits)
         watching.watch_loads(self._arguments.loads)

@@ -122,7 +122,7 @@ class WaitWatch:
 
     def _waits(self, threads: Collection[Thread], waited: Mapping[int, WaitSums], *, whole: bool) -> Waits:
         known = None if self._times is None else all_of(waited[one.tid] for one in threads if one.tid in waited)
-        delays = [delay for one in threads if (delay := self._delay(one, whole=whole)) is not None]
+        delays = [delay for thread in threads if (delay := self._delay(thread, whole=whole)) is not None]
         pusher = known.pusher if known is not None else None
         return Waits(
             known,

@@ -81,7 +81,7 @@ def encoded_events(machine: Machine, group: EventGroup) -> OpenedEvents | Unavai
     """Encode the events of a group."""
     names = {group.branch.event(name): name for name in group.names}
     try:
-        members = [one for bundle in bundles_of(machine, group.request) for one in bundle.members]
+        members = [member for bundle in bundles_of(machine, group.request) for member in bundle.members]
     except EventError as error:
         return Unavailable(Reason.NO_HARDWARE, f"{group.request.text}: {error}")
     named = {id(event): names[text] for text, event in members}

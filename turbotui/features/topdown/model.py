@@ -201,7 +201,7 @@ class TopdownRow:
     def _why_not_computed(self, nodes: Sequence[Node]) -> Unavailable:
         """Return why formulas have no value although their group was counted."""
         for branch in self.branches:
-            if isinstance(branch.tsc, Unavailable) and any(TSC in one.share.names for one in nodes):
+            if isinstance(branch.tsc, Unavailable) and any(TSC in node.share.names for node in nodes):
                 return branch.tsc
         if not self.several and self._is_uncounted(self.branches[0], nodes[0]):
             return Unavailable(Reason.NOT_READ, f"{nodes[0].words.title}: not counted in this interval")

@@ -68,7 +68,7 @@ def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
                       tuple(cpu for cpu in cpus if kinds[cpu] == kind), kind=kind)
                 for at, kind in enumerate(sorted(set(kinds.values()), key=type_rank)))
         case RowLevel.CORE:
-            return tuple(_core(topology, one.cpus) for one in topology.instances(Scope.CORE))
+            return tuple(_core(topology, instance.cpus) for instance in topology.instances(Scope.CORE))
         case RowLevel.CPU:
             return tuple(CpuSet(level, ("cpu", cpu), f"cpu {cpu}", (cpu,), topology.places[cpu].label(Scope.PACKAGE),
                                topology.places[cpu].label(Scope.CORE), cpu, topology.places[cpu].core_type or "")

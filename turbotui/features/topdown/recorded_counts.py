@@ -12,16 +12,16 @@ from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
 
 def group_facts(counts: Sequence[Counts]) -> list[dict[str, object]]:
     """Convert the groups of some rows to JSON."""
-    keys = dict.fromkeys(key for one in counts for key in one)
-    return [_group_facts(key, [one.get(key, ()) for one in counts]) for key in keys]
+    keys = dict.fromkeys(key for count in counts for key in count)
+    return [_group_facts(key, [count.get(key, ()) for count in counts]) for key in keys]
 
 
 def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavailable]) -> dict[str, object]:
     """Convert a group over all rows: its parts by column, null for rows without the part."""
-    whys = dict.fromkeys(why for one in groups for why in (
-        (one,) if isinstance(one, Unavailable) else [why for part in one for why in part.refused.values()]))
+    whys = dict.fromkeys(why for group in groups for why in (
+        (group,) if isinstance(group, Unavailable) else [why for part in group for why in part.refused.values()]))
     number = {why: at for at, why in enumerate(whys)}
-    parts = [() if isinstance(one, Unavailable) else one for one in groups]
+    parts = [() if isinstance(group, Unavailable) else group for group in groups]
     columns = []
     for at in range(max(map(len, parts), default=0)):
         column = [one[at] if at < len(one) else None for one in parts]
@@ -36,7 +36,7 @@ def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavail
             "values": {name: [None if one is None else one.values.get(name) for one in column] for name in names},
         })
     return {"pmu": key[0], "node": key[1], "reasons": [reason_facts(why) for why in whys],
-            "why": [number[one] if isinstance(one, Unavailable) else None for one in groups], "parts": columns}
+            "why": [number[group] if isinstance(group, Unavailable) else None for group in groups], "parts": columns}
 
 
 def groups_from(data: JsonValue, many: int) -> list[Counts]:
@@ -52,7 +52,7 @@ def groups_from(data: JsonValue, many: int) -> list[Counts]:
 
 def _group(data: JsonValue, many: int) -> Iterator[tuple[PartCount, ...] | Unavailable]:
     """Restore the parts of a group for each row, or the reason why it has none."""
-    reasons = [reason_from(one) for one in data["reasons"].items()]
+    reasons = [reason_from(item) for item in data["reasons"].items()]
     whys = data["why"].values_or_none(int)
     parts = [(_numbers(part["enabled"], many), _numbers(part["running"], many),
               part["values"].rows(many, JsonValue.number), _refused(part.get("refused"), reasons, many))
@@ -76,7 +76,7 @@ def _refused(data: JsonValue | None, reasons: Sequence[Unavailable], many: int) 
 
 
 def _numbers(data: JsonValue, many: int) -> list[float | None]:
-    found = [None if one.value is None else one.number() for one in data.items()]
+    found = [None if item.value is None else item.number() for item in data.items()]
     if len(found) != many:
         raise DamagedError(f"{data.where} of the recording has {len(found)} values for {many} rows")
     return found

@@ -33,7 +33,7 @@ class RegionSlotsRecord(IntervalRows):
 
 
 def _span_facts(span: RegionSpan) -> dict[str, object]:
-    extents = [one.extent for one in span.regions]
+    extents = [region.extent for region in span.regions]
     return {
         "seconds": span.seconds, "name": [one.name for one in extents], "entries": [one.entries for one in extents],
         "open": [one.seconds for one in extents], "apportioned": [one.apportioned for one in extents],
@@ -51,13 +51,13 @@ def region_slots(data: JsonValue) -> RegionInterval:
     return RegionInterval(
         data["family"].flag(), _span(data["first"]), None if deeper is None else _span(deeper),
         None if opened is None else (opened.text(), 0),
-        {one["why"].text(): one["programs"].integer() for one in data["refused"].items()},
+        {item["why"].text(): item["programs"].integer() for item in data["refused"].items()},
         data["user_only"].flag(), data["lost"].integer(), data["ended"].flag())
 
 
 def _span(data: JsonValue) -> RegionSpan:
     names, entries = data["name"].lines(), data["entries"].values(int)
-    seconds, apportioned = ([one.number() for one in data[name].items()] for name in ("open", "apportioned"))
+    seconds, apportioned = ([item.number() for item in data[name].items()] for name in ("open", "apportioned"))
     data.expect_columns(len(names), entries, seconds, apportioned)
     whole, *counts = groups_from(data["groups"], 1 + len(names))
     return RegionSpan(data["seconds"].number(), whole, tuple(

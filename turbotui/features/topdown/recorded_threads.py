@@ -36,9 +36,9 @@ class ThreadRecord(IntervalRows):
             "table": "topdown threads", "seconds": found.seconds, "left_out": found.left_out,
             "user_only": found.user_only,
             "refused": [[number, reason_facts(why)] for why, number in found.refused.items()],
-            "pid": [one.thread.pid for one in threads], "tid": [one.thread.tid for one in threads],
-            "name": [one.thread.name for one in threads],
-            "groups": group_facts([one.counts for one in threads]),
+            "pid": [thread.thread.pid for thread in threads], "tid": [thread.thread.tid for thread in threads],
+            "name": [thread.thread.name for thread in threads],
+            "groups": group_facts([thread.counts for thread in threads]),
         }
 
     def plus(self, later: Self) -> Self:

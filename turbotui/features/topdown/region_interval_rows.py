@@ -36,8 +36,8 @@ def interval_rows(branches: Sequence[Branch], found: RegionInterval) -> tuple[To
 def _span_rows(branches: Sequence[Branch], span: RegionSpan, found: RegionInterval) -> tuple[TopdownRow, ...]:
     place = CpuSet(RowLevel.COMMAND, ("command", 0), _COMMAND if found.family else ALL_PROGRAMS, ())
     whole = rows_with_kinds(place, branches, span.whole, span.seconds)
-    counts = {one.extent.name: one.counts for one in span.regions}
-    rows = (*whole, *region_rows(branches, [one.extent for one in span.regions], counts, span.seconds,
+    counts = {region.extent.name: region.counts for region in span.regions}
+    rows = (*whole, *region_rows(branches, [region.extent for region in span.regions], counts, span.seconds,
                                  whole[0].slots()))
     return tuple(_with_gaps(row, span.whole) for row in rows)
 
@@ -64,7 +64,7 @@ def region_interval_notes(found: RegionInterval) -> tuple[str, ...]:
     if found.deeper is not None:
         notes.append(f"the opened row is counted since it was opened, for {found.deeper.seconds:.1f} s")
     notes += [f"{number} programs are not counted: {why}" for why, number in found.refused.items()]
-    if any(one.extent.apportioned > EXACT * one.extent.seconds for one in found.first.regions):
+    if any(region.extent.apportioned > EXACT * region.extent.seconds for region in found.first.regions):
         notes.append(SHARED_BY_TIME)
     if found.lost:
         notes.append(f"{found.lost} marks of regions were lost: what began or ended then is not known (~)")

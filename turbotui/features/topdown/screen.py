@@ -189,7 +189,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def _columns(self, columns: Sequence[TopdownColumn]) -> tuple[TopdownColumn, ...]:
         name, *others = columns
         ids = [name] if self.moving is None else [
-            replace(name, width=15), *(one for one in others if one.id in ("TID", "Type"))]
+            replace(name, width=15), *(other for other in others if other.id in ("TID", "Type"))]
         room = max(10, min(60, self.size.width // 2 - sum(one.width + 1 for one in ids) - 2))
         bar = replace(BAR, identity=True, width=room)
         return (*ids, bar, *(column for column in columns if not column.identity))

@@ -114,7 +114,7 @@ class ShownRegions(FollowedRows[RegionInterval]):
     def table(self, rows: Sequence[TopdownRow]) -> RowTable[TopdownRow]:
         table = region_table(self.counters, rows)
         later = [replace(one, priority=max(one.priority, _BEHIND)) for one in table.columns if one.id in _LATER]
-        return replace(table, columns=(*[one for one in table.columns if one.id not in _LATER], *later))
+        return replace(table, columns=(*[column for column in table.columns if column.id not in _LATER], *later))
 
     def notes(self, found: RegionInterval) -> tuple[str, ...]:
         return region_interval_notes(found)

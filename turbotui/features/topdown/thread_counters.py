@@ -59,8 +59,8 @@ class ThreadInterval:
     @property
     def enabled(self) -> float:
         """The CPU time of all threads in ns, by their counters."""
-        return sum(max((part.enabled for parts in one.counts.values() if not isinstance(parts, Unavailable)
-                        for part in parts), default=0.0) for one in self.threads)
+        return sum(max((part.enabled for parts in thread.counts.values() if not isinstance(parts, Unavailable)
+                        for part in parts), default=0.0) for thread in self.threads)
 
 
 class ThreadCounters:

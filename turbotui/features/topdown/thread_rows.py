@@ -29,8 +29,8 @@ _DID_NOT_RUN: Final = Unavailable(Reason.ASLEEP, "the thread did not run in this
 
 def thread_rows(branches: Sequence[Branch], interval: ThreadInterval) -> tuple[TopdownRow, ...]:
     """Return the rows of threads, most slots first; a thread has a row for each core type that it ran on."""
-    rows = [row for one in interval.threads
-            for row in kind_rows(_place(one.thread), branches, one.counts, interval.seconds)]
+    rows = [row for thread in interval.threads
+            for row in kind_rows(_place(thread.thread), branches, thread.counts, interval.seconds)]
     return tuple(sorted(rows, key=lambda row: (-(row.slots() or 0.0), -(row.busy or 0.0), row.place.key)))
 
 

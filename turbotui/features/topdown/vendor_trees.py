@@ -62,7 +62,7 @@ def tree_of_tables(machine: Machine, pmu: Pmu, tables: VendorTables) -> Tree | N
         if not node or node in found:
             continue
         expanded = expand(metric, tables, constants)
-        of_a_core |= not _OF_A_CORE.isdisjoint(one.lower() for one in expanded.literals)
+        of_a_core |= not _OF_A_CORE.isdisjoint(literal.lower() for literal in expanded.literals)
         found[node] = metric, column_of(TitledMetric(expanded, metric.name, source=tables.source), constants)
     slots = _slots(tables, pmu, constants)
     if len(found) < _LEAST or "retiring" not in found or slots is None:

@@ -54,13 +54,13 @@ class Reading:
 
 def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
     """Return the sets of events that must be counted together: each metric's, unless part of another one's."""
-    parts = {frozenset(part) for one in metrics for part in _together(one)}
+    parts = {frozenset(part) for metric in metrics for part in _together(metric)}
     sets = sorted(parts, key=lambda one: (-len(one), sorted(one)))
     kept: list[frozenset[str]] = []
     for each in sets:
         if not any(each <= other for other in kept):
             kept.append(each)
-    names = dict.fromkeys(name for one in metrics for name in one.needs)
+    names = dict.fromkeys(name for metric in metrics for name in metric.needs)
     # no clock leads a group: clocks have no filters, and members' filters are compared with the leader's
     order = {name: (name in CLOCKS, place) for place, name in enumerate(names)}
     return tuple(tuple(sorted(each, key=order.__getitem__)) for each in kept)

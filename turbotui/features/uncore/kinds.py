@@ -60,12 +60,12 @@ class UncoreUnits:
     @property
     def starting(self) -> tuple[Metric, ...]:
         """The metrics that are shown until the user chooses others."""
-        return tuple(one for one in self.metrics if not one.chosen) or self.raw[:_FIRST_EVENTS]
+        return tuple(metric for metric in self.metrics if not metric.chosen) or self.raw[:_FIRST_EVENTS]
 
     @property
     def no_peak(self) -> str:
         """Why no metric of the kind is compared with a peak; "" if one is, or if nothing is derived."""
-        loads = any(one.scale is PERCENT for one in self.metrics)
+        loads = any(metric.scale is PERCENT for metric in self.metrics)
         return "" if loads or not self.metrics else self.kind.no_peak
 
     @cached_property

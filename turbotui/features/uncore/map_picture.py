@@ -119,7 +119,7 @@ def draw_map(traffic: Sequence[Traffic], width: int, height: int, chosen: str = 
     ways += [(lambda one: _row(one, width, chosen), 1), (lambda one: [_line(one, chosen)], 1)]
     lines: list[MapLine] = []
     for way, columns in ways:
-        lines = _side_by_side([way(one) for one in packages], columns)
+        lines = _side_by_side([way(package) for package in packages], columns)
         if len(lines) <= height:
             break
     return [_cut(line, width) for line in lines]

@@ -43,7 +43,7 @@ class MemoryPeak:
 
 def _rate(modules: tuple[Module, ...]) -> float | None:
     """Return a channel's GB/s: as wide as its widest module, as fast as its slowest; None if unknown."""
-    widths, speeds = [one.bits for one in modules], [one.mts for one in modules]
+    widths, speeds = [module.bits for module in modules], [module.mts for module in modules]
     if not all(widths) or not all(speeds):
         return None
-    return max(one or 0 for one in widths) / 8 * min(one or 0 for one in speeds) / 1000
+    return max(width or 0 for width in widths) / 8 * min(speed or 0 for speed in speeds) / 1000

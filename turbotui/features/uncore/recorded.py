@@ -31,7 +31,7 @@ class RecordedCounters(UncoreCounters):
 
     def __init__(self, machine: Machine, definitions: Iterable[Definition]) -> None:
         super().__init__(machine)
-        counted = [one for one in definitions if isinstance(one, CountedUnits)]
+        counted = [definition for definition in definitions if isinstance(definition, CountedUnits)]
         self._units = {unit.key: unit for units in self.kinds for unit in units.units}
         self._orders: dict[str, UncoreRequest] = {}
         self._followed: Capabilities | None = None
@@ -48,7 +48,7 @@ class RecordedCounters(UncoreCounters):
     def show_all(self) -> None:
         """Show every derived value that the counted events give, even those that are not shown by default."""
         for units in self.kinds:
-            derived = [one for one in units.metrics if is_counted(one, self._bundles[units.kind.id])]
+            derived = [metric for metric in units.metrics if is_counted(metric, self._bundles[units.kind.id])]
             self.show(units, (*derived, *(one for one in self.shown(units) if one not in derived)))
 
     def sources(self) -> tuple[UncoreSource, ...]:
@@ -92,7 +92,7 @@ def _made_of(units: UncoreUnits, bundles: Sequence[frozenset[str]]) -> tuple[Met
 
     A value that is not shown by default is shown if one of its events was counted for nothing else.
     """
-    derived = [one for one in units.metrics if is_counted(one, bundles)]
+    derived = [metric for metric in units.metrics if is_counted(metric, bundles)]
     plain = {name for one in derived if not one.chosen for name in one.needs}
     derived = [one for one in derived if not one.chosen or not plain.issuperset(one.needs)]
     needed = {name for one in derived for name in one.needs}

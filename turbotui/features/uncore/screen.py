@@ -172,7 +172,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
 
     def _show_charts(self) -> None:
         """Draw charts of the row under the cursor where all tables leave room."""
-        used = sum(one.virtual_size.height + 2 for one in self._tables.values())  # with caption and margin
+        used = sum(table.virtual_size.height + 2 for table in self._tables.values())  # with caption and margin
         size = self._stack.size
         self._below.draw(self._table, self.watch_state.interval, size.width - 1, size.height - used)
 

@@ -59,6 +59,6 @@ class StackMap:
         if unit.peer not in self._notes:
             devices = self._stack(unit).devices
             names = names_of(self._host, devices)
-            addresses = (names.get(one, one).removeprefix("0000:") for one in devices)
+            addresses = (names.get(device, device).removeprefix("0000:") for device in devices)
             self._notes[unit.peer] = ", ".join(addresses)
         return self._notes[unit.peer]

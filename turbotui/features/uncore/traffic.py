@@ -57,7 +57,7 @@ class Edge:
 
     def metric(self, name: str) -> Metric | None:
         """Return the metric of a name if it can be counted here, else None."""
-        return next((one for one in self.units.metrics if one.what == name and one.unit == _UNIT), None)
+        return next((metric for metric in self.units.metrics if metric.what == name and metric.unit == _UNIT), None)
 
     def metrics(self) -> Iterator[Metric]:
         """Return all metrics that the edge needs."""

@@ -249,7 +249,7 @@ def _show_event(counters: UncoreCounters, text: str, kinds: Sequence[UncoreUnits
         UsageError, EventError: no kind of PMU has the event.
     """
     units, _pmus, event = _aimed(counters, text)
-    derived = [one for one in units.metrics if one.what == event.strip().lower()]
+    derived = [metric for metric in units.metrics if metric.what == event.strip().lower()]
     shown = counters.shown(units)
     others = shown if units in kinds or shown != units.starting else ()
     counters.show(units, (*others, *(derived or (counters.typed(units, event),))))

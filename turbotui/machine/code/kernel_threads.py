@@ -356,13 +356,13 @@ def _calibrate(walk: _Walk, seconds: float) -> int:
 
 def _combine(timings: Sequence[_Timing], shared: bool) -> Round:
     if shared:
-        first, last = min(one.start for one in timings), max(one.start + one.ns for one in timings)
-        rate = sum(one.work for one in timings) * 1e9 / (last - first)
+        first, last = min(timing.start for timing in timings), max(timing.start + timing.ns for timing in timings)
+        rate = sum(timing.work for timing in timings) * 1e9 / (last - first)
     else:
-        rate = sum(one.work * 1e9 / max(1, one.cpu_ns) for one in timings)
+        rate = sum(timing.work * 1e9 / max(1, timing.cpu_ns) for timing in timings)
     return Round(
         rate=rate,
-        hertz=statistics.fmean(one.hertz for one in timings),
-        share=min(one.share for one in timings),
+        hertz=statistics.fmean(timing.hertz for timing in timings),
+        share=min(timing.share for timing in timings),
         together=shared,
     )

@@ -76,7 +76,7 @@ def in_order(rings: Sequence[Draining]) -> Iterator[list[RingRecords]]:
 
     No record is older than those of earlier batches, except in rings that the kernel itself fills out of order.
     """
-    full = [one for one in rings if one.size]
+    full = [ring for ring in rings if ring.size]
     piece = max(_LEAST, min(_LARGEST, _TOGETHER // max(1, len(full))))
     while full:
         reached = [one.parse(piece) for one in full]

@@ -53,7 +53,7 @@ def reports_last_counts(host: Host, cpu: int) -> bool:
         while host.exists(f"/proc/self/task/{number}") and time.monotonic() < until:
             time.sleep(_LOOK)
         records = Decoder(_FORMAT, 1).records(ring.take())
-        return any(isinstance(one, LastCounts) and one.tid == number for one in records)
+        return any(isinstance(record, LastCounts) and record.tid == number for record in records)
     finally:
         ring.close()
         host.close(descriptor)

@@ -143,16 +143,16 @@ class TaskSampling:
         if kind is None:
             return self.counters
         return tuple(
-            replace(one, attr=replace(one.attr, config=one.attr.config | kind << _PMU_TYPE_SHIFT))
-            if one.attr.type in _GENERIC and not one.attr.config >> _PMU_TYPE_SHIFT else one
-            for one in self.counters
+            replace(counter, attr=replace(counter.attr, config=counter.attr.config | kind << _PMU_TYPE_SHIFT))
+            if counter.attr.type in _GENERIC and not counter.attr.config >> _PMU_TYPE_SHIFT else counter
+            for counter in self.counters
         )
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all values of a reading, in order."""
         first = ("switches", "run") if self.when is SamplingMoment.SWITCHES else ("run",)
-        return (*first, *(one.name for one in self.counters))
+        return (*first, *(counter.name for counter in self.counters))
 
 
 @dataclass(frozen=True, slots=True)

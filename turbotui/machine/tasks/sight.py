@@ -86,5 +86,5 @@ def machine_times(host: Host, cpus: Iterable[int] | None = None) -> MachineTimes
     ticks = [numbers_among(words[1:]) for words in lines if words[0] in names]
     if not any(map(any, ticks)):  # absent, or of a sandbox that counts nothing
         return None
-    busy, idle = (sum(sum(one[part]) for one in ticks) * _TICK_NS for part in (_BUSY, _IDLE))
+    busy, idle = (sum(sum(tick[part]) for tick in ticks) * _TICK_NS for part in (_BUSY, _IDLE))
     return MachineTimes(busy, idle)

@@ -90,7 +90,7 @@ class SwitchTimes:
     @property
     def damaged(self) -> int:
         """The number of malformed records."""
-        return self._damaged + sum(one.slices.damaged for one in self._cpus.values())
+        return self._damaged + sum(cpu.slices.damaged for cpu in self._cpus.values())
 
     def known(self, tid: int, now: int) -> None:
         """Note that another source knows the thread's CPU time up to now, so that `take` returns only later time."""

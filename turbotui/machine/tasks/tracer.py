@@ -81,7 +81,7 @@ class TaskTracer:
     @property
     def damaged(self) -> int:
         """The number of malformed records."""
-        return sum(one.damaged for one in self._decoders.values())
+        return sum(decoder.damaged for decoder in self._decoders.values())
 
     @property
     def followed(self) -> frozenset[int]:

@@ -102,7 +102,7 @@ class TracepointReader:
     def __init__(self, switch: PointLayout, wakes: tuple[PointLayout, ...]) -> None:
         self._number = switch.number
         self._switch = switch.fields.unpack_from
-        self._wakes: Mapping[int, struct.Struct] = {one.number: one.fields for one in wakes}
+        self._wakes: Mapping[int, struct.Struct] = {wake.number: wake.fields for wake in wakes}
         self._left: dict[int, LeaveReason] = {}
 
     def event(self, kind: int, misc: int, data: bytes, at: int) -> Event | None:
@@ -238,8 +238,8 @@ class WaitTimes:
         points = find_tracepoints(host)
         if not isinstance(points, Unavailable):
             try:
-                self._open(cpus, [PerfAttr(_TRACEPOINT, one.number, sample_period=1, sample_type=int(TRACED),
-                                           flags=_DISABLED | _SAMPLE_ID_ALL) for one in points])
+                self._open(cpus, [PerfAttr(_TRACEPOINT, point.number, sample_period=1, sample_type=int(TRACED),
+                                           flags=_DISABLED | _SAMPLE_ID_ALL) for point in points])
             except HostError as error:
                 self.close()
                 points = Unavailable(Reason.NOT_PERMITTED, f"tracepoints of the scheduler: {error}", _REMEDY)

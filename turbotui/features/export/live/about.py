@@ -57,7 +57,7 @@ def source_reasons(machine: Machine, capabilities: Capabilities, signals: frozen
     """
     found: dict[str, str] = {}
     for report in diagnose(machine, capabilities).sources:
-        asked = [one for one in report.signals if one.id in signals]
+        asked = [signal for signal in report.signals if signal.id in signals]
         lost = [one for one in asked if not one.usable and one.id not in capabilities.signals
                 and one.reason != Reason.NO_HARDWARE.value]
         dropped = [one.id for one in asked if one.usable and one.id in capabilities.missing]

@@ -25,8 +25,8 @@ class GroupMetrics:
     def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
         """Return the present metrics, and how many groups were left out."""
         found = self._reader.read()
-        plain = [one for one in found.groups if not one.is_monitored]
-        monitored = [one for one in found.groups if one.is_monitored]
+        plain = [group for group in found.groups if not group.is_monitored]
+        monitored = [group for group in found.groups if group.is_monitored]
         return (*_metrics(METRICS, plain, GROUP), *_metrics(MONITORED, monitored, RESCTRL_GROUP)), {
             "groups": found.left_out}
 

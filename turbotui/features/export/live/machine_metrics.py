@@ -156,8 +156,8 @@ class MeterMetrics:
         yield ExposedMetric("turbotui_meter", "info",
                             "A meter of power beside the processor: place is platform for all that "
                             "the machine takes, part for a part of it", [
-                          ({"meter": one.column, "kind": one.kind.words, "label": one.label,
-                            "place": one.kind.place.value}, 1.0) for one in self._meters])
+                          ({"meter": meter.column, "kind": meter.kind.words, "label": meter.label,
+                            "place": meter.kind.place.value}, 1.0) for meter in self._meters])
         yield ExposedMetric("turbotui_meter_energy_joules", "counter", "Energy of a meter that counts it", [
             ({"meter": name}, joules) for name, joules in self._joules.items()])
         if frame is not None:
@@ -217,7 +217,7 @@ class ExportRequest:
     parts: Sequence[RequestedPart] = ()  # parts beside the machine's levels: groups, tasks
 
 
-_EXPORTED = frozenset({name for one in COUNTERS for name in one.signals} | {one.signal for one in GAUGES})
+_EXPORTED = frozenset({name for counter in COUNTERS for name in counter.signals} | {gauge.signal for gauge in GAUGES})
 """The signals of all metrics, including those that a machine lacks."""
 
 
@@ -249,13 +249,13 @@ class MachineMetrics:
     @property
     def columns(self) -> Sequence[ColumnId]:
         """Return the columns to read."""
-        return (*columns_of_spreads(self._spreads), *self._lowest(), *(one.id for one in self._request.columns))
+        return (*columns_of_spreads(self._spreads), *self._lowest(), *(column.id for column in self._request.columns))
 
     @property
     def signals(self) -> frozenset[SignalId]:
         """Return the signals to read beside those of the columns."""
         wanted = signals_of_counters(self._counters, self._capabilities) | signals_of_spreads(self._spreads)
-        wanted |= {one.signal for one in self._gauges} | self._meters.signals
+        wanted |= {gauge.signal for gauge in self._gauges} | self._meters.signals
         return frozenset(wanted & self._capabilities.signals.keys())
 
     def _lowest(self) -> Sequence[ColumnId]:

@@ -61,7 +61,7 @@ def _listed(text: str) -> Sequence[str]:
     found = []
     for item in text.lower().split(","):
         name, *parameters = (part.strip() for part in item.split(";"))
-        if not any(one.replace(" ", "") in {"q=0", "q=0.0", "q=0.00", "q=0.000"} for one in parameters):
+        if not any(parameter.replace(" ", "") in {"q=0", "q=0.0", "q=0.00", "q=0.000"} for parameter in parameters):
             found.append(name)
     return found
 

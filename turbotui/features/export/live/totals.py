@@ -33,7 +33,7 @@ def known_counters(capabilities: Capabilities, levels: Iterable[MetricLevel]) ->
 
 def signals_of_counters(families: Iterable[CounterFamily], capabilities: Capabilities) -> frozenset[SignalId]:
     """Return the available signals of these counters."""
-    names = {name for one in families for name in (*one.signals, *one.together, one.factor)}
+    names = {name for family in families for name in (*family.signals, *family.together, family.factor)}
     return frozenset(names & capabilities.signals.keys())
 
 
