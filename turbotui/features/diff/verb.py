@@ -99,9 +99,9 @@ def run(arguments: argparse.Namespace) -> int:
                  lambda: diff_lines(envelope, (first, second), found, results, everything=arguments.all,
                                     room=terminal_room()))
     if arguments.format != TEXT:
-        for one in results:
-            if one.verdict != "kept":
-                print(f"turbotui: {one.sentence}", file=sys.stderr)
+        for result in results:
+            if result.verdict != "kept":
+                print(f"turbotui: {result.sentence}", file=sys.stderr)
     return exit_status(results)
 
 

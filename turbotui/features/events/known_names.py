@@ -162,9 +162,9 @@ def _of_sysfs(own: EventEncoder, text: str, pmu: str, name: str) -> Iterator[Kno
     except EventError:
         return
     by_words: dict[tuple[object, ...], list[EncodedEvent]] = {}
-    for one in counters:
-        words = (one.attr.config, one.attr.config1, one.attr.config2, one.attr.config3)
-        by_words.setdefault((one.pmu.rstrip("0123456789").rstrip("_"), *words), []).append(one)
+    for counter in counters:
+        words = (counter.attr.config, counter.attr.config1, counter.attr.config2, counter.attr.config3)
+        by_words.setdefault((counter.pmu.rstrip("0123456789").rstrip("_"), *words), []).append(counter)
     for alike in by_words.values():
         device = own.devices.exactly(alike[0].pmu)
         known = None if device is None else find_event(device, name)

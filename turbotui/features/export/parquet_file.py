@@ -73,12 +73,12 @@ def _batch(frame: Frame, schema: Any, level: str, rows: Sequence[Any], columns: 
         _LEVEL: pa.array([level] * size, _WORDS),
         **{scope.value: pa.array([place.get(scope.value) for place in places], pa.int32()) for scope in PLACES},
     }
-    for one in columns:
-        values = frame.bare_cells(one.column, rows)
-        if one.is_text:
-            found[one.name] = pa.array([None if value is None else str(value) for value in values], _WORDS)
+    for column in columns:
+        values = frame.bare_cells(column.column, rows)
+        if column.is_text:
+            found[column.name] = pa.array([None if value is None else str(value) for value in values], _WORDS)
         else:
-            found[one.name] = pa.array([None if isinstance(value, str) or value is None else float(value)
-                                        for value in values], pa.float64())
+            found[column.name] = pa.array([None if isinstance(value, str) or value is None else float(value)
+                                              for value in values], pa.float64())
     return pa.record_batch([found[one.name] if one.name in found else pa.nulls(size, one.type) for one in schema],
                            schema=schema)

@@ -104,9 +104,9 @@ def _exceeds(counted: float | None, whole: float | None) -> bool:
 
 def _platforms(consumers: Sequence[Consumer]) -> Iterator[PlatformFigure]:
     by_kind: dict[str, list[Consumer]] = {}
-    for one in consumers:
-        if one.role is BalanceRole.PLATFORM:
-            by_kind.setdefault(one.kind, []).append(one)
+    for consumer in consumers:
+        if consumer.role is BalanceRole.PLATFORM:
+            by_kind.setdefault(consumer.kind, []).append(consumer)
     for kind in PLATFORM_RANK:
         members = tuple(by_kind.get(kind, ()))
         if not members:
@@ -203,10 +203,10 @@ def by_word(found: Balance) -> Mapping[str, float]:
     """Describe the counted watts by kind."""
     sums: dict[str, float] = {}
     many: dict[str, int] = {}
-    for one in found.parts:
-        if one.watts is not None:
-            sums[one.kind] = sums.get(one.kind, 0.0) + one.watts
-            many[one.kind] = many.get(one.kind, 0) + 1
+    for part in found.parts:
+        if part.watts is not None:
+            sums[part.kind] = sums.get(part.kind, 0.0) + part.watts
+            many[part.kind] = many.get(part.kind, 0) + 1
     return {_word(kind, many[kind]): watts for kind, watts in sums.items()}
 
 

@@ -88,11 +88,11 @@ class RegionWatch:
 
     def add(self, shares: Sequence[RegionShare], speed: Speed | None, *, estimated: bool) -> None:
         """Add to each region its share of the counts between two readings."""
-        for one in shares:
+        for share in shares:
             if speed is None:
                 break
-            point = point_of(one.name, speed, one.seconds, estimated=estimated)
-            points = self._points.setdefault(one.name, [])
+            point = point_of(share.name, speed, share.seconds, estimated=estimated)
+            points = self._points.setdefault(share.name, [])
             points.append(point)
             total = total_of(points) if len(points) > _MANY else None
             if total is not None:
@@ -122,11 +122,11 @@ class RegionWatch:
         own = by_rows(self._points, times.rows, list.__add__)
         totals = {name: total_of(series) for name, series in own.items()} if points is None else points
         rows = []
-        for one in times.extents():
-            point, share = totals.get(one.name), one.apportioned / one.seconds if one.seconds else 0.0
+        for extent in times.extents():
+            point, share = totals.get(extent.name), extent.apportioned / extent.seconds if extent.seconds else 0.0
             if point is not None:
-                point = replace(point, name=one.name, estimated=point.estimated or share > _EXACT)
-            rows.append(RegionPoint(one.name, one.entries, one.seconds, share, point,
+                point = replace(point, name=extent.name, estimated=point.estimated or share > _EXACT)
+            rows.append(RegionPoint(extent.name, extent.entries, extent.seconds, share, point,
                                     None if point is not None else _NOT_COUNTED))
         return Regions(tuple(rows), self._notes())
 

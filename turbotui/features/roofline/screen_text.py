@@ -142,11 +142,11 @@ def _level_lines(view: RoofView) -> Lines:
         return []
     lines: Lines = [[("", StyleRole.PLAIN)], [(" by memory level", StyleRole.TITLE)],
                     [("         flop/B      GB/s  of its roof", StyleRole.DIM)]]
-    for one in verdict.points:
-        share = "—" if one.share is None else f"{100 * one.share:.0f} %"
-        values = ["—" if value is None else f"{value:.3g}" for value in (one.intensity, one.gbytes)]
-        role = StyleRole.AMBER if one.binds else StyleRole.SUMMARY
-        lines.append([(f" {LETTERS[one.level]} {one.level:<4}", StyleRole.DIM),
+    for point in verdict.points:
+        share = "—" if point.share is None else f"{100 * point.share:.0f} %"
+        values = ["—" if value is None else f"{value:.3g}" for value in (point.intensity, point.gbytes)]
+        role = StyleRole.AMBER if point.binds else StyleRole.SUMMARY
+        lines.append([(f" {LETTERS[point.level]} {point.level:<4}", StyleRole.DIM),
                       (f"{values[0]:>8}{values[1]:>10}{share:>9}", role)])
     return [*lines, *_wrapped(verdict.sentence, StyleRole.AMBER)]
 

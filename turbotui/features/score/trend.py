@@ -82,8 +82,8 @@ def trends(runs: Iterable[KeptRun], days: float = DAYS) -> list[Trend]:
         days: the number of days before a load's newest run that count as now.
     """
     loads: dict[tuple[str, str], list[KeptRun]] = {}
-    for one in runs:
-        loads.setdefault((one.baseline, one.load), []).append(one)
+    for run in runs:
+        loads.setdefault((run.baseline, run.load), []).append(run)
     return [_trend(same, days) for same in loads.values()]
 
 

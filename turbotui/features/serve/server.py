@@ -55,8 +55,8 @@ class LimitedConnections:
 
     def _cut(self) -> None:
         others = [one for one in self._server.connections if one not in self._tabs and one.transport is not None]
-        for one in others[:max(0, len(others) - MOST_CONNECTIONS)]:  # the oldest first
-            one.force_close()
+        for other in others[:max(0, len(others) - MOST_CONNECTIONS)]:  # the oldest first
+            other.force_close()
 
 
 async def serve_until_signal(app: web.Application, listener: socket.socket, tabs: Collection[object]) -> int:

@@ -157,9 +157,9 @@ def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]
         cell: characters of each.
     """
     before = -1
-    for one in stretches:
-        cpu = -1 if one is None else one.cpu
-        if one is None:
+    for stretch in stretches:
+        cpu = -1 if stretch is None else stretch.cpu
+        if stretch is None:
             yield flush_right(IDLE, cell)
         elif cell > 1 and cpu == before:
             # numbers of several digits would run together

@@ -158,12 +158,12 @@ class WaitWatch:
 
     def _read_delays(self, threads: Sequence[Thread]) -> None:
         """Read schedstat of the first threads; the whole delay of a new thread counts."""
-        for one in threads[:_MOST_READ]:
-            read = run_delay(self._host, one.pid, one.tid)
+        for thread in threads[:_MOST_READ]:
+            read = run_delay(self._host, thread.pid, thread.tid)
             if read is not None:
-                now, before = Delay(*read), self._delays.get(one, Delay(0, 0))
-                self._grown[one] = Delay(max(0, now.waited - before.waited), max(0, now.slices - before.slices))
-                self._delays[one] = now
+                now, before = Delay(*read), self._delays.get(thread, Delay(0, 0))
+                self._grown[thread] = Delay(max(0, now.waited - before.waited), max(0, now.slices - before.slices))
+                self._delays[thread] = now
 
     def _all_delays(self) -> dict[Thread, Delay]:
         """Read schedstat of every thread that this user may inspect."""

@@ -103,11 +103,11 @@ class RegionSums:
         """Apportion the counts between two readings."""
         self.whole = added(self.whole, counts)
         self.seconds += seconds
-        for one in shares:
-            self._counts[one.name] = added(self._counts.get(one.name, {}), counts, one.share)
-            self._seconds[one.name] = self._seconds.get(one.name, 0.0) + one.seconds
-            if one.apportioned:
-                self._apportioned[one.name] = self._apportioned.get(one.name, 0.0) + one.seconds
+        for share in shares:
+            self._counts[share.name] = added(self._counts.get(share.name, {}), counts, share.share)
+            self._seconds[share.name] = self._seconds.get(share.name, 0.0) + share.seconds
+            if share.apportioned:
+                self._apportioned[share.name] = self._apportioned.get(share.name, 0.0) + share.seconds
         folded = self._times.folded
         if folded:
             self._before = by_rows(self._before, folded, int.__add__)

@@ -158,6 +158,6 @@ class RunQueue:
 def all_of(parts: Iterable[WaitSums]) -> WaitSums:
     """Add up the waits of several threads."""
     total = WaitSums()
-    for one in parts:
-        total.add(one)
+    for part in parts:
+        total.add(part)
     return total

@@ -132,6 +132,6 @@ class SwitchTimes:
 
     def close(self) -> None:
         """Close every descriptor."""
-        for one in self._cpus.values():
-            one.close()
+        for cpu in self._cpus.values():
+            cpu.close()
         self._cpus.clear()

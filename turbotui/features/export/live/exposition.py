@@ -87,6 +87,6 @@ def within(metrics: Sequence[ExposedMetric], asked: Iterable[MetricLevel], commo
 
 def with_labels(metrics: Iterable[ExposedMetric], labels: Mapping[str, str]) -> Iterator[ExposedMetric]:
     """Add labels to every sample, such as simulated="true"."""
-    for one in metrics:
-        samples = [({**own, **labels}, value) for own, value in one.samples] if labels else one.samples
-        yield replace(one, samples=samples)
+    for metric in metrics:
+        samples = [({**own, **labels}, value) for own, value in metric.samples] if labels else metric.samples
+        yield replace(metric, samples=samples)

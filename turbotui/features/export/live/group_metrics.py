@@ -33,8 +33,8 @@ class GroupMetrics:
 
 def _metrics(metrics: Sequence[GroupMetric], groups: Sequence[GroupTotal],
              level: MetricLevel) -> Iterator[ExposedMetric]:
-    for one in metrics:
-        samples = [({level.word: group.group.path}, float(group.values[one.stem])) for group in groups
-                   if one.stem in group.values]
-        yield ExposedMetric(f"turbotui_{level.word}_{one.stem}", "counter" if one.counter else "gauge",
-                            f"{one.text} ({one.document})", samples, level)
+    for metric in metrics:
+        samples = [({level.word: group.group.path}, float(group.values[metric.stem])) for group in groups
+                   if metric.stem in group.values]
+        yield ExposedMetric(f"turbotui_{level.word}_{metric.stem}", "counter" if metric.counter else "gauge",
+                            f"{metric.text} ({metric.document})", samples, level)

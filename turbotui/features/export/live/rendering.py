@@ -25,10 +25,10 @@ class _Collected(Collector):
         self._metrics = metrics
 
     def collect(self) -> Iterator[ClientFamily]:
-        for one in self._metrics:
-            family = ClientFamily(one.name, _clean(one.text), one.kind)
-            for labels, value in one.samples:
-                family.add_sample(one.name + _ENDINGS[one.kind],
+        for metric in self._metrics:
+            family = ClientFamily(metric.name, _clean(metric.text), metric.kind)
+            for labels, value in metric.samples:
+                family.add_sample(metric.name + _ENDINGS[metric.kind],
                                   {name: _clean(text) for name, text in labels.items()}, value)
             yield family
 
