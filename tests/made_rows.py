@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
 from made_frames import frames_of, snapshot
 
+from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
 from turbotui.quantities.row_kinds import Form, Quantity, RowKind
 from turbotui.quantities.signals import Behavior, Reduce
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_tables import KindDefinition, RowColumn
+from turbotui.sampling.row_workers import RowReader
 from turbotui.sampling.rows import Columns, Row, RowTick
 
 SECOND = 10**9
@@ -29,6 +33,44 @@ QUANTITIES = {one.id: one for one in (
     Quantity("cycles", "jobs", Unit.CYCLE, Behavior.COUNTER, Reduce.SUM, "perf", enabled="on", running="ran"),
 )}
 """A quantity of each form, on two clocks, one of them multiplexed."""
+
+
+
+class Jobs:
+    """A source of these rows: each of three jobs does a unit of work a reading."""
+
+    kind = KIND
+    quantities: Sequence[Quantity] = tuple(QUANTITIES.values())
+
+    def __init__(self) -> None:
+        self.work = 0
+
+    def open(self, machine: Machine) -> RowReader | Unavailable:
+        del machine
+        return self
+
+    def read(self, into: Columns) -> Unavailable | None:
+        self.work += 1
+        born = (into.birth(Row(key, 7, "m 0", f"job {key}")) for key in "abc" if not into.rows)
+        slots = [*into.rows] or [slot for slot in born if slot is not None]
+        for slot in slots:
+            into.put(slot, "work", self.work * (slot + 1))
+        into.read_at(slots, time.monotonic_ns())
+        return None
+
+    def close(self) -> None:
+        self.work = 0
+
+
+DEFINITION = KindDefinition(Jobs(), (
+    RowColumn("Work", "", 0, ("work",), lambda row: row.delta("work")),
+    RowColumn("Work/s", "/s", 2, ("work",), lambda row: row.rate("work")),
+    RowColumn("Time", "s", 3, ("time",), lambda row: row.total("time")),
+    RowColumn("Heat", "°C", 1, ("heat",), lambda row: row.value("heat")),
+    RowColumn("Words", "", -1, ("words",), lambda row: row.text("words")),
+    RowColumn("Cycles", "", 0, ("cycles",), lambda row: row.delta("cycles")),
+), sort="Work")
+"""A column of each form, one of them of a multiplexed counter."""
 
 REASONS = (Unavailable(Reason.NOT_PERMITTED, "é is not yours", "run as root"), Unavailable(Reason.FAILED, "torn"))
 

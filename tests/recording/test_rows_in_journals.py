@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from made_frames import NOON, SECOND, frames_of, machine, topology_of_cpus
-from made_rows import KIND, contents, frames_with_rows, row_ticks
+from made_rows import DEFINITION, KIND, contents, frames_with_rows, row_ticks
 
 from turbotui import recording
 from turbotui.quantities.row_kinds import RowKind
+from turbotui.quantities.tables import Cell, CellEvidence
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.ended_rows import EndedRows
 from turbotui.recording.framing import HEAD_SIZE, Missing, Record, RecordingError, RecordKind, RecordParser, framed
@@ -25,6 +26,7 @@ from turbotui.recording.stream_reader import RecordedTick, StreamReader
 from turbotui.recording.tiers import FULL, KEY_EVERY, TEN_SECONDS, Thinning, Tier
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
+from turbotui.sampling.row_tables import row_table
 from turbotui.sampling.rows import RowTick
 from turbotui.sampling.snapshot import Snapshot
 
@@ -203,6 +205,28 @@ def test_a_kind_that_was_late_has_its_last_rows_and_the_reason(tmp_path: Path) -
     assert contents(key.newer.rows[KIND.id]) == CONTENTS[KEY_EVERY]  # although reading began here
     assert behind is not None
     assert contents(behind.newer.rows[KIND.id]) == CONTENTS[KEY_EVERY + 2]
+
+
+def cells_of(frame: Frame) -> dict[object, tuple[Cell, CellEvidence]]:
+    """Every cell of every row of a frame, with its reason, marks and evidence."""
+    found = frame.kind(KIND.id)
+    assert isinstance(found, RowDifferences)
+    table = row_table(DEFINITION, found, parts=True)
+    return {(row.identity, column.id): (table.cell(column, row), table.evidence(column, row))
+            for row in table.rows for column in DEFINITION.columns}
+
+
+def test_cells_of_replayed_rows_are_those_of_the_live_ones(tmp_path: Path) -> None:
+    frames = with_late_kind(5, 6, KEY_EVERY + 1)
+    ring = PastRing()
+    for frame in frames:
+        ring.take(frame)
+    with recording.read(str(written(tmp_path / "a.ttj", frames))) as journal:
+        for live, replayed, kept in zip(frames, journal.frames(), ring.frames(), strict=True):
+            assert cells_of(replayed) == cells_of(live)
+            assert cells_of(kept) == cells_of(live)
+    assert any(cell.estimated for cell, _evidence in cells_of(frames[3]).values())
+    assert any(cell.old for cell, _evidence in cells_of(frames[4]).values())
 
 
 def sums_of(ticks: Iterable[RowTick]) -> Counter[tuple[str, int]]:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # most users record nothing, have no alerts and run no comman
     from turbotui.app.live_recorder import KeptColumns
     from turbotui.machine.machine import Machine
     from turbotui.recording.recorder import FrameRecorder
+    from turbotui.sampling.row_workers import RowSource
 
 _MOST_MARKS = 500
 """Maximum number of marks on the time bar, because alerts may begin and end for days."""
@@ -66,6 +67,7 @@ class FramesApp(App[int]):
     Attributes:
         open_recorder: opens a file to record to; None for one file that is never divided or thinned.
         kept_columns: returns the columns that are recorded whatever is shown; None for none.
+        kept_rows: returns the sources of rows that are recorded whatever is shown; None for none.
         left_by: the signal that ended the program; 0 for none.
     """
 
@@ -83,6 +85,7 @@ class FramesApp(App[int]):
         self._playing: asyncio.Task[None] | None = None
         self.open_recorder: Callable[[str, Machine], FrameRecorder] | None = None
         self.kept_columns: KeptColumns | None = None
+        self.kept_rows: Callable[[], Sequence[RowSource]] | None = None
         self._histories = HistoryReader(watched, self._history_read)
         watched.live_history.wanting = self._histories.begin
         self._laid_out: tuple[object, ...] = ()  # the columns and rows for which the screen was last laid out
@@ -303,8 +306,10 @@ class FramesApp(App[int]):
         except RecordingError as error:
             return str(error)
         memory = watch_memory(session.machine) if can_look else None
-        if memory is not None and memory.counts:
-            watch.read_also(watch.recorder, memory.sources(), memory.signals(), lasting=True)
+        counted = memory if memory is not None and memory.counts else None
+        watch.read_also(watch.recorder, () if counted is None else counted.sources(),
+                        frozenset() if counted is None else counted.signals(), lasting=True,
+                        rows=() if self.kept_rows is None else self.kept_rows())
         return f"Recording to {path} until Ctrl+R is pressed again"
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:

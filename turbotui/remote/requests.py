@@ -15,7 +15,9 @@ from typing import Final
 from turbotui.errors import TurbotuiError
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.session import Session
 from turbotui.untrusted import json_text
 
@@ -68,17 +70,27 @@ LINGER: Final = 300.0
 """Seconds that a signal is read on: counters that are opened anew lose an interval, for all readers."""
 
 
-class WantedSignals:
-    """Joins the requests of all readers, and has their signals read."""
+def rows_word(kind: KindId) -> str:
+    """Return what asks for the rows of a kind among the signals of a request; older collectors ignore it."""
+    return f"(rows {kind})"
 
-    def __init__(self, session: Session, columns: Iterable[ColumnId]) -> None:
+
+class WantedSignals:
+    """Joins the requests of all readers, and has their signals and rows read.
+
+    Args:
+        kinds: of rows that readers may ask for.
+    """
+
+    def __init__(self, session: Session, columns: Iterable[ColumnId], kinds: Iterable[RowSource] = ()) -> None:
         self._session = session
         self._columns = tuple(columns)
+        self._kinds = {rows_word(source.kind.id): source for source in kinds}
         self._last: dict[SignalId, float] = {}
         self._read: frozenset[SignalId] = frozenset()
 
     def take(self, requests: Iterable[Collection[SignalId]]) -> None:
-        """Read the signals that all readers request from the next tick on, as far as they exist here.
+        """Read the signals and rows that all readers request from the next tick on, as far as they exist here.
 
         Late CPUs are waited for unless all readers are screens.
         """
@@ -86,8 +98,10 @@ class WantedSignals:
         self._session.waits = not requests or not all(SCREEN in one for one in requests)
         wanted = frozenset(itertools.chain(*requests))
         known, now = self._session.capabilities.signals, time.monotonic()
-        self._last |= {name: now for name in wanted if name in known}
+        self._last |= {name: now for name in wanted if name in known or name in self._kinds}
         self._last = {name: at for name, at in self._last.items() if now - at < LINGER}
         if self._last.keys() != self._read:
-            self._read = frozenset(self._last)
-            self._session.want(self._columns, self._read)
+            before, self._read = self._read, frozenset(self._last)
+            self._session.want(self._columns, self._read.difference(self._kinds))
+            if (before ^ self._read) & self._kinds.keys():
+                self._session.read_rows(self, [source for name, source in self._kinds.items() if name in self._read])

@@ -13,7 +13,7 @@ import socket
 import struct
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -23,6 +23,7 @@ from turbotui.quantities.signals import SignalId
 from turbotui.remote.backlog import Backlog, Outgoing
 from turbotui.remote.requests import RequestError, RequestParser, WantedSignals
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.session import Session
 
 MOST_CLIENTS: Final = 32
@@ -151,9 +152,10 @@ class SocketClient(asyncio.Protocol):
 class SocketCollector:
     """Serves the readings of a session."""
 
-    def __init__(self, session: Session, columns: Sequence[ColumnId], admission: Admission) -> None:
+    def __init__(self, session: Session, columns: Sequence[ColumnId], admission: Admission,
+                 kinds: Iterable[RowSource] = ()) -> None:
         self._session = session
-        self._wanted = WantedSignals(session, columns)
+        self._wanted = WantedSignals(session, columns, kinds)
         self._admission = admission
         self._clients: list[SocketClient] = []
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -26,11 +26,12 @@ from turbotui.recording.recorded_source import recorded_catalog
 from turbotui.recording.stream_writer import Gap
 from turbotui.remote.incoming import Arrival, Incoming, Received
 from turbotui.remote.links import Connector, Link, LinkError
-from turbotui.remote.requests import SCREEN, request_line
+from turbotui.remote.requests import SCREEN, request_line, rows_word
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.fixed_columns import FixedColumns
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import Meter, OwnCost
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.selection import signals_of
 from turbotui.sources.source import Source
 
@@ -113,6 +114,7 @@ class RemoteSession(FixedColumns):
         self._thread: threading.Thread | None = None
         self._on_frame: Callable[[Frame], None] | None = None
         self._wanted: frozenset[SignalId] = frozenset()
+        self._rows: dict[object, frozenset[str]] = {}
         self._asked: frozenset[SignalId] | None = None
         self._columns: tuple[ColumnId, ...] = ()
         self._last_reading_at = clock()
@@ -162,6 +164,10 @@ class RemoteSession(FixedColumns):
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Do nothing, because sources of this process cannot read another machine."""
+
+    def read_rows(self, owner: object, sources: Iterable[RowSource]) -> None:
+        """Ask the collector for rows of the kinds of these sources, replacing what the owner asked for before."""
+        self._rows = {**self._rows, owner: frozenset(rows_word(source.kind.id) for source in sources)}
 
     @property
     def collector(self) -> RemoteSession:
@@ -304,8 +310,9 @@ class RemoteSession(FixedColumns):
         heard = False
         began = self._clock()
         while not self._stopped.is_set():
-            if self._wanted != self._asked:
-                self._asked = self._wanted
+            wanted = self._wanted.union(*self._rows.values())
+            if wanted != self._asked:
+                self._asked = wanted
                 link.ask(request_line(self._asked | self._beside))
             data = link.read(_LISTEN)
             if data is None:

@@ -117,6 +117,7 @@ class KindDefinition:
     source: RowSource
     columns: tuple[RowColumn, ...]
     sort: ColumnId  # the column whose greatest values come first
+    kept: bool = False  # whether every recording has these rows; else those that are asked for them by the kind's id
 
 
 def _cell(column: RowColumn, row: KindRow, value: Value) -> Cell:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import select
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from turbotui.quantities.columns import ColumnId
 from turbotui.remote.backlog import Backlog, Outgoing
 from turbotui.remote.links import PIECE
 from turbotui.remote.requests import RequestError, RequestParser, WantedSignals
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
 
@@ -29,10 +30,11 @@ class PipeCollector:
         columns: columns that are read in any case.
     """
 
-    def __init__(self, session: Session, columns: Sequence[ColumnId], output: int) -> None:
+    def __init__(self, session: Session, columns: Sequence[ColumnId], output: int,
+                 kinds: Iterable[RowSource] = ()) -> None:
         self._session = session
         self._output = output
-        self._wanted = WantedSignals(session, columns)
+        self._wanted = WantedSignals(session, columns, kinds)
         self._backlog = Backlog()
         self._stopping = False
 

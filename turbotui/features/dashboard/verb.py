@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from turbotui.repertoire import Abilities
     from turbotui.sampling.capabilities import Capabilities
     from turbotui.sampling.frame import Frame
+    from turbotui.sampling.row_workers import RowSource
     from turbotui.sampling.session import Session
     from turbotui.widgets.profiles import Profile
 
@@ -168,7 +169,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
                                 profile=None if profile is None else (arguments.profile, profile), settings=settings,
                                 tour=_offers_tour(arguments, settings),
                                 on_shown=running.freeze_objects, on_rest=running.collect_garbage)
-    app.open_recorder, app.kept_columns = _open_recorder, _kept_columns
+    app.open_recorder, app.kept_columns, app.kept_rows = _open_recorder, _kept_columns, _kept_rows
     app.set_beside(beside)
     marked = None
     if given is not None:
@@ -286,6 +287,12 @@ def _kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topolo
     from turbotui.features.record.engine import kept_columns  # noqa: PLC0415 - as above
 
     return kept_columns(catalog, capabilities, topology)
+
+
+def _kept_rows() -> Sequence[RowSource]:
+    from turbotui.features.record.engine import recorded_rows  # noqa: PLC0415 - as above
+
+    return recorded_rows()
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:

@@ -25,6 +25,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.kept_files import kept_of
 from turbotui.recording.recorded_host import KeptAnswers
@@ -33,6 +34,8 @@ from turbotui.recording.rotation import Retention, RotatingRecorder
 from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_tables import KindDefinition
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.selection import available_columns
 from turbotui.sampling.session import Session
@@ -79,6 +82,17 @@ def kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topolog
     return tuple(dict.fromkeys(columns))
 
 
+def row_kinds() -> tuple[KindDefinition, ...]:
+    """The kinds of rows that features add."""
+    return tuple(definition for feature in FEATURES if feature.rows
+                 for definition in cast("Sequence[KindDefinition]", part(feature.rows)))
+
+
+def recorded_rows(tables: Container[str] = ()) -> tuple[RowSource, ...]:
+    """The sources of the rows that a recording has: always, and because its tables name their kinds."""
+    return tuple(one.source for one in row_kinds() if one.kept or one.source.kind.id in tables)
+
+
 @dataclass(slots=True)
 class BesideColumns:
     """The sources that a recording reads beside its columns."""
@@ -115,9 +129,9 @@ class BesideColumns:
 
 
 TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", REGIONS, REGION_SLOTS, "groups", "power")
-"""Tables that can be recorded beside the CPUs: every uncore PMU, slots of CPUs or of the busiest threads, every task,
-tasks with what they wait for or with sampled loads, regions of the command, slots of these, every group, every meter of
-power."""
+"""Tables that can be recorded beside the CPUs and kinds of rows: every uncore PMU, slots of CPUs or of the busiest
+threads, every task, tasks with what they wait for or with sampled loads, regions of the command, slots of these, every
+group, every meter of power."""
 
 
 def open_recorder(path: str, machine: Machine, retention: Retention | None,
@@ -143,7 +157,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         intervals: the number of intervals; None until the session is stopped.
         command: a command to run meanwhile, whose end ends the recording; its counters are open before it begins.
         take_marks: returns the number of marks that the user set since its last call.
-        tables: names of `TABLES`; those with rows of their own are recorded, too.
+        tables: names of `TABLES` and ids of kinds; those with rows of their own are recorded, too.
 
     Raises:
         TurbotuiError: the sampling failed, or the command cannot be run.
@@ -161,6 +175,8 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         for one in beside:
             stack.callback(one.stop)
             one.start()
+        rows = recorded_rows(tables)
+        session.read_rows(recorder, rows)
         frames: EveryItem[Frame] = EveryItem(_QUEUE)
         session.start(frames.put, intervals=intervals, on_end=frames.close)
         stack.callback(session.stop)
@@ -181,6 +197,10 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         for one in beside:
             one.stop()
         found.missing = {one.what: one.failure for one in beside if one.failure} | recorder.failures
+        for source in rows:
+            of_kind = None if session.latest is None else session.latest.kind(source.kind.id)
+            if isinstance(of_kind, Unavailable):
+                found.missing[source.kind.title] = of_kind.sentence()
         raise_failure(session)
     found.size = recorder.size
     return found

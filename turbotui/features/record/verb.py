@@ -17,6 +17,7 @@ from turbotui.features.record.engine import (
     kept_columns,
     open_recorder,
     record,
+    row_kinds,
 )
 from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS
 from turbotui.machine.signal_guard import ending_signals, guarded_signals
@@ -43,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "tasks (threads, processes and commands, by watching whole CPUs), waits (tasks, and what they "
                         "wait for: some 5 us of CPU time a switch), loads (tasks, and sampled loads), regions (those "
                         "that the command marks), region-slots (slots of pipelines of these, down to level 2), groups "
-                        "(cgroups and resctrl), power (every meter of power)")
+                        "(cgroups and resctrl), power (every meter of power); and kinds of rows by the names of "
+                        "their verbs")
     parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after this many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
@@ -104,9 +106,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _tables(text: str) -> tuple[str, ...]:
     """Return the tables to record beside the CPUs, each once. Raises UsageError if there is no such table."""
     names = [name.strip() for name in text.split(",") if name.strip() not in ("", "cpus")]
+    known = (*TABLES, *(one.source.kind.id for one in row_kinds()))
     for name in names:
-        if name not in TABLES:
-            raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(TABLES)}')
+        if name not in known:
+            raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(known)}')
     slots = [name for name in names if name in ("topdown", "threads", REGION_SLOTS)]
     if len(set(slots)) > 1:
         raise UsageError(f"--tables {','.join(slots)}: counters of CPUs, of threads and of a command count the "
