@@ -50,19 +50,21 @@ class LevelPlaces:
         self.levels = tuple(level for level in levels if _is_there(topology, level))
         self._keys = {level.word: _keys(topology, level) for level in self.levels}
         self._labels = {level.word: _labels(topology, level) for level in self.levels}
-        self._owners: dict[tuple[str, Scope], Sequence[Hashable | None]] = {}
+        self._parts: dict[tuple[str, Scope], dict[Hashable, list[int]]] = {}
 
     def labels(self, level: MetricLevel) -> Mapping[Hashable, str]:
         """Return the label of each instance of a level, by its key; "" for the machine."""
         return self._labels[level.word]
 
-    def owners(self, level: MetricLevel, scope: Scope) -> Sequence[Hashable | None]:
-        """Return, for each instance of a finer scope, the key of the level's instance that contains it, or None."""
-        found = self._owners.get((level.word, scope))
+    def parts(self, level: MetricLevel, scope: Scope) -> Mapping[Hashable, Sequence[int]]:
+        """Return the positions of a finer scope's instances in each instance of the level."""
+        found = self._parts.get((level.word, scope))
         if found is None:
+            found = self._parts[level.word, scope] = {}
             keys = self._keys[level.word]
-            found = [keys.get(instance.cpus[0]) for instance in self.topology.instances(scope)]
-            self._owners[level.word, scope] = found
+            for at, instance in enumerate(self.topology.instances(scope)):
+                if instance.cpus[0] in keys:
+                    found.setdefault(keys[instance.cpus[0]], []).append(at)
         return found
 
     def cpus(self, level: MetricLevel) -> Mapping[Hashable, int]:

@@ -72,28 +72,20 @@ def _needs(family: SpreadFamily, catalog: Catalog) -> Sequence[SignalId]:
 def spread(frame: Frame, family: SpreadFamily, places: LevelPlaces, level: MetricLevel,
            catalog: Catalog) -> Mapping[Hashable, Mapping[str, float]]:
     """Return the three values of each instance, by their names, leaving out instances of which a part is unknown."""
-    by_key: dict[Hashable, list[float]] = {}
-    lost: set[Hashable] = set()
-    values = _values(frame, family, catalog)
-    for at, (key, value) in enumerate(zip(places.owners(level, family.scope), values, strict=True)):
-        if value is not None and key is not None:
-            by_key.setdefault(key, []).append(value * family.factor)
-        elif value is None and _lost(frame, family, catalog, at):
-            lost.add(key)
-    return {key: {"min": min(values), "p95": percentile(values, 0.95), "max": max(values)}
-            for key, values in by_key.items() if key not in lost}
-
-
-def _lost(frame: Frame, family: SpreadFamily, catalog: Catalog, at: int) -> bool:
-    """Return whether an instance has no value because it was not read, and not because it lacks one or is idle."""
+    values, rows = _values(frame, family, catalog), frame.rows(family.scope)
     columns = [column for name in ((family.column, _BUSY_COLUMN) if family.busy else (family.column,))
                if (column := catalog.get(name)) is not None]
-    return not columns or any(frame.lost(column, frame.rows(family.scope)[at]) for column in columns)
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that at least this share of the values does not exceed."""
-    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+    doubtful = [column for column in columns if frame.gaps_behind(column)]
+    found = {}
+    for key, positions in places.parts(level, family.scope).items():
+        known = sorted(value * family.factor for at in positions if (value := values[at]) is not None)
+        unread = len(known) < len(positions) and any(  # and not only idle, or without such a counter
+            values[at] is None and (not columns or any(frame.lost(column, rows[at]) for column in doubtful))
+            for at in positions)
+        if known and not unread:
+            p95 = known[math.ceil(0.95 * len(known)) - 1]  # the smallest that 95 % of them do not exceed
+            found[key] = {"min": known[0], "p95": p95, "max": known[-1]}
+    return found
 
 
 def _values(frame: Frame, family: SpreadFamily, catalog: Catalog) -> Sequence[float | None]:
@@ -334,10 +326,10 @@ class MachineMetrics:
     def _gauge(self, frame: Frame, family: GaugeFamily, places: LevelPlaces) -> ExposedMetric:
         signal = self._capabilities.signals[family.signal]
         labels = places.labels(family.level)
-        owners = places.owners(family.level, signal.scope)
+        values = frame.levels(family.signal)
         samples = [(family.level.named(labels[key]), value)
-                   for key, value in zip(owners, frame.levels(family.signal), strict=True)
-                   if key is not None and value is not None]
+                   for key, positions in places.parts(family.level, signal.scope).items()
+                   for at in positions if (value := values[at]) is not None]
         return ExposedMetric(metric_name(family.level, family.stem), "gauge", _help(family.text, signal.document),
                              samples,
                       family.level)

@@ -6,6 +6,7 @@ increases: it stays when CPUs go offline, continues when they return, and never 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
@@ -64,20 +65,22 @@ class CounterTotals:
             without = _without(frame, family) if None in rises else frozenset()
             for level in family.levels:
                 if level in places.levels and level.holds(scope):
-                    lost = self._add(family, level, places.owners(level, scope), rises, without)
+                    lost = self._add(family, level, places.parts(level, scope), rises, without)
                     known = self._known.setdefault((family.stem, level.word), {})
                     known.update(dict.fromkeys(places.labels(level).keys() - lost, self._fed))
 
-    def _add(self, family: CounterFamily, level: MetricLevel, owners: Sequence[Hashable | None],
+    def _add(self, family: CounterFamily, level: MetricLevel, parts: Mapping[Hashable, Sequence[int]],
              rises: Sequence[float | None], without: AbstractSet[int]) -> AbstractSet[Hashable]:
         """Add increases to their instances of a level, and return the instances of which a part is unknown."""
         totals = self._of.setdefault((family.stem, level.word), {})
-        for key, rise in zip(owners, rises, strict=True):
-            if rise is not None and key is not None:
-                totals[key] = totals.get(key, 0.0) + rise
-        if None not in rises:
-            return frozenset()
-        return {key for at, key in enumerate(owners) if key is not None and rises[at] is None and at not in without}
+        lost: set[Hashable] = set()
+        for key, positions in parts.items():
+            inside = rises if len(positions) == len(rises) else [rises[at] for at in positions]
+            if None in inside:
+                lost |= {key} if any(rises[at] is None and at not in without for at in positions) else set()
+            if known := [rise for rise in inside if rise is not None]:
+                totals[key] = totals.get(key, 0.0) + math.fsum(known)
+        return lost
 
     def of(self, family: CounterFamily, level: MetricLevel) -> Mapping[Hashable, float]:
         """Return a counter's totals by present instance, leaving out instances of which a part was unknown lately.
