@@ -46,7 +46,7 @@ class CommandCounters:
 
     def read(self) -> list[Sequence[int]]:
         """Totals of each set, as `Counters.totals` returns them."""
-        return [one.totals() for one in self._open]
+        return [counters.totals() for counters in self._open]
 
     def read_set(self, position: int) -> Sequence[int]:
         """Totals of one set."""
@@ -71,6 +71,6 @@ class CommandCounters:
 
     def close(self) -> None:
         """Close every counter."""
-        for one in self._open:
-            one.close()
+        for counters in self._open:
+            counters.close()
         self._open = []

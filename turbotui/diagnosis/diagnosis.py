@@ -187,7 +187,7 @@ class MachineDiagnosis:
                 time.
         """
         found = (self._finding(rule, self._past[rule.id], over) for rule in self._rules)
-        return tuple(sorted((one for one in found if one is not None), key=lambda one: -one.score))
+        return tuple(sorted((finding for finding in found if finding is not None), key=lambda one: -one.score))
 
     def _finding(self, rule: SlownessRule, past: _Past, over: float | None) -> Finding | None:
         observed = past.last

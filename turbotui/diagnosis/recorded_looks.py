@@ -111,7 +111,7 @@ class RecordedLooks:
         wall_ns = frame.newer.wall_ns
         if not self._span[0] <= wall_ns <= self._span[1]:
             ahead = self._find(LOOKS_STREAM, wall_ns - round(2 * _LONGEST * 1e9), wall_ns + _AHEAD)
-            self._walls, self._read = [one.wall_ns for one in ahead], (-1, LookResults())
+            self._walls, self._read = [rows.wall_ns for rows in ahead], (-1, LookResults())
             self._span = wall_ns, max(wall_ns, *self._walls, 0)  # a recording that grows has more later
         place = bisect_right(self._walls, wall_ns)
         if place and self._read[0] != place:

@@ -205,10 +205,10 @@ class RegionTimes:
         whole = now_ns - begin
         found = tuple(RegionShare(name, ns / 1e9, min(1.0, ns / whole), bool(self.lost) or ns / whole < _WHOLE)
                       for name, ns in sorted(times.items()) if ns > 0 and whole > 0)
-        for one in found:
-            self.seconds[one.name] = self.seconds.get(one.name, 0.0) + one.seconds
-            if one.apportioned:
-                self.apportioned[one.name] = self.apportioned.get(one.name, 0.0) + one.seconds
+        for share in found:
+            self.seconds[share.name] = self.seconds.get(share.name, 0.0) + share.seconds
+            if share.apportioned:
+                self.apportioned[share.name] = self.apportioned.get(share.name, 0.0) + share.seconds
         self._fold()
         return found
 

@@ -77,4 +77,4 @@ def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
 
 def row_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizing) -> Speed | None:
     """FLOPs and bytes per second of a row's CPUs; None if none is counted."""
-    return sum_speeds(cpu_speed(one, definitions, sizing) for one in row.each(Scope.CPU))
+    return sum_speeds(cpu_speed(inputs, definitions, sizing) for inputs in row.each(Scope.CPU))

@@ -40,8 +40,8 @@ def arithmetic_lines(column: Column[R], row: R) -> tuple[str, ...]:
         value = column.compute(_traced_fields(row, numbers, inner=True))
         term = unrounded(term_of(value)) if isinstance(value, Traced) else None
         if isinstance(term, TracedOperation):
-            return (f"= {written(term, lambda one: one.label)}",
-                    f"= {written(term, lambda one: number_text(numbers[one]))}")
+            return (f"= {written(term, lambda reading: reading.label)}",
+                    f"= {written(term, lambda reading: number_text(numbers[reading]))}")
     return (f"= {column.formula}",) if column.formula else ()
 
 

@@ -125,7 +125,7 @@ def _fills_memory(shape: MachineShape) -> bool:
 
 
 CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
-    one.name: one for one in (
+    cause.name: cause for cause in (
         SimulatedCause("overload", "three tasks for each CPU", BusyCpus.ALL, strain=Strain(waiting=2.0)),
         SimulatedCause("quota", "a control group's CPU quota is used up in 60 % of its periods",
                        strain=Strain(quota=2.0, throttled=0.6)),
@@ -195,8 +195,8 @@ def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape
             why = one.at_odds(other)
             if why:
                 raise UsageError(f"{one.name} and {other.name} cannot both be made: {why}")
-    busy = next((one.busy for one in found if one.busy not in (BusyCpus.NONE, BusyCpus.SELDOM)), BusyCpus.NONE)
-    work = next((one.work for one in found if one.work is not None), INTEGER)
+    busy = next((cause.busy for cause in found if cause.busy not in (BusyCpus.NONE, BusyCpus.SELDOM)), BusyCpus.NONE)
+    work = next((cause.work for cause in found if cause.work is not None), INTEGER)
     shape = replace(shape, power=shape.power if work == COMPUTE else _roomy(shape.power),
                     schedule=_schedule(busy, work, _role(found)))
     strain = Strain()
@@ -218,7 +218,7 @@ def _cause(shape: MachineShape, name: str) -> SimulatedCause:
 
 
 def _role(found: Sequence[SimulatedCause]) -> Role:
-    if any(one.name == "softirqs" for one in found):
+    if any(cause.name == "softirqs" for cause in found):
         return replace(_CALM, level=(0.18, 0.22), rest_level=(0.18, 0.2))
     return _CALM
 

@@ -314,7 +314,7 @@ class Model:
         state.sink.aim(now, power.ambient + power.ohms * watts)
 
     def _rate_system(self, now: float) -> None:
-        packages = sum(one.rate[b.PKG_JOULES] + one.rate[b.PKG_RAM_JOULES] for one in self.package)
+        packages = sum(basis.rate[b.PKG_JOULES] + basis.rate[b.PKG_RAM_JOULES] for basis in self.package)
         # 0.92: the efficiency of voltage regulators and power supply.
         around = self.shape.around
         self._card = around.card_works(now)

@@ -196,7 +196,7 @@ class CorePmu:
             return SimulatedCounter(lambda now: self._model.core[core].at(CORE_CYCLES, now), 1)
         form = self._forms[name]
         cpus = [self._model.cpu[other] for other in self._model.layout.core_cpus[core]]
-        return SimulatedCounter(lambda now: sum(one.value(form, now) for one in cpus), 1)
+        return SimulatedCounter(lambda now: sum(basis.value(form, now) for basis in cpus), 1)
 
     @property
     def names(self) -> Mapping[str, EventFile]:

@@ -109,7 +109,7 @@ class ProcFiles:
 
     def _ran(self, kind: int, now: float) -> list[float]:
         """Seconds for which the process of a kind of work ran on each CPU."""
-        return [one.value(((b.CPU_BUSY + kind, 1.0),), now) for one in self._model.cpu]
+        return [basis.value(((b.CPU_BUSY + kind, 1.0),), now) for basis in self._model.cpu]
 
     def _interrupts(self, now: float) -> str:
         """Kernel Documentation/filesystems/proc.rst; columns of width 10 behind a label as the kernel pads them."""
@@ -213,7 +213,7 @@ class ProcFiles:
         )
 
     def _uptime(self, now: float) -> str:
-        idle = sum(one.value(self._stat[3], now) + one.at(b.CPU_IOWAIT, now) for one in self._model.cpu)
+        idle = sum(basis.value(self._stat[3], now) + basis.at(b.CPU_IOWAIT, now) for basis in self._model.cpu)
         return f"{self._model.uptime + now:.2f} {idle:.2f}\n"
 
 _X86_ROWS = (

@@ -74,7 +74,7 @@ class LoadAverages:
 
 def running(model: Model) -> float:
     """Return how many tasks run now, as the sum of the CPUs' present utilisation."""
-    return sum([sum(one.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) for one in model.cpu])
+    return sum([sum(basis.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) for basis in model.cpu])
 
 
 class StrainFiles:
@@ -156,7 +156,7 @@ class StrainFiles:
 
     def _vmstat(self, now: float) -> str:
         system = self._model.system
-        major = sum([one.value(MAJOR_FAULTS, now) for one in self._model.cpu]) + system.at(b.SYS_MAJOR_FAULTS, now)
+        major = sum([basis.value(MAJOR_FAULTS, now) for basis in self._model.cpu]) + system.at(b.SYS_MAJOR_FAULTS, now)
         values = {
             "nr_free_pages": self._model.shape.memory_gib << 17,
             "pswpin": system.at(b.SYS_SWAPPED_IN, now),
@@ -186,7 +186,7 @@ class StrainFiles:
 
     def _usage(self, share: float) -> Callable[[float], str]:
         def content(now: float) -> str:
-            used = share * sum([one.value(BUSY, now) for one in self._model.cpu])
+            used = share * sum([basis.value(BUSY, now) for basis in self._model.cpu])
             return f"usage_usec {int(used * _MICRO)}\nuser_usec {int(used * _MICRO)}\nsystem_usec 0\n"
 
         return content

@@ -125,10 +125,10 @@ class SimulatedTasks:
         with self._model.lock:
             now = self._model.now()
             self._since = now
-            for one in (*self._places, *self._idle):
-                basis = self._model.cpu[one.cpu]
-                counted = zip(one.forms, one.before, strict=True)
-                one.base = tuple(basis.value(form, now) - done for form, done in counted)
+            for place in (*self._places, *self._idle):
+                basis = self._model.cpu[place.cpu]
+                counted = zip(place.forms, place.before, strict=True)
+                place.base = tuple(basis.value(form, now) - done for form, done in counted)
             self._last_ns = round(now * 1e9)
         self._resting = False
 

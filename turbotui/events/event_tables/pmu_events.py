@@ -62,7 +62,7 @@ class DirectoryTables:
             while home and not os.path.isfile(os.path.join(home, MAPFILE)):
                 home = os.path.dirname(home) if home != os.path.dirname(home) else ""
         else:
-            models = [one.path for one in os.scandir(folder) if one.is_dir() and any(_json_files(one.path))]
+            models = [entry.path for entry in os.scandir(folder) if entry.is_dir() and any(_json_files(entry.path))]
             which = f"that of one model in it, as {one_line(min(models))}" if models else "another one"
             raise VendorTablesError(f"The folder {folder} has neither a {MAPFILE} nor JSON files of events: "
                                     f"name {which}.")

@@ -103,7 +103,7 @@ class _Walk:
 
     def _metrics(self, name: str) -> tuple[VendorMetric, ...]:
         """Return the metrics of a name in this case: "instructions" is an event, Instructions may be a metric."""
-        return tuple(one for one in self.tables.metric(name) if one.name == name)
+        return tuple(metric for metric in self.tables.metric(name) if metric.name == name)
 
     def follow(self, folded: Folded, above: tuple[str, ...]) -> None:
         if len(above) > _DEEPEST:

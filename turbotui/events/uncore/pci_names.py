@@ -59,7 +59,7 @@ def parse_ids(text: str, devices: Iterable[PciDevice]) -> Mapping[tuple[str, ...
     """Parse the names of these devices' vendors (vendor,), devices (vendor, device) and classes ("C", class)."""
     known = tuple(devices)
     wanted = {(one.vendor,) for one in known} | {(one.vendor, one.device) for one in known}
-    kinds = {one.kind[:4] for one in known}
+    kinds = {device.kind[:4] for device in known}
     found: dict[tuple[str, ...], str] = {}
     above = ""
     for line in text.splitlines():

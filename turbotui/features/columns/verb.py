@@ -63,20 +63,20 @@ class _Listed:
 
 
 COLUMNS: Final[tuple[Column[_Listed], ...]] = (
-    Column("id", "", -1, (), lambda one: one.column.id, help="name of the column", identity=True),
-    Column("available", "", -1, (), lambda one: "no" if one.absent else "yes",
+    Column("id", "", -1, (), lambda row: row.column.id, help="name of the column", identity=True),
+    Column("available", "", -1, (), lambda row: "no" if row.absent else "yes",
            help="whether this machine has the column"),
-    Column("category", "", -1, (), lambda one: one.column.category.value,
+    Column("category", "", -1, (), lambda row: row.column.category.value,
            help="heading under which the picker lists the column"),
-    Column("groups", "", -1, (), lambda one: " ".join(one.column.groups),
+    Column("groups", "", -1, (), lambda row: " ".join(row.column.groups),
            help="words by which --show and --hide select the column"),
-    Column("scope", "", -1, (), lambda one: one.column.scope.value, help="the level of the topology that it describes"),
-    Column("unit", "", -1, (), lambda one: one.column.unit, help="unit of its values"),
-    Column("formula", "", -1, (), lambda one: formula_of(one.column), help="formula of its values"),
-    Column("help", "", -1, (), lambda one: one.column.help, help="meaning of the column"),
-    Column("document", "", -1, (), lambda one: one.column.document, help="document that defines the column"),
+    Column("scope", "", -1, (), lambda row: row.column.scope.value, help="the level of the topology that it describes"),
+    Column("unit", "", -1, (), lambda row: row.column.unit, help="unit of its values"),
+    Column("formula", "", -1, (), lambda row: formula_of(row.column), help="formula of its values"),
+    Column("help", "", -1, (), lambda row: row.column.help, help="meaning of the column"),
+    Column("document", "", -1, (), lambda row: row.column.document, help="document that defines the column"),
     Column("sources", "", -1, (), _Listed.sources, help="source of each of its signals"),
-    Column("reason", "", -1, (), lambda one: "" if one.absent is None else one.absent.sentence(),
+    Column("reason", "", -1, (), lambda row: "" if row.absent is None else row.absent.sentence(),
            help="reason for which this machine lacks the column"),
 )
 
@@ -121,14 +121,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _text(envelope: Envelope, listed: Sequence[_Listed]) -> Iterator[str]:
     if envelope.label:
         yield f"# {envelope.label}"
-    width = max(cell_count(one.column.id) for one in listed)
-    for one in listed:
-        column = one.column
-        mark = " " if one.absent is None else "-"
+    width = max(cell_count(row.column.id) for row in listed)
+    for row in listed:
+        column = row.column
+        mark = " " if row.absent is None else "-"
         name, scope, unit = flush_left(column.id, width), flush_left(column.scope.value, 8), flush_left(column.unit, 4)
         yield f"{mark} {name}  {scope} {unit} {formula_of(column)}"
-        yield f"  {'':<{width}}  {column.help if one.absent is None else one.absent.sentence()}"
-    lines = tuple(legend(" ".join(formula_of(one.column) for one in listed)))
+        yield f"  {'':<{width}}  {column.help if row.absent is None else row.absent.sentence()}"
+    lines = tuple(legend(" ".join(formula_of(row.column) for row in listed)))
     if lines:
         yield "In formulas:"
         yield from (f"  {line}" for line in lines)

@@ -201,10 +201,10 @@ def notes_of(first: Side, second: Side, found: Sequence[ComparedColumn]) -> tupl
         if side.facts.left_out:
             notes.append(f"{_counted(side.facts.left_out, 'interval')} of {word} left out: longer or shorter than the "
                          "others by more than a quarter")
-    notes += [f"{one.column.id} is {one.why.detail}" for one in found
-              if one.why is not None and one.why.detail.startswith(ANOTHER_TEXT)]
-    able = [one for one in found if one.p is not None]
-    if able and not any(one.could_differ for one in able):
+    notes += [f"{comparison.column.id} is {comparison.why.detail}" for comparison in found
+              if comparison.why is not None and comparison.why.detail.startswith(ANOTHER_TEXT)]
+    able = [comparison for comparison in found if comparison.p is not None]
+    if able and not any(comparison.could_differ for comparison in able):
         notes.append(f"{_counted(len(able), 'comparison')} of so few values cannot tell a difference from chance: "
                      "compare longer times, or name fewer columns with --columns")
     return tuple(notes)

@@ -42,8 +42,8 @@ class RecordedSpan:
         first = [seconds for frame in islice(self.frames(0.0), _LOOKED_AT) if (seconds := frame.seconds)]
         if not first:
             raise TurbotuiError(f"{self.name} has no interval in that time: choose a longer one")
-        tiers = (one.seconds for one in self.journal.covered()
-                 if one.first_ns < self.end_ns and one.last_ns > self.begin_ns)
+        tiers = (span.seconds for span in self.journal.covered()
+                 if span.first_ns < self.end_ns and span.last_ns > self.begin_ns)
         return max(statistics.median(first), *tiers)
 
     def overlaps(self, other: RecordedSpan) -> bool:

@@ -19,30 +19,30 @@ class SourceSignal:
 
 
 SOURCE_COLUMNS: Final[tuple[Column[SourceReport], ...]] = (
-    Column("source", "", -1, (), lambda one: one.id, help="the source's name", identity=True),
-    Column("title", "", -1, (), lambda one: one.title, help="the source in words"),
-    Column("state", "", -1, (), lambda one: one.state.value, help="ready, partial or absent"),
-    Column("gives", "", -1, (), lambda one: one.gives, help="what the source provides"),
-    Column("usable", "", 0, (), lambda one: sum(signal.usable for signal in one.signals),
+    Column("source", "", -1, (), lambda report: report.id, help="the source's name", identity=True),
+    Column("title", "", -1, (), lambda report: report.title, help="the source in words"),
+    Column("state", "", -1, (), lambda report: report.state.value, help="ready, partial or absent"),
+    Column("gives", "", -1, (), lambda report: report.gives, help="what the source provides"),
+    Column("usable", "", 0, (), lambda report: sum(signal.usable for signal in report.signals),
            help="number of signals that it provides on this machine"),
-    Column("missing", "", 0, (), lambda one: sum(not signal.usable for signal in one.signals),
+    Column("missing", "", 0, (), lambda report: sum(not signal.usable for signal in report.signals),
            help="number of signals that it cannot provide on this machine"),
-    Column("detail", "", -1, (), lambda one: one.detail, help="reason for which signals are missing"),
-    Column("remedy", "", -1, (), lambda one: one.remedy, help="what the user can do about missing signals"),
+    Column("detail", "", -1, (), lambda report: report.detail, help="reason for which signals are missing"),
+    Column("remedy", "", -1, (), lambda report: report.remedy, help="what the user can do about missing signals"),
 )
 SIGNAL_COLUMNS: Final[tuple[Column[SourceSignal], ...]] = (
-    Column("source", "", -1, (), lambda one: one.source.id, help="name of the source", identity=True),
-    Column("signal", "", -1, (), lambda one: one.signal.id, help="name of the signal", identity=True),
-    Column("usable", "", -1, (), lambda one: _word(one.signal.usable),
+    Column("source", "", -1, (), lambda signal: signal.source.id, help="name of the source", identity=True),
+    Column("signal", "", -1, (), lambda signal: signal.signal.id, help="name of the signal", identity=True),
+    Column("usable", "", -1, (), lambda signal: _word(signal.signal.usable),
            help="whether this source can provide the signal on this machine"),
-    Column("chosen", "", -1, (), lambda one: _word(one.signal.chosen),
+    Column("chosen", "", -1, (), lambda signal: _word(signal.signal.chosen),
            help="whether the signal is read from this source"),
-    Column("compared", "", -1, (), lambda one: _word(one.signal.compared),
+    Column("compared", "", -1, (), lambda signal: _word(signal.signal.compared),
            help="whether the signal is also read from this source, for comparison with the chosen one"),
-    Column("origin", "", -1, (), lambda one: one.signal.origin, help="register, event or file that is read"),
-    Column("reason", "", -1, (), lambda one: one.signal.reason, help="kind of reason for the absence"),
-    Column("detail", "", -1, (), lambda one: one.signal.detail, help="what was tried, with the result"),
-    Column("remedy", "", -1, (), lambda one: one.signal.remedy, help="what the user can do about the absence"),
+    Column("origin", "", -1, (), lambda signal: signal.signal.origin, help="register, event or file that is read"),
+    Column("reason", "", -1, (), lambda signal: signal.signal.reason, help="kind of reason for the absence"),
+    Column("detail", "", -1, (), lambda signal: signal.signal.detail, help="what was tried, with the result"),
+    Column("remedy", "", -1, (), lambda signal: signal.signal.remedy, help="what the user can do about the absence"),
 )
 
 

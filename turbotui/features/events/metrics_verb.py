@@ -66,11 +66,11 @@ METRIC_COLUMNS: Final[tuple[Column[ListedMetric], ...]] = (
     Column("reason", "", -1, (), lambda one: one.refused, help="reason for which this machine cannot count it"),
 )  # fmt: skip
 GROUP_COLUMNS: Final[tuple[Column[ListedGroup], ...]] = (
-    Column("group", "", -1, (), lambda one: one.name,
+    Column("group", "", -1, (), lambda group: group.name,
            help="name of the group, as in --add metric:GROUP", identity=True),
-    Column("count", "", 0, (), lambda one: len(one.metrics), help="number of its metrics"),
-    Column("metrics", "", -1, (), lambda one: " ".join(one.metrics), help="names of its metrics"),
-    Column("words", "", -1, (), lambda one: one.words, help="the vendor's description"),
+    Column("count", "", 0, (), lambda group: len(group.metrics), help="number of its metrics"),
+    Column("metrics", "", -1, (), lambda group: " ".join(group.metrics), help="names of its metrics"),
+    Column("words", "", -1, (), lambda group: group.words, help="the vendor's description"),
 )
 
 
@@ -86,7 +86,7 @@ def listed_metrics(machine: Machine, tables: VendorTables, metrics: Iterable[Ven
             why = str(error).partition('": ')[2] or str(error)
             yield ListedMetric(metric, tables.source, why, ())
         else:
-            events = dict.fromkeys(event for one in planned for event in one.request.events)
+            events = dict.fromkeys(event for request in planned for event in request.request.events)
             yield ListedMetric(metric, tables.source, "", tuple(events))
 
 

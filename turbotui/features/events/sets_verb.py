@@ -71,12 +71,12 @@ class Refused:
     why: Unavailable
 
 
-_SET: Final[Column[CountedColumn]] = Column("set", "", -1, (), lambda one: one.set.name, identity=True,
+_SET: Final[Column[CountedColumn]] = Column("set", "", -1, (), lambda column: column.set.name, identity=True,
                                             help="name of the set, as in --add set:NAME")
-_COLUMN: Final[Column[CountedColumn]] = Column("column", "", -1, (), lambda one: one.chosen.name,
+_COLUMN: Final[Column[CountedColumn]] = Column("column", "", -1, (), lambda column: column.chosen.name,
                                                help="name of the column",
                                                identity=True)
-_SCOPE: Final[Column[CountedColumn]] = Column("scope", "", -1, (), lambda one: one.shown.scope.value,
+_SCOPE: Final[Column[CountedColumn]] = Column("scope", "", -1, (), lambda column: column.shown.scope.value,
                                               help="the level of the topology that it describes")
 _UNIT: Final[Column[CountedColumn]] = Column("unit", "", -1, (), lambda one: one.shown.unit, help="unit of its values")
 COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
@@ -96,7 +96,7 @@ COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
            help="reason for which this machine cannot count it"),
 )  # fmt: skip
 SHOWN_COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
-    _COLUMN, _SCOPE, _UNIT, Column("formula", "", -1, (), lambda one: one.how,
+    _COLUMN, _SCOPE, _UNIT, Column("formula", "", -1, (), lambda column: column.how,
                                    help="formula and events, or the reason for their absence"),
 )  # fmt: skip
 """The columns of the table of one set, for users."""
@@ -116,14 +116,14 @@ REFUSED_COLUMNS: Final[tuple[Column[Refused], ...]] = (
 def count_sets(machine: Machine, capabilities: Capabilities, sets: Iterable[EventSet]) -> Iterator[CountedColumn]:
     """Encode every column of these sets for a machine."""
     catalog = catalog_for(capabilities.signals)
-    for one in sets:
-        chosen, _capabilities = open_set(machine, capabilities, one, catalog.by_id)
+    for event_set in sets:
+        chosen, _capabilities = open_set(machine, capabilities, event_set, catalog.by_id)
         for column in chosen:
             if column.added is None:
                 shown = catalog.by_id[column.name]
-                yield CountedColumn(one, column, shown, why_absent(shown, capabilities, machine.topology))
+                yield CountedColumn(event_set, column, shown, why_absent(shown, capabilities, machine.topology))
             else:
-                yield CountedColumn(one, column, column.added.columns[0], column.why)
+                yield CountedColumn(event_set, column, column.added.columns[0], column.why)
 
 
 def set_table(counted: tuple[CountedColumn, ...]) -> RowTable[CountedColumn]:
@@ -138,8 +138,8 @@ def shown_table(counted: tuple[CountedColumn, ...]) -> RowTable[CountedColumn]:
 
 def refused_table(counted: tuple[CountedColumn, ...]) -> RowTable[Refused]:
     """Return a table with a row for each alternative of a column that this machine does not use."""
-    rows = tuple(Refused(one, number, alternative, why)
-                 for one in counted for number, (alternative, why) in enumerate(one.chosen.refused))
+    rows = tuple(Refused(column, number, alternative, why)
+                 for column in counted for number, (alternative, why) in enumerate(column.chosen.refused))
     return RowTable("refused", "alternative", REFUSED_COLUMNS, rows)
 
 

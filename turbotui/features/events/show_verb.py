@@ -56,24 +56,24 @@ EVENT_COLUMNS: Final[tuple[Column[KnownEvent], ...]] = (
     Column("reason", "", -1, (), lambda one: one.reason, help="reason for which this machine does not count it"),
 )  # fmt: skip
 MASK_COLUMNS: Final[tuple[Column[UnitMask], ...]] = (
-    Column("name", "", -1, (), lambda one: one.name, help="an event of the same code", identity=True),
-    Column("engine", "", -1, (), lambda one: one.engine, help="tables or libpfm", identity=True),
-    Column("pmu", "", -1, (), lambda one: one.pmu, help="PMU of the event", identity=True),
-    Column("umask", "", 0, (), lambda one: one.value, hexadecimal=True, help="unit mask of the event"),
-    Column("brief", "", -1, (), lambda one: one.brief, help="description of what it counts, in one line"),
+    Column("name", "", -1, (), lambda mask: mask.name, help="an event of the same code", identity=True),
+    Column("engine", "", -1, (), lambda mask: mask.engine, help="tables or libpfm", identity=True),
+    Column("pmu", "", -1, (), lambda mask: mask.pmu, help="PMU of the event", identity=True),
+    Column("umask", "", 0, (), lambda mask: mask.value, hexadecimal=True, help="unit mask of the event"),
+    Column("brief", "", -1, (), lambda mask: mask.brief, help="description of what it counts, in one line"),
 )
 USE_COLUMNS: Final[tuple[Column[MetricUse], ...]] = (
-    Column("metric", "", -1, (), lambda one: one.metric.name,
+    Column("metric", "", -1, (), lambda use: use.metric.name,
            help="name of the metric, as in --add metric:NAME", identity=True),
-    Column("pmu", "", -1, (), lambda one: one.metric.pmu,
+    Column("pmu", "", -1, (), lambda use: use.metric.pmu,
            help="PMU of the cores that the metric belongs to", identity=True),
-    Column("through", "", -1, (), lambda one: one.through,
+    Column("through", "", -1, (), lambda use: use.through,
            help="metric through which it uses the event; empty if it names the event itself"),
-    Column("threshold", "", -1, (), lambda one: "yes" if one.threshold else "no",
+    Column("threshold", "", -1, (), lambda use: "yes" if use.threshold else "no",
            help="whether only its threshold needs the event"),
-    Column("groups", "", -1, (), lambda one: " ".join(one.metric.groups),
+    Column("groups", "", -1, (), lambda use: " ".join(use.metric.groups),
            help="groups of the metric, as in --add metric:GROUP"),
-    Column("brief", "", -1, (), lambda one: one.metric.brief, help="meaning of the metric, in one line"),
+    Column("brief", "", -1, (), lambda use: use.metric.brief, help="meaning of the metric, in one line"),
 )
 
 

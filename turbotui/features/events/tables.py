@@ -60,7 +60,7 @@ def _word(holds: bool) -> str:
 
 
 def _member(name: str) -> Column[EncodingRow]:
-    return Column(name, "", 0, (), lambda one: one.attr.get(name, 0), hexadecimal=True,
+    return Column(name, "", 0, (), lambda row: row.attr.get(name, 0), hexadecimal=True,
                   help=f"perf_event_attr.{name}")  # fmt: skip
 
 
@@ -68,40 +68,40 @@ _ALWAYS: Final = ("type", "config", "config1", "config2", "config3")
 _SELDOM_SET: Final = ("config4", "sample_period", "sample_freq", "bp_type", "branch_sample_type", "sample_max_stack",
                       "aux_sample_size", *(name for name in FLAGS if name != "precise_ip_high"))
 _FIRST: Final[tuple[Column[EncodingRow], ...]] = (
-    Column("number", "", 0, (), lambda one: one.number,
+    Column("number", "", 0, (), lambda row: row.number,
            help="number of the counter in the whole string", identity=True),
-    Column("string", "", -1, (), lambda one: one.event.string, help="the event as written", identity=True),
-    Column("fstr", "", -1, (), lambda one: one.event.fstr, help="event string with all attributes"),
-    Column("idx", "", 0, (), lambda one: one.event.index, help="libpfm's number of the event"),
-    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="PMU in sysfs; empty if the kernel chooses the core PMU"),
-    Column("engine", "", -1, (), lambda one: one.event.engine, help="encoder of the event: own, tables or libpfm"),
-    Column("name", "", -1, (), lambda one: one.event.name, help="name given by name=, else the string"),
+    Column("string", "", -1, (), lambda row: row.event.string, help="the event as written", identity=True),
+    Column("fstr", "", -1, (), lambda row: row.event.fstr, help="event string with all attributes"),
+    Column("idx", "", 0, (), lambda row: row.event.index, help="libpfm's number of the event"),
+    Column("pmu", "", -1, (), lambda row: row.event.pmu, help="PMU in sysfs; empty if the kernel chooses the core PMU"),
+    Column("engine", "", -1, (), lambda row: row.event.engine, help="encoder of the event: own, tables or libpfm"),
+    Column("name", "", -1, (), lambda row: row.event.name, help="name given by name=, else the string"),
 )
 _ENCODING: Final = tuple(map(_member, _ALWAYS))
 _MEMBERS: Final = tuple(map(_member, _SELDOM_SET))
 _MEANING: Final[tuple[Column[EncodingRow], ...]] = (
-    Column("unit", "", -1, (), lambda one: one.event.unit, help="unit of count times scale; empty for a plain count"),
-    Column("scale", "", -1, (), lambda one: one.event.scale, help="factor from counts to the unit"),
-    Column("cpus", "", -1, (), lambda one: format_cpulist(one.event.cpus) or "all",
+    Column("unit", "", -1, (), lambda row: row.event.unit, help="unit of count times scale; empty for a plain count"),
+    Column("scale", "", -1, (), lambda row: row.event.scale, help="factor from counts to the unit"),
+    Column("cpus", "", -1, (), lambda row: format_cpulist(row.event.cpus) or "all",
            help="CPUs on which the event is opened"),
-    Column("group", "", 0, (), lambda one: one.event.group, help="number of its group in the string"),
-    Column("leader", "", -1, (), lambda one: _word(one.event.leader), help="whether the event leads its group"),
+    Column("group", "", 0, (), lambda row: row.event.group, help="number of its group in the string"),
+    Column("leader", "", -1, (), lambda row: _word(row.event.leader), help="whether the event leads its group"),
 )
 _SELDOM: Final[tuple[Column[EncodingRow], ...]] = (
-    Column("table", "", -1, (), lambda one: one.event.table, help="the vendor's tables that define the event"),
-    Column("description", "", -1, (), lambda one: one.event.description, help="description in the vendor's table"),
-    Column("cpu", "", 0, (), lambda one: None if one.event.cpu < 0 else one.event.cpu,
+    Column("table", "", -1, (), lambda row: row.event.table, help="the vendor's tables that define the event"),
+    Column("description", "", -1, (), lambda row: row.event.description, help="description in the vendor's table"),
+    Column("cpu", "", 0, (), lambda row: None if row.event.cpu < 0 else row.event.cpu,
            help="CPU given by libpfm's cpu="),
-    Column("snapshot", "", -1, (), lambda one: _word(one.event.snapshot),
+    Column("snapshot", "", -1, (), lambda row: _word(row.event.snapshot),
            help="whether the value is a level and not a running count"),
-    Column("per_package", "", -1, (), lambda one: _word(one.event.per_package),
+    Column("per_package", "", -1, (), lambda row: _word(row.event.per_package),
            help="whether it is counted once for each package"),
-    Column("weak", "", -1, (), lambda one: _word(one.event.weak), help="whether its group may be split"),
-    Column("sample_read", "", -1, (), lambda one: _word(one.event.sample_read), help="whether it has the modifier S"),
-    Column("bpf", "", -1, (), lambda one: _word(one.event.bpf), help="whether it has the modifier b"),
-    Column("retire_latency", "", -1, (), lambda one: _word(one.event.retire_latency),
+    Column("weak", "", -1, (), lambda row: _word(row.event.weak), help="whether its group may be split"),
+    Column("sample_read", "", -1, (), lambda row: _word(row.event.sample_read), help="whether it has the modifier S"),
+    Column("bpf", "", -1, (), lambda row: _word(row.event.bpf), help="whether it has the modifier b"),
+    Column("retire_latency", "", -1, (), lambda row: _word(row.event.retire_latency),
            help="whether it has the modifier R"),
-    Column("options", "", -1, (), lambda one: ",".join(f"{name}={value}" for name, value in one.event.options),
+    Column("options", "", -1, (), lambda row: ",".join(f"{name}={value}" for name, value in row.event.options),
            help="terms that only sampling or perf's own output use"),
 )
 _SAYS_NOTHING: Final[tuple[Value, ...]] = (None, 0, "", "no")
@@ -137,22 +137,22 @@ def code_table(events: Sequence[BareCodes]) -> RowTable[Codes]:
 
 
 def _code(at: int) -> Column[Codes]:
-    return Column(f"code{at}", "", 0, (), lambda one: one.event.codes[at] if at < len(one.event.codes) else None,
+    return Column(f"code{at}", "", 0, (), lambda codes: codes.event.codes[at] if at < len(codes.event.codes) else None,
                   hexadecimal=True, help="a word for a register: of an x86 core the event select, then the extra one")
 
 
 LISTING_COLUMNS: Final[tuple[Column[OfferedEvent], ...]] = (
-    Column("name", "", -1, (), lambda one: one.event.name,
+    Column("name", "", -1, (), lambda event: event.event.name,
            help="name of the event, as in event strings", identity=True),
-    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="PMU that counts it"),
-    Column("type", "", -1, (), lambda one: one.event.kind,
+    Column("pmu", "", -1, (), lambda event: event.event.pmu, help="PMU that counts it"),
+    Column("type", "", -1, (), lambda event: event.event.kind,
            help="hardware, software, cache, pmu (of sysfs), tracepoint, vendor (of its tables) or model (libpfm's)"),
-    Column("unit", "", -1, (), lambda one: one.event.unit, help="unit of its counts; empty for a plain count"),
-    Column("engine", "", -1, (), lambda one: one.event.engine, help="encoder of the event: own, tables or libpfm"),
-    Column("opens", "", -1, (), lambda one: _word(one.refused is None) if one.tried else None,
+    Column("unit", "", -1, (), lambda event: event.event.unit, help="unit of its counts; empty for a plain count"),
+    Column("engine", "", -1, (), lambda event: event.event.engine, help="encoder of the event: own, tables or libpfm"),
+    Column("opens", "", -1, (), lambda event: _word(event.refused is None) if event.tried else None,
            help="whether opening a counter succeeded just now"),
-    Column("description", "", -1, (), lambda one: one.event.description, help="description of what it counts"),
-    Column("reason", "", -1, (), lambda one: "" if one.refused is None else one.refused.sentence(),
+    Column("description", "", -1, (), lambda event: event.event.description, help="description of what it counts"),
+    Column("reason", "", -1, (), lambda event: "" if event.refused is None else event.refused.sentence(),
            help="reason for which it does not open"),
 )
 _NOT_TRIED: Final = Unavailable(Reason.NOT_READ, "nobody tried to open the event")

@@ -123,15 +123,15 @@ class FleetReader:
         select = ",".join((*matchers, *filter(None, (question.select,))))
         query = query_of(column, question.labels, question.window, select)
         answer = self.server.over(query, start, end, (end - start) / max(1, points))
-        return {self._name(one.labels): tuple(pair for pair in one.values if _is_possible(column.id, pair[1]))
-                for one in answer.result}
+        return {self._name(series.labels): tuple(pair for pair in series.values if _is_possible(column.id, pair[1]))
+                for series in answer.result}
 
     def _values(self, answer: SeriesAnswer) -> dict[str, dict[str, float]]:
         """Return values by node and column."""
         found: dict[str, dict[str, float]] = {}
-        for one in answer.result:
-            for _at, number in one.values:
-                found.setdefault(self._name(one.labels), {})[one.labels.get("c", "")] = number
+        for series in answer.result:
+            for _at, number in series.values:
+                found.setdefault(self._name(series.labels), {})[series.labels.get("c", "")] = number
         return found
 
     def _name(self, labels: Mapping[str, str]) -> str:
@@ -145,12 +145,12 @@ class FleetReader:
         answer = self.server.instant(filled(INFO, question.labels, question.window, question.select))
         found: dict[str, Mapping[str, str]] = {}
         doubled: list[str] = []
-        for one in answer.result:
-            name = self._name(one.labels)
+        for series in answer.result:
+            name = self._name(series.labels)
             if name in found:
                 doubled.append(name)
             else:
-                found[name] = {key: value for key, value in one.labels.items() if key not in _OWN}
+                found[name] = {key: value for key, value in series.labels.items() if key not in _OWN}
         self._labels, self._labels_at, self._doubled = found, begun, tuple(doubled)
         return answer
 

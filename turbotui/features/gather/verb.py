@@ -35,10 +35,10 @@ class GatheredPart:
 
 
 PART_COLUMNS: Final[tuple[Column[GatheredPart], ...]] = (
-    Column("path", "", -1, (), lambda one: one.path, help="path that was read; * stands for numbers", identity=True),
-    Column("count", "", 0, (), lambda one: one.count, help="files of such a path; words of a device; counters tried"),
-    Column("size", "B", 0, (), lambda one: one.size, help="bytes of these files"),
-    Column("scrubbed", "", 0, (), lambda one: one.scrubbed, help="names, numbers and words that were taken out"),
+    Column("path", "", -1, (), lambda part: part.path, help="path that was read; * stands for numbers", identity=True),
+    Column("count", "", 0, (), lambda part: part.count, help="files of such a path; words of a device; counters tried"),
+    Column("size", "B", 0, (), lambda part: part.size, help="bytes of these files"),
+    Column("scrubbed", "", 0, (), lambda part: part.scrubbed, help="names, numbers and words that were taken out"),
 )
 
 

@@ -55,9 +55,9 @@ def event_columns(counted: Iterable[CountedEvents]) -> tuple[GroupColumn, ...]:
     """Make the columns of some requests; a title that another column has gets a number."""
     taken = {column.id for column in COLUMNS}
     found: list[GroupColumn] = []
-    for one in counted:
-        for column in one.request.columns:
-            made, number = _column(one.request, column), 2
+    for events in counted:
+        for column in events.request.columns:
+            made, number = _column(events.request, column), 2
             while made.id in taken:
                 made, number = replace(made, id=f"{column.name}~{number}"), number + 1
             taken.add(made.id)

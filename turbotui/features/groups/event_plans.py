@@ -104,6 +104,6 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
                     raise UsageError(f'--add "{text}": groups have a column {clash} already; ,name=TITLE gives another')
                 one, capabilities = open_request(machine, capabilities, request, titles)
                 added.append(one)
-        titles |= {column.name for one in added for column in one.request.columns}
-        found += [event_plan(machine, capabilities, one) for one in added]
+        titles |= {column.name for events in added for column in events.request.columns}
+        found += [event_plan(machine, capabilities, events) for events in added]
     return tuple(found)

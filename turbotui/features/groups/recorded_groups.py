@@ -118,7 +118,7 @@ def group_record(data: JsonValue, wall_ns: int) -> GroupRecord:
     counted = data.get("counted")
     found = () if counted is None else tuple(definition_from(item) for item in counted.items())
     return GroupRecord(wall_ns, 0, data["seconds"].number(), rows, data["complete"].flag(),
-                       tuple(one for one in found if isinstance(one, CountedEvents)))
+                       tuple(events for events in found if isinstance(events, CountedEvents)))
 
 
 def _at(data: JsonValue, choices: Sequence[T]) -> T:

@@ -24,15 +24,15 @@ MACHINE_COLUMNS: Final[tuple[Column[MachineShape], ...]] = (
     Column("summary", "", -1, (), lambda shape: shape.summary, help="summary of the machine"),
 )
 APPLICATION_COLUMNS: Final[tuple[Column[SimulatedApplication], ...]] = (
-    Column("name", "", -1, (), lambda one: one.name,
+    Column("name", "", -1, (), lambda application: application.name,
            help="name of the application, as in --machine NAME+APPLICATION", identity=True),
-    Column("summary", "", -1, (), lambda one: one.summary, help="summary of what runs on every CPU"),
+    Column("summary", "", -1, (), lambda application: application.summary, help="summary of what runs on every CPU"),
 )
 CAUSE_COLUMNS: Final[tuple[Column[SimulatedCause], ...]] = (
-    Column("name", "", -1, (), lambda one: one.name,
+    Column("name", "", -1, (), lambda cause: cause.name,
            help="name of the cause, as in --machine NAME+CAUSE or NAME+CAUSE+CAUSE",
            identity=True),
-    Column("summary", "", -1, (), lambda one: one.summary, help="summary of the cause's effect on the machine"),
+    Column("summary", "", -1, (), lambda cause: cause.summary, help="summary of the cause's effect on the machine"),
 )
 
 

@@ -125,17 +125,17 @@ def _elsewhere(found: Balance) -> tuple[float | None, Unavailable | None]:
     if counted is None:
         return None, Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
     if platform is None or platform.watts is None:
-        silent = ", ".join(one.name for one in found.platforms)
+        silent = ", ".join(figure.name for figure in found.platforms)
         detail = (f"{silent} says nothing of the whole machine now" if silent else
                   "nothing tells what the whole machine takes: no psys, power meter, supply or discharging battery")
         return None, Unavailable(Reason.NOT_SET if silent else Reason.NO_HARDWARE, detail)
     if _exceeds(counted, platform.watts):
         return None, Unavailable(Reason.CONTRADICTED, f"the parts, {counted:.1f} W, are more than the "
                                  f"{platform.watts:.1f} W of {platform.name}")
-    for one in found.lost:
-        if one.why is None:
-            return None, Unavailable(Reason.FAILED, f"a part is unknown, {one.name}")
-        return None, replace(one.why, detail=f"a part is unknown, {one.name}: {one.why.detail}")
+    for consumer in found.lost:
+        if consumer.why is None:
+            return None, Unavailable(Reason.FAILED, f"a part is unknown, {consumer.name}")
+        return None, replace(consumer.why, detail=f"a part is unknown, {consumer.name}: {consumer.why.detail}")
     return max(0.0, platform.watts - counted), None
 
 
@@ -193,7 +193,7 @@ def sentence(found: Balance) -> str:
     if found.total is None:
         return "Nothing here tells of power"
     parts = [f"{word} {watts:,.1f}" for word, watts in by_word(found).items()]
-    silent = [f"{one.name} {one.why.reason.value}" for one in found.unknown if one.why is not None]
+    silent = [f"{consumer.name} {consumer.why.reason.value}" for consumer in found.unknown if consumer.why is not None]
     rest = [f"elsewhere {found.elsewhere:,.1f}"] if found.elsewhere is not None else []
     origin = " counted" if found.total_figure is None else f" by {found.total_figure.name}"
     return f"{found.total:,.1f} W{origin}: {', '.join([*parts, *rest, *silent]) or 'nothing counts its parts'}"

@@ -81,15 +81,15 @@ def _title(balance: Balance) -> str:
 def _parts(source: PowerSource, balance: Balance) -> Iterator[_Part]:
     """Return the parts that are added up, the processor first, and the watts elsewhere."""
     done: set[str] = set()
-    for one in balance.parts:
-        same = [other for other in balance.parts if other.kind == one.kind]
-        if len(same) <= _MANY or one.kind not in _SUMMED:
-            yield _part(source, one)
-        elif one.kind not in done:
-            done.add(one.kind)
-            word, name = _SUMMED[one.kind]
+    for consumer in balance.parts:
+        same = [other for other in balance.parts if other.kind == consumer.kind]
+        if len(same) <= _MANY or consumer.kind not in _SUMMED:
+            yield _part(source, consumer)
+        elif consumer.kind not in done:
+            done.add(consumer.kind)
+            word, name = _SUMMED[consumer.kind]
             known = [other.watts for other in same if other.watts is not None]
-            yield _Part(word, _SORTS[one.kind], math.fsum(known) if len(known) == len(same) else None,
+            yield _Part(word, _SORTS[consumer.kind], math.fsum(known) if len(known) == len(same) else None,
                         source.past(name, SYSTEM_ROW), source.target(name, SYSTEM_ROW))
     if balance.elsewhere is not None and balance.platform is not None:
         counted = [_watts_or_asleep(source, part) for part in balance.parts]

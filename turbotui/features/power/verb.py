@@ -98,7 +98,7 @@ _NOT_ITS: Final = Unavailable(Reason.NOT_SET, "this row has no such value")
 
 def power_table(found: Balance, frame: Frame) -> RowTable[PowerRow]:
     """Make the table of consumers, with their sum and the watts elsewhere."""
-    rows = [PowerRow(one, found.total, found.seconds) for one in (*found.consumers, *totals(found, frame))]
+    rows = [PowerRow(consumer, found.total, found.seconds) for consumer in (*found.consumers, *totals(found, frame))]
 
     def judge(column: PowerColumn, row: PowerRow, value: Value) -> Cell:
         if value is not None:

@@ -120,8 +120,8 @@ def count_command(
     notes += [*followed.regions.notes, *followed.functions.notes, *level_notes(points, wanted=levels)]
     notes += [beside.note] if beside.note else []
     regions = replace(followed.regions, points=tuple(
-        replace(one, point=None if one.point is None else replace(one.point, working=working))
-        for one in followed.regions.points))
+        replace(region, point=None if region.point is None else replace(region.point, working=working))
+        for region in followed.regions.points))
     return Result(machine.host.name, machine.host.kind, machine_title(machine), points,
                   {point.name: choice for point in points}, _counted(definitions, sizing, points), tuple(notes),
                   joules, energy.reason(joules), seconds,

@@ -147,8 +147,8 @@ class Measuring:
     @property
     def steps(self) -> int:
         """The number of roofs to measure."""
-        return len(self._arithmetic) + sum(len(self._mixes_of(one.level))
-                                           for one in working_sets(self._caches, self._cpus, None))
+        return len(self._arithmetic) + sum(len(self._mixes_of(working_set.level))
+                                           for working_set in working_sets(self._caches, self._cpus, None))
 
     def _mixes_of(self, level: str) -> tuple[Mix, ...]:
         """Return the mixes of a level; streaming stores bypass caches, and so belong to memory only."""

@@ -253,8 +253,8 @@ def behaviour_table(result: Result, names: list[str]) -> AnyTable:
 def level_table(result: Result) -> AnyTable:
     """Make the table of rows over the whole run, and regions, by memory level."""
     judged = [*result.totals(), *(region.judged for region in result.judged_regions() if region.judged is not None)]
-    wanted = [one for one in judged if result.levels or one.point.levels]
-    rows = [level for one in wanted for level in level_verdict(one.point, one.choice).points]
+    wanted = [point for point in judged if result.levels or point.point.levels]
+    rows = [level for point in wanted for level in level_verdict(point.point, point.choice).points]
     return RowTable("levels", "level", _LEVELS, rows, _judge_level)
 
 

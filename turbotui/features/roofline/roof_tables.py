@@ -182,26 +182,26 @@ def peak_table(sets: Sequence[RoofSet]) -> AnyTable:
 def integer_table(sets: Sequence[RoofSet]) -> AnyTable:
     """Make the table of flat roofs of int8."""
     columns = _MEASURED_INTEGER_PEAKS if _measured(sets) else _INTEGER_PEAKS
-    rows = [RoofPart(one, peak) for one in sets for peak in one.integer_peaks]
+    rows = [RoofPart(roofs, peak) for roofs in sets for peak in roofs.integer_peaks]
     return RowTable("integer_peaks", "roof", columns, rows, _judged)
 
 
 def bandwidth_table(sets: Sequence[RoofSet]) -> AnyTable:
     """Make the table of slanted roofs."""
     columns = _MEASURED_BANDWIDTHS if _measured(sets) else _BANDWIDTHS
-    rows = [RoofPart(one, slant) for one in sets for slant in one.bandwidths]
+    rows = [RoofPart(roofs, slant) for roofs in sets for slant in roofs.bandwidths]
     return RowTable("bandwidths", "roof", columns, rows, _judged)
 
 
 def ridge_table(sets: Sequence[RoofSet]) -> AnyTable:
     """Make the table of each set's ridge points, with the attainable performance."""
-    rows = [RidgePoint(one, peak, slant, place) for one in sets for peak, slant, place in ridges(one)]
+    rows = [RidgePoint(roofs, peak, slant, place) for roofs in sets for peak, slant, place in ridges(roofs)]
     return RowTable("ridges", "ridge", _RIDGES, rows)
 
 
 def roof_tables(sets: Sequence[RoofSet]) -> tuple[AnyTable, ...]:
     """Return all tables of some sets of roofs; `roof_notes` has the sentences."""
-    groups = [Cores(one, number, group) for one in sets for number, group in enumerate(one.groups, 1)]
+    groups = [Cores(roofs, number, group) for roofs in sets for number, group in enumerate(roofs.groups, 1)]
     return (
         peak_table(sets), integer_table(sets), bandwidth_table(sets), ridge_table(sets),
         RowTable("sets", "roofs", _SETS, sets, _dated),
@@ -212,11 +212,11 @@ def roof_tables(sets: Sequence[RoofSet]) -> tuple[AnyTable, ...]:
 def roof_notes(sets: Sequence[RoofSet]) -> tuple[str, ...]:
     """Return notes for readers, each once, with its sets unless it applies to all."""
     said: dict[str, list[str]] = {}
-    for one in sets:
-        for note in one.notes:
-            said.setdefault(note, []).append(one.threads)
+    for roofs in sets:
+        for note in roofs.notes:
+            said.setdefault(note, []).append(roofs.threads)
     return tuple(note if len(of) == len(sets) else f"{' and '.join(of)}: {note}" for note, of in said.items())
 
 
 def _measured(sets: Sequence[RoofSet]) -> bool:
-    return any(one.origin is Origin.MEASURED for one in sets)
+    return any(roofs.origin is Origin.MEASURED for roofs in sets)

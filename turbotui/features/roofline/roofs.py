@@ -111,7 +111,7 @@ class RoofSet:
     @property
     def disturbed(self) -> bool:
         """Whether a roof was disturbed; such a set is not stored."""
-        evidence = (*(one.evidence for one in (*self.peaks, *self.integer_peaks)),
+        evidence = (*(peak.evidence for peak in (*self.peaks, *self.integer_peaks)),
                     *(bandwidth.evidence for bandwidth in self.bandwidths))
         return any(one is not None and one.disturbed for one in evidence)
 
@@ -257,7 +257,7 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
     slants = roofs.best_bandwidths()
     if chosen is None or not slants:
         raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to compare a point with")
-    plain = [(roof(chosen.flops, one.rate, intensity), one) for one in slants]
+    plain = [(roof(chosen.flops, bandwidth.rate, intensity), bandwidth) for bandwidth in slants]
     top_height, top_slant = max(plain, key=_height)
     ceilings = [(_counted_height(height, flops, used, chosen.flops) if one.level == "DRAM" else height, one)
                 for height, one in plain]

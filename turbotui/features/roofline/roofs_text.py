@@ -21,19 +21,19 @@ def report_lines(envelope: Envelope, sets: Sequence[RoofSet]) -> Iterator[str]:
     """Format the roofs of each set, their ridges, and the attainable performance at a few intensities."""
     if envelope.label:
         yield f"# {envelope.label}"
-    for one in sets:
-        if envelope.label or one is not sets[0]:
+    for roofs in sets:
+        if envelope.label or roofs is not sets[0]:
             yield ""
-        yield _heading(one)
-        for title, table in (("flat roofs", peak_table([one])), ("flat roofs of int8", integer_table([one])),
-                             ("slanted roofs", bandwidth_table([one])),
+        yield _heading(roofs)
+        for title, table in (("flat roofs", peak_table([roofs])), ("flat roofs of int8", integer_table([roofs])),
+                             ("slanted roofs", bandwidth_table([roofs])),
                              ("where they meet [flop/byte], and GFLOP/s attainable at an intensity",
-                              ridge_table([one]))):
+                              ridge_table([roofs]))):
             if table.rows:
                 yield from ("", title)
                 yield from text_lines(envelope, table, indent="  ")
         yield ""
-        yield from (f"note: {note}" for note in one.notes)
+        yield from (f"note: {note}" for note in roofs.notes)
 
 
 def _heading(roofs: RoofSet) -> str:

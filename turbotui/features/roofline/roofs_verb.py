@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             sets = tuple(machine_roofs(machine, word, cpus) for word, cpus in _choices(machine, arguments.threads))
         envelope = envelope_now(machine.host)
-    origins = "; ".join(dict.fromkeys(one.origin.said for one in sets))
+    origins = "; ".join(dict.fromkeys(roofs.origin.said for roofs in sets))
     envelope = replace(envelope, said=origins, notes=roof_notes(sets))
 
     def text() -> Iterator[str]:

@@ -104,7 +104,7 @@ def _height(blocks: Sequence[tuple[int, Lines]]) -> int:
 
 def _mark_lines(view: RoofView) -> Lines:
     lines: Lines = []
-    used = dict.fromkeys(one.dominant for one in view.placed)
+    used = dict.fromkeys(point.dominant for point in view.placed)
     for mark in dict.fromkeys(MARKS.get(name, MARKS[""]) for name in used):
         names = "/".join(name or "width not counted" for name in used if MARKS.get(name, MARKS[""]) == mark)
         lines.append([(f" {mark} ", StyleRole.SUMMARY), (names, StyleRole.DIM)])

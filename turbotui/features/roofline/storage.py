@@ -101,9 +101,9 @@ def _bandwidth(value: Mapping[str, object]) -> Bandwidth:
 
 
 def _mix(value: object) -> Mix:
-    found = next((one for one in Mix if one.word == value), None)
+    found = next((mix for mix in Mix if mix.word == value), None)
     if found is None:
-        raise WrongKindError(f"one of {', '.join(one.word for one in Mix)}")
+        raise WrongKindError(f"one of {', '.join(mix.word for mix in Mix)}")
     return found
 
 
@@ -124,7 +124,7 @@ def load(path: str) -> tuple[RoofSet, ...]:
         if not isinstance(data, dict) or data["format"] != FORMAT:
             return ()
         # disturbed sets are never stored; a file with one was edited by hand
-        return tuple(one for one in tables("{}", from_json)(data["sets"]) if not one.disturbed)
+        return tuple(roofs for roofs in tables("{}", from_json)(data["sets"]) if not roofs.disturbed)
     except (GivenFileError, ValueError, KeyError):
         return ()  # the roofs are measured and written again
 
@@ -135,11 +135,11 @@ def store(path: str, sets: Sequence[RoofSet]) -> None:
     Raises:
         TurbotuiError: the directory cannot be written.
     """
-    sets = [one for one in sets if not one.disturbed]
+    sets = [roofs for roofs in sets if not roofs.disturbed]
     if not sets:
         return
-    kept = [one for one in load(path) if one.threads not in {new.threads for new in sets}]
-    data = {"format": FORMAT, "sets": [to_json(one) for one in (*kept, *sets)]}
+    kept = [roofs for roofs in load(path) if roofs.threads not in {new.threads for new in sets}]
+    data = {"format": FORMAT, "sets": [to_json(roofs) for roofs in (*kept, *sets)]}
     try:
         replace_file(path, json_text(data, indent=1))
     except OSError as error:

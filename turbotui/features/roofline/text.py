@@ -71,7 +71,7 @@ def _levels(envelope: Envelope, result: Result) -> Iterator[str]:
     if judged:
         yield "points by memory level"
         yield from text_lines(envelope, level_table(result))
-        yield from (f"{one.point.name}: {level_verdict(one.point, one.choice).sentence}" for one in judged)
+        yield from (f"{point.point.name}: {level_verdict(point.point, point.choice).sentence}" for point in judged)
         yield ""
 
 

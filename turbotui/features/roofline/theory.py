@@ -230,8 +230,8 @@ def _same_peak(one: Peak, others: Sequence[Peak]) -> Peak | None:
 
 
 def _added_bandwidths(each: Sequence[tuple[Bandwidth, ...]]) -> tuple[Bandwidth, ...]:
-    found = [[slant for slant in (_same_slant(one, others) for others in each) if slant is not None]
-             for one in each[0]]
+    found = [[slant for slant in (_same_slant(bandwidth, others) for others in each) if slant is not None]
+             for bandwidth in each[0]]
     return tuple(replace(one[0], rate=math.fsum(slant.rate for slant in one)) for one in found if len(one) == len(each))
 
 

@@ -111,7 +111,7 @@ class Run:
     def load(self) -> float | None:
         """Mean share of the interval for which busy CPUs were busy, 0 to 1; None if no CPU was."""
         busy = _busy(self.cpus)
-        return statistics.fmean(one.busy or 0.0 for one in busy) if busy else None
+        return statistics.fmean(ratio.busy or 0.0 for ratio in busy) if busy else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | Non
     if lowest is None:
         warnings.append(f"the load was too low: no CPU was busy for {percent(BUSY)} of the interval")
     else:
-        share = statistics.fmean(one.busy or 0.0 for one in busy)
+        share = statistics.fmean(ratio.busy or 0.0 for ratio in busy)
         if share < LOADED:
             warnings.append(f"the load was too low: the busy CPUs were busy for {percent(share)} of the interval, "
                             f"less than {percent(LOADED)}")

@@ -86,25 +86,25 @@ def _first(report: ScoreReport) -> float | None:
 
 
 _REPORT: Final[tuple[Column[ScoreReport], ...]] = (
-    Column("baseline", "", -1, (), lambda one: one.baseline.name if one.baseline else None, identity=True,
+    Column("baseline", "", -1, (), lambda report: report.baseline.name if report.baseline else None, identity=True,
            help="baseline of the prediction"),
-    Column("unit", "", -1, (), lambda one: one.baseline.unit if one.baseline else None, identity=True,
+    Column("unit", "", -1, (), lambda report: report.baseline.unit if report.baseline else None, identity=True,
            help="unit of the scores"),
-    Column("runs", "", 0, (), lambda one: len(one.runs), help="number of runs"),
-    Column("mean", "", 5, (), lambda one: statistics.fmean(one.ratios) if one.ratios else None,
+    Column("runs", "", 0, (), lambda report: len(report.runs), help="number of runs"),
+    Column("mean", "", 5, (), lambda report: statistics.fmean(report.ratios) if report.ratios else None,
            help="mean of the runs' ratios"),
-    Column("median", "", 5, (), lambda one: statistics.median(one.ratios) if one.ratios else None,
+    Column("median", "", 5, (), lambda report: statistics.median(report.ratios) if report.ratios else None,
            help="median of the runs' ratios"),
-    Column("lowest", "", 5, (), lambda one: min(one.ratios, default=None), help="lowest of the runs' ratios"),
-    Column("highest", "", 5, (), lambda one: max(one.ratios, default=None), help="highest of the runs' ratios"),
+    Column("lowest", "", 5, (), lambda report: min(report.ratios, default=None), help="lowest of the runs' ratios"),
+    Column("highest", "", 5, (), lambda report: max(report.ratios, default=None), help="highest of the runs' ratios"),
     Column("predicted", "", 3, (), _first, help="predicted score at the median ratio"),
-    Column("error", "", 3, (), lambda one: one.prediction.error if one.prediction else None,
+    Column("error", "", 3, (), lambda report: report.prediction.error if report.prediction else None,
            help="half the width of its error bar"),
-    Column("measured", "", 3, (), lambda one: statistics.median(one.scores) if one.scores else None,
+    Column("measured", "", 3, (), lambda report: statistics.median(report.scores) if report.scores else None,
            help="median of the scores that the load printed"),
-    Column("slower", "%", 1, (), lambda one: one.slower,
+    Column("slower", "%", 1, (), lambda report: report.slower,
            help="difference by which the prediction is below the baseline"),
-    Column("verdict", "", -1, (), lambda one: one.verdict or None,
+    Column("verdict", "", -1, (), lambda report: report.verdict or None,
            help="verdict of the fleet check: ok, slower, doubtful"),
 )
 
@@ -141,11 +141,11 @@ _RUNS: Final[tuple[Column[Measured], ...]] = (
     Column("measured", "", 3, (), lambda one: one.score, help="the score that the load printed"),
 )
 _RATIOS: Final[tuple[Column[CpuResult], ...]] = (
-    Column("run", "", 0, (), lambda one: one.number, help="number of the run", width=3, identity=True),
-    Column("CPU", "", 0, (), lambda one: one.cpu.cpu, help="Linux number", identity=True),
-    Column("core type", "", -1, (), lambda one: one.cpu.kind, help="P, E or LP on hybrid machines"),
-    Column("ratio", "", 5, (), lambda one: one.cpu.ratio, help="APERF/MPERF"),
-    Column("busy", "%", 1, (), lambda one: share(one.cpu.busy), help="share of the time that the CPU was busy"),
+    Column("run", "", 0, (), lambda result: result.number, help="number of the run", width=3, identity=True),
+    Column("CPU", "", 0, (), lambda result: result.cpu.cpu, help="Linux number", identity=True),
+    Column("core type", "", -1, (), lambda result: result.cpu.kind, help="P, E or LP on hybrid machines"),
+    Column("ratio", "", 5, (), lambda result: result.cpu.ratio, help="APERF/MPERF"),
+    Column("busy", "%", 1, (), lambda result: share(result.cpu.busy), help="share of the time that the CPU was busy"),
 )
 _WHY: Final = {"measured": NO_SCORE, "throttled": UNCOUNTED, "heat": UNCOUNTED, "limited": UNCOUNTED,
                "held by": UNCOUNTED, "predicted": NO_BASELINE, "error": NO_BASELINE, "slower": NO_BASELINE,
@@ -179,7 +179,7 @@ def _judge_ratio(column: Column[CpuResult], _row: CpuResult, value: Value) -> Ce
 
 def baseline_table(known: Sequence[Baseline]) -> AnyTable:
     """Make the table of stored baselines."""
-    return RowTable("baselines", "baseline", scored(_BASELINES, [one.value for one in known]), known,
+    return RowTable("baselines", "baseline", scored(_BASELINES, [baseline.value for baseline in known]), known,
                     lambda _column, _row, value: Cell(value, _NOT_SAID if value is None else None))
 
 

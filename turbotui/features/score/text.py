@@ -77,8 +77,8 @@ def past_lines(envelope: Envelope, past: RunHistory, found: Sequence[Trend], mos
     yield (f"{envelope.machine}: {len(runs)} run{'s' if len(runs) > 1 else ''} kept, {runs[0].when:%Y-%m-%d} to "
            f"{runs[-1].when:%Y-%m-%d}" + (f"; the newest {len(shown)}:" if len(shown) < len(runs) else ""))
     yield from text_lines(envelope, history_table(runs, most))
-    if any(one.warnings for one in shown):
-        yield "? doubtful: " + "; ".join(dict.fromkeys(text for one in shown for text in one.warnings))
+    if any(run.warnings for run in shown):
+        yield "? doubtful: " + "; ".join(dict.fromkeys(text for run in shown for text in run.warnings))
     for trend in found:
         yield from sentences(trend)
     yield from damage_text(past)

@@ -260,12 +260,12 @@ def _list(arguments: argparse.Namespace, path: str) -> int:
 
 def _print_baselines(arguments: argparse.Namespace, known: Sequence[Baseline]) -> None:
     """Print each machine's baselines in an envelope of its own; one file has those of all machines."""
-    labels = list(dict.fromkeys(one.simulated for one in known)) or [""]
+    labels = list(dict.fromkeys(baseline.simulated for baseline in known)) or [""]
     writer = make_writer(arguments, len(labels))
     for about in labels:
         name = about.partition(" machine ")[2] if about else LinuxHost().name
         envelope = Envelope(name, kind_of(about), time.time_ns())
-        table = baseline_table([one for one in known if one.simulated == about])
+        table = baseline_table([baseline for baseline in known if baseline.simulated == about])
         if writer is not None:
             writer.write(envelope, (table,))
         else:

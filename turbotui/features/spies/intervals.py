@@ -41,9 +41,9 @@ class SpiedInterval:
 SPIED: Final = "spied_intervals"
 """The name of the table of intervals."""
 _FIRST: Final[tuple[Column[SpiedInterval], ...]] = (
-    Column("seq", "", 0, (), lambda one: one.seq, help="number of the interval, from 1", identity=True),
-    Column("cpu", "", 0, (), lambda one: one.cpu, help="the spy's CPU", identity=True),
-    Column("length", "s", 9, (), lambda one: round(one.seconds, 9),
+    Column("seq", "", 0, (), lambda interval: interval.seq, help="number of the interval, from 1", identity=True),
+    Column("cpu", "", 0, (), lambda interval: interval.cpu, help="the spy's CPU", identity=True),
+    Column("length", "s", 9, (), lambda interval: round(interval.seconds, 9),
            help="time between the two readings, taken on the CPU itself"),
 )
 _NO_TURN: Final = Unavailable(Reason.NEVER_RAN,
@@ -73,7 +73,7 @@ def spied_table(
 def _counts(name: str, reference: str, *, multiplexed: bool) -> Column[SpiedInterval]:
     joined = (f"; in intervals of another set Δ{reference} x {name} / {reference}, on a line between the intervals "
               "that counted it" if multiplexed else "")
-    return Column(name, "", 0, (SpySignals(name).count,), lambda one: one.counts.get(name),
+    return Column(name, "", 0, (SpySignals(name).count,), lambda interval: interval.counts.get(name),
                   formula=f"Δ{name}{joined}", help=f"{name} of each CPU's spy", width=10)
 
 
@@ -140,7 +140,7 @@ class Joiner:
 
     def rest(self) -> list[SpiedInterval]:
         """Return the last intervals, which hold the last rates, because no frame follows."""
-        return [one for cpu in sorted(self._past) for one in self._known(cpu, lag=0)]
+        return [interval for cpu in sorted(self._past) for interval in self._known(cpu, lag=0)]
 
     def _interval(self, frame: Frame, position: int) -> SetInterval | None:
         counts: dict[str, float] = {}

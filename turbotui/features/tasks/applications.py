@@ -113,7 +113,7 @@ def parse_targets(text: str) -> tuple[Application, ...]:
     if not found:
         raise UsageError(f"say what to watch: all, a process id, a control group's path, container=NAME, or {GRAMMAR}")
     refuse_duplicates(found)
-    if any(one.command for one in found):
+    if any(application.command for application in found):
         raise UsageError("run= is for the command line: the screen watches what runs already")
     return tuple(found)
 

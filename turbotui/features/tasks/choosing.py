@@ -71,8 +71,8 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
     first: Sequence[TaskCounter] = HARDWARE_COUNTERS[:2]
     last = () if asked or word else HARDWARE_COUNTERS[2:]
     if asked:  # multiplexed sets are joined by instructions
-        named = {one.name for one in asked}
-        first = [one for one in first if word and one.name == REFERENCE and REFERENCE not in named]
+        named = {counter.name for counter in asked}
+        first = [counter for counter in first if word and counter.name == REFERENCE and REFERENCE not in named]
     wanted = (*software, *first, *definition, *last)
     target = pids[0] if pids and not application.command else 0
     if host.kind is HostKind.REAL:
@@ -99,11 +99,11 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
         raise MachineError(sentence(error, what, 2 + len(wanted) + len(asked))) from error
     has = floating
     if not isinstance(floating, Unavailable):
-        has = tuple(one for one in floating
-                    if one.name in choice.names or with_wanted(host, bare, cpu, (one,), target).counters)
+        has = tuple(counter for counter in floating
+                    if counter.name in choice.names or with_wanted(host, bare, cpu, (counter,), target).counters)
     if known is not None and not isinstance(has, Unavailable) and (word or (application.whole_cpus and not asked)):
-        necessary = needed(known, frozenset(one.name for one in has))
-        left += tuple(one for one in definition if one.name in necessary)
+        necessary = needed(known, frozenset(counter.name for counter in has))
+        left += tuple(counter for counter in definition if counter.name in necessary)
     if application.whole_cpus:
         left += tuple(last)
     sets = (choice, *_further(host, choice, left, cpu, target))
@@ -176,12 +176,12 @@ def _asked(host: Host, application: Application) -> tuple[tuple[TaskCounter, ...
     definition = DOUBLE if DOUBLE in words else FLOPS if FLOPS in words else ""
     text = ",".join(word for word in words if word not in (FLOPS, DOUBLE))
     encoded = open_engine(host).encode(text) if text else ()
-    led = next((one for one in encoded if one.needs_leader is not None), None)
+    led = next((event for event in encoded if event.needs_leader is not None), None)
     if led is not None:
         raise UsageError(f"--event {led.string}: the kernel counts it below the event slots only, and a task's "
                          "counters are led by its switches: add it as a column of CPUs (--add)")
-    asked = [TaskCounter(one.string, one.attr) for one in encoded]
-    names = [one.name for one in asked]
+    asked = [TaskCounter(event.string, event.attr) for event in encoded]
+    names = [counter.name for counter in asked]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"--event {twice} is given twice, or counted by several PMUs: name one PMU")

@@ -230,12 +230,12 @@ class TaskWatcher:
 
     def _take(self, watching: WatchedApplications, request: SnapshotRequest, refused: Mapping[str,
                                                                                               str]) -> TaskSnapshot:
-        reports = [watching.report(one, request.by, again=request.again) for one in watching.watched]
+        reports = [watching.report(application, request.by, again=request.again) for application in watching.watched]
         reports += self._refusal(refused).reports
         lanes: list[Lane] = []
         if request.window > 0 and request.places > 0:
-            for one in watching.watched:
-                lanes += _lanes(one, request, one.opened_ns - (one.gap_ns or 0))
+            for application in watching.watched:
+                lanes += _lanes(application, request, application.opened_ns - (application.gap_ns or 0))
         record = None if request.clocks is None or request.again else _record(watching, request, reports)
         ancestry = ancestry_of(watching, reports) if request.tree else Ancestry()
         return TaskSnapshot(request, tuple(reports), tuple(lanes[:_MOST_LINES]), record, ancestry)

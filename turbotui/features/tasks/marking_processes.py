@@ -53,24 +53,24 @@ class MarkingProcesses:
             for position in self._on:
                 one.enable(position)
         self._counted += fresh
-        self.user_only |= any(one.user_only for one in fresh)
+        self.user_only |= any(counters.user_only for counters in fresh)
 
     def read_set(self, position: int) -> Sequence[int]:
         nothing = (0,) * (2 + len(self._sets[position]))
-        return list(map(sum, zip(nothing, *(one.read_set(position) for one in self._counted), strict=True)))
+        return list(map(sum, zip(nothing, *(counters.read_set(position) for counters in self._counted), strict=True)))
 
     def enable(self, position: int) -> None:
         self._on.add(position)
-        for one in self._counted:
-            one.enable(position)
+        for counters in self._counted:
+            counters.enable(position)
 
     def rotate(self, off: int, on: int) -> None:
         self._on = (self._on - {off}) | {on}
-        for one in self._counted:
-            one.rotate(off, on)
+        for counters in self._counted:
+            counters.rotate(off, on)
 
     def close(self) -> None:
         """Close every counter."""
-        for one in self._counted:
-            one.close()
+        for counters in self._counted:
+            counters.close()
         self._counted = []

@@ -116,7 +116,7 @@ def numerics_of(machine: Machine, has: tuple[TaskCounter, ...] | Unavailable, na
     definition = task_metric_definition_of(machine.model)
     if definition is None:
         return Numerics(why=Unavailable(Reason.UNKNOWN_MODEL, "no metric definition counts FLOPs on this processor"))
-    available = frozenset(one.name for one in has)
+    available = frozenset(counter.name for counter in has)
     usable = names & available
     optional = frozenset(event.key for event in definition.events if event.optional)
     double = tuple(term for term in definition.flops if term.precision is Precision.DOUBLE)

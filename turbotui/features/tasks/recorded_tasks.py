@@ -292,7 +292,7 @@ def _numerics_from(said: JsonValue, model: CpuModel) -> Numerics:
     """This version's metric definition of the machine, limited to the counted events."""
     counted, why = frozenset(said["counted"].texts()), said.get("why")
     double = said["double"].flag()
-    reason, refused = (None if one is None else reason_from(one) for one in (why, said.get("refused")))
+    reason, refused = (None if item is None else reason_from(item) for item in (why, said.get("refused")))
     if refused is not None:
         return Numerics(why=reason, refused=refused)
     definition = task_metric_definition_of(model)
@@ -309,18 +309,18 @@ def _numerics_from(said: JsonValue, model: CpuModel) -> Numerics:
 
 def _joined(later: Iterable[Report], earlier: Iterable[Report]) -> Iterable[Report]:
     """Join the reports of two consecutive intervals; totals since the start are those of the later one."""
-    before = {one.application.name: one for one in earlier}
-    for one in later:
-        first = before.get(one.application.name)
-        if first is None or first.names != one.names:  # it came, or other events are counted now
-            yield one
+    before = {report.application.name: report for report in earlier}
+    for report in later:
+        first = before.get(report.application.name)
+        if first is None or first.names != report.names:  # it came, or other events are counted now
+            yield report
             continue
         nothing = Apart({}, {})
         apart = {what: Apart(_sum(part.counts, first.apart.get(what, nothing).counts),
                              _sum(part.loads, first.apart.get(what, nothing).loads))
-                 for what, part in one.apart.items()}
-        yield replace(one, rows=_joined_rows(first.rows, one.rows), seconds=first.seconds + one.seconds,
-                      early=first.early + one.early, apart=apart)
+                 for what, part in report.apart.items()}
+        yield replace(report, rows=_joined_rows(first.rows, report.rows), seconds=first.seconds + report.seconds,
+                      early=first.early + report.early, apart=apart)
 
 
 def _joined_rows(earlier: Sequence[TaskRow], later: Sequence[TaskRow]) -> tuple[TaskRow, ...]:

@@ -94,8 +94,8 @@ class RegionCounting:
 
     def __init__(self, machine: Machine, pipe: MarkPipe, core_types: Sequence[CountedCoreType] | None = None) -> None:
         self._machine = machine
-        self._types = tuple(one for one in (core_types_of(machine) if core_types is None else core_types)
-                            if one.definition.flops)
+        self._types = tuple(core_type for core_type in (core_types_of(machine) if core_types is None else core_types)
+                            if core_type.definition.flops)
         self._pipe = pipe
         self._lock = threading.Lock()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -158,9 +158,9 @@ class RegionCounting:
         several = len(self._types) > 1
         for cycles in (True, False) if self._types else ():
             found: list[KindCounters] = []
-            for one in self._types:
+            for core_type in self._types:
                 first = 1 + sum(1 + len(kind.sets) for kind in found)
-                found.append(KindCounters(one, first, one.pmu.type if several else 0, scaled=not several,
+                found.append(KindCounters(core_type, first, core_type.pmu.type if several else 0, scaled=not several,
                                           cycles=cycles))
             yield found
         yield [KindCounters(None, 1, 0, scaled=True)]

@@ -157,7 +157,7 @@ def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, li
     """Columns that no application has, grouped by the sentence that explains why."""
     missing: dict[str, list[str]] = {}
     for column in _SHOWN:
-        why = [why_missing(column, one.names, one.numerics, energy) for one in live]
+        why = [why_missing(column, report.names, report.numerics, energy) for report in live]
         if not column.identity and DOUBLE_FLOP not in column.needs and all(why) and why[0] is not None:
             missing.setdefault(why[0].sentence(), []).append(column.id)
     return missing

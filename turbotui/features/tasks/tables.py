@@ -132,38 +132,38 @@ def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Ma
 
 def _row(names: Sequence[str], group: Sequence[ThreadTotals], by: Grouping, since: Mapping[int, Mark],
          application: str) -> TaskRow:
-    pids = {one.pid for one in group}
-    first = next((one for one in group if one.tid == one.pid), group[0])
+    pids = {entry.pid for entry in group}
+    first = next((entry for entry in group if entry.tid == entry.pid), group[0])
     counts = [0] * len(names)
     loads: dict[int, int] = {}
     migrations = whole = 0
     run = names.index(RUN)
     time = names.index(CPU_TIME) if CPU_TIME in names else run
-    for one in group:
-        mark = since.get(one.serial, _NOTHING)
-        for number, value in enumerate(one.totals):
+    for entry in group:
+        mark = since.get(entry.serial, _NOTHING)
+        for number, value in enumerate(entry.totals):
             counts[number] += value - (mark.totals[number] if mark.totals else 0)
         had = mark.loads_by_cpu()
-        for cpu, load in () if one.loads is None else one.loads.by_cpu().items():
+        for cpu, load in () if entry.loads is None else entry.loads.by_cpu().items():
             more = load - had.get(cpu, 0)
             if more:
                 loads[cpu] = loads.get(cpu, 0) + more
-        migrations += one.migrations - mark.migrations
-        whole += one.totals[time]
+        migrations += entry.migrations - mark.migrations
+        whole += entry.totals[time]
     return TaskRow(
         pid=first.pid if len(pids) == 1 and first.pid >= 0 else None,
         tid=first.tid if by is Grouping.THREAD and first.tid >= 0 else None,
         name=first.name,
-        threads=sum(one.threads for one in group),
-        cpus=tuple(sorted(set().union(*(one.cpus for one in group)))),
+        threads=sum(entry.threads for entry in group),
+        cpus=tuple(sorted(set().union(*(entry.cpus for entry in group)))),
         last_cpu=first.last_cpu,
         counts=dict(zip(names, counts, strict=True)),
         migrations=migrations,
         loads=loads,
         whole_run=whole,
-        incomplete=any(one.is_incomplete(run) for one in group),
-        ended=all(one.ended for one in group),
-        serials=frozenset(one.serial for one in group),
+        incomplete=any(entry.is_incomplete(run) for entry in group),
+        ended=all(entry.ended for entry in group),
+        serials=frozenset(entry.serial for entry in group),
         application=application,
-        guessed=any(one.guessed for one in group),
+        guessed=any(entry.guessed for entry in group),
     )

@@ -171,10 +171,10 @@ def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[st
         rows.append(Total(USED, {time: report.used_ns}))
     names = tuple(name for name in aggregate.names if name not in TIMES)
     columns = (
-        Column[Total]("what", "", -1, (), lambda one: one.what, help="the part that was counted", identity=True),
+        Column[Total]("what", "", -1, (), lambda total: total.what, help="the part that was counted", identity=True),
         _seconds("Time_s", time, "CPU time"),
         _seconds("Clock_s", RUN, "for how long counters counted, by perf's task clock"),
-        *((Column[Total]("~J", "J", 3, (ENERGY,), lambda one: one.joules, help=METHOD.format(unit=UNITS), width=9),)
+        *((Column[Total]("~J", "J", 3, (ENERGY,), lambda total: total.joules, help=METHOD.format(unit=UNITS), width=9),)
           if joules else ()),
         *(_count(name) for name in names),
     )
@@ -199,7 +199,7 @@ def _seconds(name: str, count: str, meaning: str) -> Column[Total]:
 
 
 def _count(name: str) -> Column[Total]:
-    return Column(name, "", 0, (name,), lambda one: one.counts.get(name), help=name, width=12)
+    return Column(name, "", 0, (name,), lambda total: total.counts.get(name), help=name, width=12)
 
 
 BOTH_TOGETHER: Final = Unavailable(Reason.NOT_READ, "perf has the number 0 for the idle task and for tasks outside: "

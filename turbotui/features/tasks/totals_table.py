@@ -131,7 +131,7 @@ class TotalsTable:
         for tid, spent in ran.threads.items():
             owners = self._by_tid.get(tid)
             if owners:
-                owner = next((one for one in owners if one.root not in self._twice), owners[0])
+                owner = next((entry for entry in owners if entry.root not in self._twice), owners[0])
                 owner.totals[self.time.place] += spent
                 owner.guessed = owner.guessed or tid in ran.guessed
             elif (merged := self._merged_of(tid)) is not None:
@@ -163,7 +163,7 @@ class TotalsTable:
         everyone = (*self._together.values(), *self._finished, *self._entries.values())
         if not self._twice:
             return list(everyone)
-        return [one for one in everyone if one.root not in self._twice]
+        return [entry for entry in everyone if entry.root not in self._twice]
 
     def sums(self) -> tuple[int, ...]:
         """Return the totals by name over all entries, including those without a row."""
@@ -231,7 +231,7 @@ class TotalsTable:
     @property
     def together(self) -> int:
         """The number of threads that are merged with others, and have no row of their own."""
-        return sum(one.threads for one in self._together.values())
+        return sum(entry.threads for entry in self._together.values())
 
     @property
     def is_full(self) -> bool:

@@ -124,7 +124,7 @@ def _applications(arguments: argparse.Namespace) -> list[Application]:
     else:
         found = [Application("", tuple(arguments.pid or ()), arguments.cgroup, arguments.all, tuple(arguments.command),
                              ",".join(arguments.event), arguments.container or "")]
-    if arguments.machine is not None and any(one.command for one in found):
+    if arguments.machine is not None and any(application.command for application in found):
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
     return found
 

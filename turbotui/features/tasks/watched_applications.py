@@ -198,7 +198,7 @@ class WatchedApplications:
     def pause(self) -> float:
         """Seconds that a round may wait while the kernel keeps samples in the rings."""
         now = self._host.now_ns()
-        return min((one.pause(now) for one in self.watched), default=_PAUSE)
+        return min((application.pause(now) for application in self.watched), default=_PAUSE)
 
     def round(self, seconds: float) -> None:
         """Wait for records, at most this many seconds, and process them."""
@@ -316,8 +316,8 @@ class WatchedApplications:
 
     def close(self) -> None:
         """Close every descriptor."""
-        for one in self.watched:
-            for reader in one.readers:
+        for application in self.watched:
+            for reader in application.readers:
                 reader.close()
         self.watched.clear()
         if self._switches is not None:
@@ -334,8 +334,8 @@ class WatchedApplications:
                 return  # CPU time of threads that ended is then an estimate, which rows say
             self._stats = SchedStats(self._host, self._switches)
         ran = self._switches.take()  # of before the new counters: the others'
-        for one in self.watched:
-            for aggregator in one.aggregators:
+        for application in self.watched:
+            for aggregator in application.aggregators:
                 aggregator.spend(ran)
 
     def _note_bases(self, aggregator: SampleAggregator, pids: Sequence[int]) -> None:

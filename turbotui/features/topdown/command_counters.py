@@ -143,8 +143,8 @@ class RegionCounts:
 
     def take(self, counts: Counts, now: float) -> None:
         """Apportion the counts since the previous reading."""
-        for one in self.times.until(round(now * 1e9)):
-            self._counts[one.name] = added(self._counts.get(one.name, {}), counts, one.share)
+        for share in self.times.until(round(now * 1e9)):
+            self._counts[share.name] = added(self._counts.get(share.name, {}), counts, share.share)
         if self.times.folded:
             self._counts = by_rows(self._counts, self.times.folded, added)
 
@@ -247,19 +247,19 @@ class ProgramCounters:
     @property
     def user_only(self) -> bool:
         """Whether counts of some thread exclude the kernel, for lack of permission."""
-        return any(one.user_only for one in self._open)
+        return any(counters.user_only for counters in self._open)
 
     def read(self) -> Counts:
         """Return the counts since the last reading."""
         found: Counts = {}
-        for one in self._open:
-            found = added(found, one.read())
+        for counters in self._open:
+            found = added(found, counters.read())
         return found
 
     def close(self) -> None:
         """Close every counter."""
-        for one in self._open:
-            one.close()
+        for counters in self._open:
+            counters.close()
 
 
 def follow_programs(machine: Machine, counters: TopdownCounters, pipe: GivenPipe, seconds: float) -> CommandTopdown:

@@ -122,8 +122,8 @@ def _shown(table: RowTable[TopdownRow]) -> Sequence[TopdownColumn]:
     """
     measured = _measured(table)
     parts = {node.id for row in table.rows if row.missing for node in row.nodes()}
-    return [one for one in measured if node_of(one) in parts
-            or any(table.cell(one, row).value is not None for row in table.rows)] or measured
+    return [column for column in measured if node_of(column) in parts
+            or any(table.cell(column, row).value is not None for row in table.rows)] or measured
 
 
 def _table(envelope: Envelope, table: RowTable[TopdownRow]) -> Iterator[str]:

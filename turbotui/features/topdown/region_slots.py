@@ -125,7 +125,7 @@ class RegionSums:
         names = [name for name in dict.fromkeys(rows.values()) if entries.get(name) or seconds.get(name)]
         found = [RegionCount(RegionExtent(name, entries.get(name, 0), seconds.get(name, 0.0),
                                           apportioned.get(name, 0.0)), counts.get(name, {})) for name in names]
-        found.sort(key=lambda one: (one.extent.name == OTHERS, -one.extent.seconds, one.extent.name))
+        found.sort(key=lambda region: (region.extent.name == OTHERS, -region.extent.seconds, region.extent.name))
         return RegionSpan(self.seconds, self.whole, tuple(found))
 
 

@@ -63,7 +63,7 @@ class Node:
     @property
     def formulas(self) -> tuple[Expression, ...]:
         """All formulas that may be computed for the node."""
-        return tuple(one for one in (self.share, self.when, self.otherwise) if one is not None)
+        return tuple(expression for expression in (self.share, self.when, self.otherwise) if expression is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ class UncoreCounters:
     def show(self, units: UncoreUnits, metrics: Sequence[Metric]) -> None:
         """Show these metrics, in the kind's order; typed events come last."""
         known = (*units.metrics, *units.raw)
-        chosen = [one for one in known if one in metrics]
+        chosen = [metric for metric in known if metric in metrics]
         self._shown[units.kind.id] = tuple(dict.fromkeys((*chosen, *metrics)))
 
     def count_beside(self, wanted: Mapping[str, Sequence[Metric]]) -> None:
@@ -294,7 +294,7 @@ class UncoreCounters:
             pair = [self._rise(frame, unit, signal) for signal in (times.enabled, times.running)]
             whole, running = pair
             if isinstance(whole, Unavailable) or isinstance(running, Unavailable):
-                return next(one for one in pair if isinstance(one, Unavailable))
+                return next(reason for reason in pair if isinstance(reason, Unavailable))
             if not whole:
                 detail = f"{unit.pmu.name}: its counters were not enabled in this interval"
                 return Unavailable(Reason.NEVER_RAN, detail)

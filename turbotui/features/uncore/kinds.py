@@ -143,11 +143,11 @@ def find_kinds(machine: Machine) -> tuple[UncoreUnits, ...]:
 
 def _units_of(kind: UncoreKind, units: tuple[UncoreUnit, ...], processor: str, tiers: frozenset[str]) -> UncoreUnits:
     pmu = units[0].pmu
-    fitting = [replace(one, chosen=False) if one.tier and tiers.issuperset(one.tier.split()) else one
-               for one in metrics_of(kind.id, processor) if all(can_count(pmu, name) for name in one.needs)]
-    absent = {one.what for one in fitting if one.tier and one.chosen}
+    fitting = [replace(metric, chosen=False) if metric.tier and tiers.issuperset(metric.tier.split()) else metric
+               for metric in metrics_of(kind.id, processor) if all(can_count(pmu, name) for name in metric.needs)]
+    absent = {metric.what for metric in fitting if metric.tier and metric.chosen}
     edges = tuple(edge for edge in edges_of(kind.id, processor) if absent.isdisjoint((edge.inward, edge.outward)))
-    fitting.sort(key=lambda one: one.unit == _CLOCK)  # amounts of traffic come first, clocks last
+    fitting.sort(key=lambda metric: metric.unit == _CLOCK)  # amounts of traffic come first, clocks last
     raw = tuple(raw_metric(kind.id, pmu, name) for name in pmu.events if _is_count(pmu, name))
     return UncoreUnits(kind, units, tuple(fitting), raw, edges, table_names(kind.id, processor)[-1])
 

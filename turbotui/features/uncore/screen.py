@@ -292,7 +292,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
             return ()
         shown = self.counters.shown(units)
         typed = (*self._typed.get(units.kind.id, ()), *shown)
-        numbers = dict.fromkeys((*units.metrics, *(one for one in typed if one not in units.raw), *units.raw))
+        numbers = dict.fromkeys((*units.metrics, *(metric for metric in typed if metric not in units.raw), *units.raw))
         return (*numbers, *(column for column in content.whole.columns if column.decimals < 0))
 
     def section(self, column: Column[Any]) -> str:
@@ -308,7 +308,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
             super().toggle(column)
             return
         shown = self.counters.shown(units)
-        rest = tuple(one for one in shown if one != column)
+        rest = tuple(metric for metric in shown if metric != column)
         self.counters.show(units, rest if column in shown else (*shown, column))
         self._changed()
 

@@ -183,8 +183,8 @@ def _sender(row: Traffic, rows: Sequence[Traffic]) -> Traffic | None:
     place = row.edge.place
     if place.kind is not EdgeKind.PACKAGE or place.inward or not place.outward:
         return None
-    alike = [one for one in rows if one.edge.place is place]
-    others = [one for one in alike if one.edge.package != row.edge.package]
+    alike = [traffic for traffic in rows if traffic.edge.place is place]
+    others = [traffic for traffic in alike if traffic.edge.package != row.edge.package]
     # of more than two packages the sender is unknown
     return others[0] if len(alike) == 2 and len(others) == 1 else None
 

@@ -83,22 +83,22 @@ def find_container(host: Host, word: str) -> RunningContainer:
         MachineError: there is none, or several; candidates are named.
     """
     running, word = running_containers(host), one_line(word)  # as their names are
-    exact = [one for one in running if word in one.names or word == one.id]
-    found = exact or [one for one in running if len(word) >= _LEAST and one.id.startswith(word)]
+    exact = [container for container in running if word in container.names or word == container.id]
+    found = exact or [container for container in running if len(word) >= _LEAST and container.id.startswith(word)]
     if len(found) == 1:
         return found[0]
     if found:
         raise MachineError(f'"{word}" is the name of {len(found)} containers: {_listed(found)}; give the id')
     if not running:
         raise MachineError(f'there is no container "{word}": no process that this user can see is in one')
-    unnamed = any(not one.names for one in running)
+    unnamed = any(not container.names for container in running)
     hint = "; names are in files of the runtime that only root may read: try the id, or sudo" if unnamed else ""
     raise MachineError(f'there is no container "{word}"; there is {_listed(running)}{hint}')
 
 
 def _listed(found: Sequence[RunningContainer]) -> str:
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-    return ", ".join(one.text for one in found[:_LISTED]) + more
+    return ", ".join(container.text for container in found[:_LISTED]) + more
 
 
 def _names(host: Host) -> Mapping[str, tuple[str, ...]]:

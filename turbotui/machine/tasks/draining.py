@@ -79,9 +79,9 @@ def in_order(rings: Sequence[Draining]) -> Iterator[list[RingRecords]]:
     full = [ring for ring in rings if ring.size]
     piece = max(_LEAST, min(_LARGEST, _TOGETHER // max(1, len(full))))
     while full:
-        reached = [one.parse(piece) for one in full]
+        reached = [drain.parse(piece) for drain in full]
         first = min((time for time in reached if time is not None), default=None)
-        batch = [taken for one in full if (taken := one.until(first)) is not None]
+        batch = [taken for drain in full if (taken := drain.until(first)) is not None]
         if batch:
             yield batch
         if first is None:

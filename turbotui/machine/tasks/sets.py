@@ -211,8 +211,8 @@ def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cg
             found = [replace(clock, flags=common | leads)]
         case SamplingMoment.SWITCHES:
             found = [replace(clock, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), clock]
-    found += [replace(one.attr, flags=one.attr.flags | common, read_format=choice.read_format)
-              for one in choice.on_cpu(cpu)]
+    found += [replace(counter.attr, flags=counter.attr.flags | common, read_format=choice.read_format)
+              for counter in choice.on_cpu(cpu)]
     # ended threads report to the last event, which does not sample. They end on any CPU, and a ring has one writer at a
     # time: that event has a ring of its own, whose writers the kernel serialises (child_mutex in
     # perf_event_exit_event(), kernel/events/core.c).
@@ -221,7 +221,7 @@ def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cg
     if choice.last:
         found[-1] = replace(found[-1], flags=found[-1].flags | _INHERIT_STAT | _SAMPLE_ID_ALL, sample_type=_TRAILER)
     target = _PID_CGROUP if cgroup else 0
-    return [replace(timed(one), target_flags=target) for one in found]
+    return [replace(timed(attr), target_flags=target) for attr in found]
 
 
 def switch_namer(*, cgroup: bool) -> PerfAttr:
@@ -310,8 +310,8 @@ def with_wanted(
     if _refusal(host, whole, cpu, target) is None:
         return whole
     # one by one in addition to the earlier ones: a group that does not fit is shortened, not refused
-    for one in wanted:
-        more = replace(choice, counters=(*choice.counters, one))
+    for counter in wanted:
+        more = replace(choice, counters=(*choice.counters, counter))
         if _refusal(host, more, cpu, target) is None:
             choice = more
     return choice

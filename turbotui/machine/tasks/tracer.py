@@ -207,12 +207,12 @@ class TaskTracer:
             return
         cgroup = self._cgroup
         try:
-            for one in self._sets:
-                if one.leader not in self._namers:
-                    self._namers[one.leader] = namer = self._host.perf_event_open(
-                        switch_namer(cgroup=cgroup is not None), -1 if cgroup is None else cgroup, one.cpu, -1)
-                    control(namer, SET_OUTPUT, one.leader, "sending records of switches to the ring of samples")
-                    self._decoders[one.leader].named = True
+            for counters in self._sets:
+                if counters.leader not in self._namers:
+                    self._namers[counters.leader] = namer = self._host.perf_event_open(
+                        switch_namer(cgroup=cgroup is not None), -1 if cgroup is None else cgroup, counters.cpu, -1)
+                    control(namer, SET_OUTPUT, counters.leader, "sending records of switches to the ring of samples")
+                    self._decoders[counters.leader].named = True
         except HostError:  # without descriptors such samples stay nobody's, which the report says
             self._unname()
 
@@ -227,7 +227,7 @@ class TaskTracer:
 
         The ring of a CPU that was offline only between two polls gets no more records.
         """
-        have = {one.cpu for one in self._sets}
+        have = {counters.cpu for counters in self._sets}
         try:
             online = parse_cpulist(self._host.read_text(_ONLINE))
         except (HostError, ValueError):  # without the list, the CPUs stay as they are
@@ -241,11 +241,11 @@ class TaskTracer:
             news.append(RingRecords(cpu, (CounterReopened(0),)))
         # when a CPU goes offline, the kernel removes its events for good (perf_event_exit_cpu()), and splits their
         # group
-        gone = [one for one in self._sets if one.cpu not in online
-                or (one.cpu not in self._active_cpus and one.cpu in have and self._is_cut(one))]
-        for one in gone:
-            self._closed.append(self._last_read(one))
-            self._drop(one)
+        gone = [counters for counters in self._sets if counters.cpu not in online
+                or (counters.cpu not in self._active_cpus and counters.cpu in have and self._is_cut(counters))]
+        for counters in gone:
+            self._closed.append(self._last_read(counters))
+            self._drop(counters)
         self._active_cpus.clear()
         self._replug_ns = now if gone else now + _REPLUG_NS  # the next call opens a CPU that came back
         return news
@@ -257,8 +257,8 @@ class TaskTracer:
     def rest(self) -> None:
         """Count nothing until `wake`, in threads that inherit a set neither."""
         self._resting = True
-        for one in self._sets:
-            control(one.leader, DISABLE, 0, "a set of counters whose time slice is over")
+        for counters in self._sets:
+            control(counters.leader, DISABLE, 0, "a set of counters whose time slice is over")
 
     def wake(self) -> None:
         """Continue to count.
@@ -266,13 +266,13 @@ class TaskTracer:
         Only leaders are enabled: a group counts while its leader does, and a resting clock continues to rest.
         """
         self._resting = False
-        for one in self._sets:
-            control(one.leader, ENABLE, 0, "a set of counters whose time slice begins")
+        for counters in self._sets:
+            control(counters.leader, ENABLE, 0, "a set of counters whose time slice begins")
 
     def stop(self) -> None:
         """Stop counting; the counts stay readable."""
-        for one in self._sets:
-            control(one.leader, DISABLE, WHOLE_GROUP, "stopping counters")
+        for counters in self._sets:
+            control(counters.leader, DISABLE, WHOLE_GROUP, "stopping counters")
 
     def final_readings(self) -> list[Closing]:
         """Return the last reading of every set. Raises HostError if a counter cannot be read."""
@@ -289,8 +289,8 @@ class TaskTracer:
             self._host.close(self._cgroup)
             self._cgroup = None
         self._unname()
-        for one in self._sets:
-            one.close(self._host)
+        for counters in self._sets:
+            counters.close(self._host)
         self._sets.clear()
         if self._own_waiting is not None:
             self._own_waiting.close()
@@ -317,12 +317,12 @@ class TaskTracer:
     def _release(self) -> None:
         """In mode A, read ended threads a last time, and close their descriptors."""
         if self.choice.mode is Mode.THREADS:
-            for one in [one for one in self._sets if self._waiting.has_hung_up(one.leader)]:
-                if self._rings[one.leader].waiting:
+            for counters in [counters for counters in self._sets if self._waiting.has_hung_up(counters.leader)]:
+                if self._rings[counters.leader].waiting:
                     continue  # the next call takes records that came meanwhile
-                self._closed.append(self._last_read(one))
-                self._known.discard(one.root)  # its id may be reused
-                self._drop(one)
+                self._closed.append(self._last_read(counters))
+                self._known.discard(counters.root)  # its id may be reused
+                self._drop(counters)
 
     def _drop(self, one: CounterSet) -> None:
         """Close the descriptors of a set with a ring of its own."""
@@ -336,9 +336,9 @@ class TaskTracer:
 
     def _rest(self, ring: int, throttle: ClockThrottle) -> None:
         cpu = self._ring_cpu[ring]
-        for one in self._sets:
-            if one.leader == ring or (cpu >= 0 and one.cpu == cpu):
-                one.rest(throttle.resting)
+        for counters in self._sets:
+            if counters.leader == ring or (cpu >= 0 and counters.cpu == cpu):
+                counters.rest(throttle.resting)
 
     def _add_thread(self, tid: int, *, on_exec: bool) -> int:
         per_cpu = self._cpus if self.choice.mode is Mode.INHERITED else (-1,)
@@ -385,8 +385,8 @@ class TaskTracer:
             self._enable(sets)
 
     def _enable(self, sets: Sequence[CounterSet]) -> None:
-        for one in () if self._resting else sets:
-            control(one.leader, ENABLE, WHOLE_GROUP, "starting counters")
+        for counters in () if self._resting else sets:
+            control(counters.leader, ENABLE, WHOLE_GROUP, "starting counters")
 
     def _mapped(self, descriptor: int, pages: int) -> Ring:
         while True:

@@ -53,10 +53,10 @@ def _performance_ratio(row: Inputs) -> float | None:
 def _busy_ratios(row: Inputs) -> list[tuple[float, int | None]]:
     """The ratio of every busy CPU in a row, with its number."""
     found = []
-    for one in row.each(Scope.CPU):
-        share, ratio = residency(one, "mperf"), _performance_ratio(one)
+    for inputs in row.each(Scope.CPU):
+        share, ratio = residency(inputs, "mperf"), _performance_ratio(inputs)
         if share is not None and share >= 100.0 * BUSY and ratio is not None:
-            found.append((ratio, one.place(Scope.CPU)))
+            found.append((ratio, inputs.place(Scope.CPU)))
     return found
 
 

@@ -92,13 +92,13 @@ def _level(column: CounterColumn, definitions: Sequence[MetricDefinition],
 
     def cell(row: Inputs) -> Value:
         total: float | None = None
-        for one in row.each(Scope.CPU):
+        for inputs in row.each(Scope.CPU):
             for definition in counting:
                 terms = [signal_of(definition, key) for key in dict(definition.terms_of_levels)[level]]
-                rate = total_rate_of(one, *terms)
+                rate = total_rate_of(inputs, *terms)
                 if rate is not None:
                     total = (total or 0.0) + LINE * rate
-                elif any(map(one.offers, terms)):
+                elif any(map(inputs.offers, terms)):
                     return None
         return None if total is None else total / 1e9
 

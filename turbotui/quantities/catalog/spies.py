@@ -72,7 +72,7 @@ def _joined(ids: SpySignals) -> Formula:
         if row.total(ids.beside) is None:
             return None
         # CPUs execute different code, each at its own rate: a quotient of sums is not the sum of the quotients
-        found = [_of_cpu(one, ids) for one in row.each(Scope.CPU) if one.delta(ids.beside) is not None]
+        found = [_of_cpu(inputs, ids) for inputs in row.each(Scope.CPU) if inputs.delta(ids.beside) is not None]
         known = [one for one in found if one is not None]
         return math.fsum(known) if known and len(known) == len(found) else None
 

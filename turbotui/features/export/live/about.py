@@ -114,7 +114,7 @@ def baseline_ratios(known: Sequence[Baseline]) -> ExposedMetric:
     return ExposedMetric("turbotui_machine_baseline_performance_ratio", "gauge",
                          "Lowest APERF/MPERF of a busy CPU while a "
                   "benchmark's baseline was measured (turbotui score)",
-                  [({"benchmark": one.name}, one.ratio) for one in known])
+                  [({"benchmark": baseline.name}, baseline.ratio) for baseline in known])
 
 
 def collector(frame: Frame | None, cost: OwnCost, seconds: float) -> Iterator[ExposedMetric]:

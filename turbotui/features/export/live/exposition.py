@@ -70,14 +70,14 @@ def within(metrics: Sequence[ExposedMetric], asked: Iterable[MetricLevel], commo
         ({"part": word}, float(number)) for word, number in (others or {}).items() if number]
     kept = list(metrics)
     for part in LEFT_OUT_FIRST:
-        counted = [one for one in kept if one.level not in named]
-        samples = sum(len(one.samples) for one in counted) + len(gone)
-        if samples <= series and sum(one.size for one in counted) + common * samples <= size:
+        counted = [metric for metric in kept if metric.level not in named]
+        samples = sum(len(metric.samples) for metric in counted) + len(gone)
+        if samples <= series and sum(metric.size for metric in counted) + common * samples <= size:
             break
-        dropped = [one for one in kept if part.has(one)]
+        dropped = [metric for metric in kept if part.has(metric)]
         if dropped:
-            gone.append(({"part": part.word}, float(sum(len(one.samples) for one in dropped))))
-            kept = [one for one in kept if not part.has(one)]
+            gone.append(({"part": part.word}, float(sum(len(metric.samples) for metric in dropped))))
+            kept = [metric for metric in kept if not part.has(metric)]
     if gone:
         kept.append(ExposedMetric(_LEFT_OUT, "gauge",
                                   "Series, groups, tasks left out to keep a scrape small (--series, "

@@ -121,7 +121,7 @@ GAUGES: Final = (
     GaugeFamily("pl2_watts", "limit.pkg.pl2", PACKAGE, "Short-term power limit"),
     GaugeFamily("tdp_watts", "limit.pkg.tdp", PACKAGE, "Thermal design power"),
     GaugeFamily("uncore_hertz", "uncore.cur", PACKAGE, "Clock of the uncore"),
-    *(one for one in _ADDED if isinstance(one, GaugeFamily)),
+    *(family for family in _ADDED if isinstance(family, GaugeFamily)),
 )
 
 SPREADS: Final = (

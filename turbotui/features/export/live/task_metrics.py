@@ -86,10 +86,10 @@ class TaskMetrics:
         )
 
     def _delays(self, chosen: Sequence[_Process]) -> Iterator[tuple[int, float]]:
-        for one in chosen:
-            words = _numbers(self._text(f"/proc/{one.pid}/schedstat"))
+        for process in chosen:
+            words = _numbers(self._text(f"/proc/{process.pid}/schedstat"))
             if len(words) > 1:
-                yield one.pid, words[1] * _NANO
+                yield process.pid, words[1] * _NANO
 
 
 def _numbers(text: str) -> list[int]:
