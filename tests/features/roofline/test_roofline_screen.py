@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import textual
+from dashboard_driver import dashboard, until_read
 from hypothesis import given
 from hypothesis import strategies as st
 from replayed_frames import ReplayedSession, roofline
@@ -31,6 +32,7 @@ from turbotui.widgets.canvas import Canvas, clip
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.explanation import explanation
 from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.spark import BLOCKS
 
 
 def _text(screen: App[int], name: str) -> str:
@@ -467,6 +469,23 @@ def test_the_past_has_four_ages_told_apart_without_colour() -> None:
     assert len({role for _, role in TRAIL}) == 4
     assert len({mark for mark, _ in TRAIL}) >= 3
     assert MOST >= 2_000
+
+
+async def test_the_machines_curves_have_the_intervals_that_nobody_saw() -> None:
+    session = ReplayedSession("laptop-old+calculix", 12)
+    async with dashboard(session, ticks=2) as (app, pilot):  # type: ignore[arg-type]  # it ticks alike
+        await pilot.press("6")
+        for keys, ticks in (((), 2), (("space",), 3), (("1", "space"), 2), (("6",), 2)):
+            await pilot.press(*keys)
+            await pilot.pause()
+            for _ in range(ticks):
+                session.tick()
+                await pilot.pause()
+        await until_read(app, pilot)
+        side = app.screen.query_one("#side", SegmentLines).text.split("\n")
+        curves = [line for line in side if line.startswith((" power", " all", " effic."))]
+        drawn = [sum(letter in BLOCKS for letter in line) for line in curves]
+        assert drawn == [11, 10, 10], "of eleven, of which the first ends at a reading that the past does not have"
 
 
 # Pictures that were looked at

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Sequence
 
-from turbotui.features.roofline.screen_view import KEPT
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment, nice_top
 from turbotui.widgets.spark import spark
 
 _WHOLE = 100.0
 """The value from which a number is shown without a fraction."""
+EACH = 4
+"""Most intervals that a character of a curve stands for."""
 
 
-class MachineCurves:
-    """The numbers of the last intervals; NaN for unknown ones."""
+def machine_lines(watts: Sequence[float], speed: Sequence[float], width: int, seq: int) -> list[list[TextSegment]]:
+    """A line for each quantity, with its newest number and a curve, which `seq` (the interval) moves.
 
-    def __init__(self) -> None:
-        self._watts: deque[float] = deque(maxlen=KEPT)
-        self._speed: deque[float] = deque(maxlen=KEPT)
-        self._efficiency: deque[float] = deque(maxlen=KEPT)
+    Args:
+        watts: of all packages in the last intervals, oldest first; NaN where unknown.
+        speed: GFLOP/s of the machine, as above.
+    """
+    size = max(len(watts), len(speed))
+    pairs = list(zip(_filled(watts, size), _filled(speed, size), strict=True))
+    first = next((at for at, pair in enumerate(pairs) if not all(map(math.isnan, pair))), size)
+    powers, rates = [power for power, _ in pairs[first:]], [flops for _, flops in pairs[first:]]
+    efficiency = [flops / power if power > 0 else math.nan for power, flops in pairs[first:]]
+    rows = (("power", "W", powers), ("all", "GF/s", rates), ("effic.", "GF/s/W", efficiency))
+    return [[(f" {word:<7}", StyleRole.DIM), (f"{_text(values):>7}", StyleRole.SUMMARY),
+             (f" {unit:<7}", StyleRole.DIM), (_curve(values, width, seq), StyleRole.SPARK)]
+            for word, unit, values in rows]
 
-    def add(self, watts: float, gflops: float) -> None:
-        """Add watts of all packages, and billions of operations a second, of an interval."""
-        self._watts.append(watts)
-        self._speed.append(gflops)
-        self._efficiency.append(gflops / watts if watts > 0 else math.nan)
 
-    def lines(self, width: int, seq: int) -> list[list[TextSegment]]:
-        """Draw a line for each quantity, with its newest number and a curve, which `seq` (the interval) moves."""
-        rows = (("power", "W", self._watts), ("all", "GF/s", self._speed), ("effic.", "GF/s/W", self._efficiency))
-        return [[(f" {word:<7}", StyleRole.DIM), (f"{_text(values):>7}", StyleRole.SUMMARY),
-                 (f" {unit:<7}", StyleRole.DIM), (_curve(values, width, seq), StyleRole.SPARK)]
-                for word, unit, values in rows]
+def _filled(values: Sequence[float], size: int) -> list[float]:
+    return [*[math.nan] * (size - len(values)), *values]
 
 
 def _text(values: Sequence[float]) -> str:
@@ -44,4 +44,4 @@ def _text(values: Sequence[float]) -> str:
 
 def _curve(values: Sequence[float], width: int, seq: int) -> str:
     known = [value for value in values if not math.isnan(value)]
-    return spark(tuple(values)[-width * 4:], nice_top(max(known, default=0.0)), width, seq)
+    return spark(tuple(values)[-width * EACH:], nice_top(max(known, default=0.0)), width, seq)

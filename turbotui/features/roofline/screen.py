@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -17,7 +16,7 @@ from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
 from turbotui.app.watch import Watch
 from turbotui.features.roofline.export import svg_text
-from turbotui.features.roofline.machine_curves import MachineCurves
+from turbotui.features.roofline.machine_curves import EACH, machine_lines
 from turbotui.features.roofline.point_table import point_table
 from turbotui.features.roofline.result import JudgedPoint
 from turbotui.features.roofline.roof_plot import RoofPlot
@@ -35,11 +34,12 @@ from turbotui.features.tasks.region_look import RegionLook
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.roofline import NO_FLOPS
-from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.recording.framing import DamagedError
 from turbotui.sampling.frame import Frame
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
+from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_view import TableView
@@ -77,7 +77,6 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._definitions = measured_definitions(watch.session.capabilities.signals)
         recorded = watch.session.definitions if isinstance(watch.session, PlayedSession) else None
         self.view = RoofView(watch.session.machine, self._definitions, os.environ, recorded)
-        self._curves = MachineCurves()
         self._seq = -1
         self._moment = 0
         self._grown = -1, 0  # the level, and its most rows so far
@@ -161,18 +160,22 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             if frame.seq > self._seq:
                 self._seq = frame.seq
                 self._moment += not self.view.tasks
-                self._remember()
                 self._threads.ask()
             self._fill()
         super().show_frame()
         self.show_status()
 
-    def _remember(self) -> None:
-        frame, watts = self.watch_state.frame, self.watch_state.watts
-        value = None if frame is None or watts is None else frame.bare_cells(watts, (SYSTEM_ROW,))[0]
-        machine = self.view.machine
-        self._curves.add(float(value) if isinstance(value, int | float) else math.nan,
-                         math.nan if machine is None else machine.gflops)
+    @property
+    def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
+        """What the machine's curve draws."""
+        flops = self.watch_state.session.catalog.get("GFLOP/s")
+        return ((), ()) if flops is None else ((flops,), (SYSTEM_ROW,))
+
+    def _machine_lines(self, width: int) -> list[list[TextSegment]]:
+        watch = self.watch_state
+        watts, flops = ((() if column is None else watch.recent(column, SYSTEM_ROW, width * EACH))
+                        for column in (watch.watts, watch.session.catalog.get("GFLOP/s")))
+        return machine_lines(watts, flops, width, self._seq)
 
     def show_columns(self) -> None:
         """Read the visible values, arranged for this size."""
@@ -224,8 +227,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self.roof_plot.show(picture)
         side, notes = self.query_one("#side", SegmentLines), self._notes()
         ridges = () if picture is None else tuple(mark.label for mark in picture.plot.ridges)
-        side.show(side_lines(self.view, notes, self._curves.lines(SIDE - 24, self._seq), ridges, side.size.height))
-        below = below_lines(self.view, notes, self._curves.lines(8, self._seq), self.size.width)
+        side.show(side_lines(self.view, notes, self._machine_lines(SIDE - 24), ridges, side.size.height))
+        below = below_lines(self.view, notes, self._machine_lines(8), self.size.width)
         self.query_one("#below", SegmentLines).styles.height = len(below)
         self.query_one("#below", SegmentLines).show(below)
 
