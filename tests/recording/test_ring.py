@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import tracemalloc
 from dataclasses import replace
 
+import pytest
 from made_frames import CAPABILITIES, NOON, SECOND, decoded, frames, frames_of, said, snapshot, topology_of_cpus
 
-from turbotui.recording.cpu_layout import layout_of
+from turbotui.recording.cpu_layout import CpuTableLayout, layout_of
 from turbotui.recording.ring import PastRing
 from turbotui.recording.stream_writer import Event, Gap
+from turbotui.recording.tick_decoder import DecodedTick
 from turbotui.recording.tiers import SnapshotEncoder
 from turbotui.sampling.late_values import FrameMaker
 
@@ -182,3 +185,35 @@ def test_capabilities_that_tell_the_same_share_a_layout() -> None:
     assert layouts[0][0] is layouts[1][0] is layouts[3][0]
     assert layouts[2][0] is layouts[4][0]
     assert [key for _layout, _capabilities, key in layouts] == [True, False, True, True, True]
+
+
+def test_layouts_that_are_large_are_known_to_whoever_keeps_them_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight of 2 MB in each of five tiers were 80 MB beside what the ring counts."""
+    monkeypatch.setattr("turbotui.recording.tiers._MOST_LAYOUT_BYTES", 0)
+    topology, other = topology_of_cpus(range(4)), replace(CAPABILITIES, remarks={"work": "counts something else here"})
+    kept: list[CpuTableLayout] = []
+    for keeps in (False, True):
+        encoder, layouts = SnapshotEncoder(kept=kept), []
+        for number, capabilities in enumerate((CAPABILITIES, other, CAPABILITIES)):
+            encoded = encoder.encode(snapshot(number, topology), capabilities)
+            assert encoded is not None
+            layouts.append(encoded.layout)
+            if keeps:
+                kept.append(encoded.layout)
+        assert (layouts[0] is layouts[2]) is keeps
+
+
+def test_decoded_ticks_are_forgotten_when_nobody_looks_at_the_past() -> None:
+    topology, ring = topology_of_cpus(range(4)), PastRing()
+    made = list(frames(75, topology))
+    for frame in made[:40]:
+        ring.take(frame)
+    assert ring.frame(made[20].newer.wall_ns) is not None
+    assert _decoded() > 0
+    for frame in made[40:]:
+        ring.take(frame)
+    assert not _decoded()
+
+
+def _decoded() -> int:
+    return sum(type(one) is DecodedTick for one in gc.get_objects())

@@ -34,6 +34,7 @@ _KEY_EVERY: Final = 15
 
 _MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
 _AHEAD: Final = 2  # ticks of the previous group decoded at each step, so that stepping back finds it ready
+_FORGET_AFTER: Final = 30  # ticks without a look at the past, whose decoded groups take up to 100 MB at 224 CPUs
 _TICK_BYTES: Final = 200  # bytes of the objects around a record
 _MOST_EVENTS: Final = 4096
 
@@ -64,10 +65,10 @@ class _Group:
 class _Track:
     def __init__(self, tier: Tier) -> None:
         self.tier = tier
-        self.encoder = SnapshotEncoder(tier, _KEY_EVERY)
+        self._layouts: Counter[CpuTableLayout] = Counter()  # compared by identity
+        self.encoder = SnapshotEncoder(tier, _KEY_EVERY, self._layouts)
         self.groups: deque[_Group] = deque()
         self._records = 0
-        self._layouts: Counter[CpuTableLayout] = Counter()  # compared by identity
 
     @property
     def size(self) -> int:
@@ -118,6 +119,7 @@ class PastRing:
         self._times: tuple[int, ...] | None = None
         self._split = 0
         self._decoded: list[_DecodedGroup] = []  # newest last
+        self._unasked = 0  # ticks since a frame was asked for
 
     def take(self, frame: Frame) -> None:
         """Keep the newer snapshot of a frame; frames come in their order."""
@@ -136,6 +138,9 @@ class PastRing:
                 else:
                     break
             self._times = None
+            self._unasked += 1
+            if self._unasked > _FORGET_AFTER:
+                self._decoded = []
 
     @property
     def size(self) -> int:
@@ -164,6 +169,7 @@ class PastRing:
     def frame(self, time_ns: int) -> Frame | None:
         """Return the newest frame at a time; None before the first kept interval."""
         with self._lock:
+            self._unasked = 0
             times = self._list_times()
             at = bisect_right(times, time_ns) - 1
             if at < 0:

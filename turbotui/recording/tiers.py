@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -23,7 +23,9 @@ KEY_EVERY: Final = 60
 """Ticks from one key tick to the next, which bounds the loss by a damaged record and the cost of a jump."""
 
 _MOST_LAYOUTS: Final = 8
-"""Layouts that an encoder knows again: screens that one goes to and fro between read the same signals each time."""
+_MOST_LAYOUT_BYTES: Final = 1 << 20
+"""Layouts that an encoder knows again: screens that one goes to and fro between read the same signals each time. Of 224
+CPUs with every uncore counter it knows the newest alone, because each takes 2 MB, in each tier."""
 
 _SIGNIFICANT: Final = 12  # bits; the error that is carried on is at most 0.025 % of an increase
 
@@ -74,13 +76,15 @@ class SnapshotEncoder:
 
     Args:
         key_every: ticks from one key tick to the next.
+        kept: layouts that whoever keeps the ticks has anyway, which are known again, too.
     """
 
-    def __init__(self, tier: Tier = FULL, key_every: int = KEY_EVERY) -> None:
+    def __init__(self, tier: Tier = FULL, key_every: int = KEY_EVERY, kept: Collection[CpuTableLayout] = ()) -> None:
         self.tier = tier
+        self._kept = kept
         self._key_every = key_every
         self._layout: CpuTableLayout | None = None
-        self._layouts: deque[CpuTableLayout] = deque(maxlen=_MOST_LAYOUTS)
+        self._layouts: deque[CpuTableLayout] = deque(maxlen=_MOST_LAYOUTS)  # the newest at the right
         self._capabilities: deque[Capabilities] = deque(maxlen=_MOST_LAYOUTS)
         self._given: tuple[Capabilities, Capabilities] | None = None  # the last ones, and what they are known as
         self._encoder: TickEncoder | None = None
@@ -133,11 +137,13 @@ class SnapshotEncoder:
 
     def _layout_of(self, snapshot: Snapshot, capabilities: Capabilities) -> CpuTableLayout:
         """Return the layout of a snapshot: one object for equal layouts, which take 1 to 2 MB at 224 CPUs."""
-        for layout in self._layouts:
+        for layout in (*self._layouts, *self._kept):
             if layout.fits(snapshot, capabilities):
                 return layout
         layout = layout_of(snapshot, capabilities, rounded=bool(self.tier.significant))
         self._layouts.append(layout)
+        while len(self._layouts) > 1 and sum(one.size for one in self._layouts) > _MOST_LAYOUT_BYTES:
+            self._layouts.popleft()
         return layout
 
 
