@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from turbotui.errors import UsageError
 from turbotui.machine.allocator import spare_memory
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.added import AddedCounter, is_turbostats, join_instances, parse_added
+from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.catalog.added import with_added, with_events
+from turbotui.quantities.catalog.spies import with_spies
 from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.event_columns import METRIC, SET, parse_requests, usual_prefix
 from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
-from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.collector import run_alone, run_on_loop
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.growing_catalog import GrowingCatalog
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sampling.row_workers import RowSource
@@ -27,14 +33,28 @@ from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import compared_with, signals_of
 from turbotui.sampling.spy_file import SpyFile
 from turbotui.sources.source import Source
+from turbotui.sources.spies import Spies
+
+if TYPE_CHECKING:  # the grammar of events is imported late: most starts add nothing
+    from turbotui.events.event_tables.model import VendorTables
+    from turbotui.events.set_files import EventSet
+    from turbotui.sampling.adding import AddedEvents
 
 _SWITCH_SECONDS = 0.0005  # longest time that workers wait for a busy screen's thread between two bytecodes
 
 
-class Session(GrowingCatalog):
+class Session:
     """A watched machine whose catalog grows with added columns and spies.
 
     Attributes:
+        machine: the watched machine.
+        capabilities: the signals that it offers, added ones included.
+        catalog: its columns, added ones included.
+        added: counters added in turbostat's grammar, in that order.
+        events: added events and formulas, in that order.
+        find_sets: returns the event sets that `add` knows by name, when one is first asked for.
+        find_tables: returns the vendor's tables of events and metrics, when one is first asked for.
+        spied: columns of the events that spies count.
         latest: the newest frame, None before the first; its topology is the machine's current one.
         failure: the error that ended the sampler, if any.
         spy_note: the mistake in the spies' file, whose last valid content stays in force; "" for none.
@@ -42,7 +62,18 @@ class Session(GrowingCatalog):
 
     def __init__(self, machine: Machine, sources: Sequence[Source], interval: float,
                  own_host: Host, cpus: frozenset[int] | None = None) -> None:
-        super().__init__(machine, probe_sources(machine, sources))
+        self.machine = machine
+        self.capabilities = probe_sources(machine, sources)
+        self._known: Catalog = catalog_for(self.capabilities.signals)
+        self.catalog: Catalog = self._known
+        self.added: tuple[AddedCounter, ...] = ()
+        self.events: tuple[AddedEvents, ...] = ()
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(_shipped_sets)
+        self.find_tables: Callable[[], VendorTables] = functools.cache(self._open_tables)
+        self.spied: tuple[CounterColumn, ...] = ()
+        self._typed: dict[ColumnId, tuple[str, ...]] = {}
+        self._changing = threading.Lock()  # a form changes columns on one thread, the spies' file on the sampler's
+        self._spies = Spies(SpyPlan())
         self.latest: Frame | None = None
         self.failure: BaseException | None = None
         self.spy_note = ""
@@ -62,12 +93,6 @@ class Session(GrowingCatalog):
         self._handing = threading.Lock()  # a new owner receives the frames in order
         self._on_end: Callable[[], None] = _nothing
         self._meter = Meter(own_host)
-
-    def _read_from(self, source: Source) -> None:
-        self._sampler.add(source)
-
-    def _describe_again(self) -> None:
-        self._sampler.describe_again()
 
     @property
     def interval(self) -> float:
@@ -119,15 +144,6 @@ class Session(GrowingCatalog):
         signals = self.capabilities.signals
         self._wrapping |= {name for name in wanted if name in signals and signals[name].wrap_seconds}
         self._sampler.want(wanted | {name for name in self._wrapping if name in signals})
-
-    def spy(self, plan: SpyPlan) -> None:
-        """Change what spies count from the next interval on; events that remain in the plan lose nothing.
-
-        Raises:
-            UsageError: an event has the name of a column; the old plan stays in force.
-        """
-        super().spy(plan)
-        self._want()
 
     def spy_by(self, file: SpyFile) -> None:
         """Follow a file with the spies' plan, now and whenever the file changes.
@@ -265,6 +281,189 @@ class Session(GrowingCatalog):
         if not frame.newer.behind:  # later frames were read by this plan, and their receiver has to find it
             self._look_at_spy_file()
 
+    # Columns that are added on request, and those of spies
+
+    def add(self, text: str) -> CounterColumn:
+        """Add a counter, an event or a formula; it is read from the next tick on if its column is wanted.
+
+        Args:
+            text: as --add accepts it (docs/specs/turbostat.md 1.6; `quantities.event_columns`).
+
+        Returns:
+            The first column that the text stands for; `selection.why_absent` says whether it is available.
+
+        Raises:
+            AddError: the text is no counter, or its name is taken by another added counter.
+            UsageError: its name belongs to another column.
+        """
+        return self.add_all(text)[0]
+
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
+        """Like `add`, but return all columns that the text stands for.
+
+        Raises:
+            AddError, UsageError: as in `add`; nothing is added then.
+        """
+        text = usual_prefix(text)
+        with self._changing:
+            columns = self._add(text)
+        for column in columns:
+            if "added" in column.groups:
+                known = self._typed.get(column.id, ())
+                self._typed[column.id] = (*(one for one in known if one != text), text)
+        return columns
+
+    def typed(self) -> tuple[str, ...]:
+        """The added texts that were not removed; adding them again gives the same columns."""
+        return tuple(dict.fromkeys(text for texts in self._typed.values() for text in texts))
+
+    def _add(self, text: str) -> tuple[CounterColumn, ...]:
+        if is_turbostats(text):
+            return (self._add_counter(parse_added(text)),)
+        from turbotui.sampling.adding import open_request  # noqa: PLC0415 - as above
+
+        before = self.capabilities, self.events, self.catalog
+        if text.startswith(SET):
+            return self._add_set(text.removeprefix(SET).strip())
+        if text.startswith(METRIC):
+            return self._add_metrics(text)
+        sources = []
+        columns: list[CounterColumn] = []
+        try:
+            for request in parse_requests(text):
+                known = next((one for one in self.events if one.request.text == request.text and one.columns), None)
+                if known is None:
+                    known, self.capabilities = open_request(
+                        self.machine, self.capabilities, request, self.catalog.by_id, self.events)
+                    self._keep(self.added, (*self.events, known))
+                    sources.append(known.source)
+                columns += known.columns
+        except UsageError:
+            self.capabilities, self.events, self.catalog = before
+            raise
+        for source in sources:
+            self._sampler.add(source)
+        return tuple(columns)
+
+    def _add_set(self, name: str) -> tuple[CounterColumn, ...]:
+        from turbotui.sampling.adding import named_set, open_set  # noqa: PLC0415 - as above
+
+        wanted = named_set(self.find_sets(), name)
+        known = [one for one in self.events if one.request.text.startswith(f"{SET}{name}/")]
+        if not known:
+            chosen, self.capabilities = open_set(self.machine, self.capabilities, wanted, self.catalog.by_id)
+            known = [one.added for one in chosen if one.added is not None]
+            self._keep(self.added, (*self.events, *known))
+            for one in known:
+                self._sampler.add(one.source)
+        shown = {column.id for one in known for column in one.columns}
+        return tuple(self.catalog.by_id[column.name] for column in wanted.columns
+                     if column.name in shown or not column.alternatives)
+
+    def _add_metrics(self, text: str) -> tuple[CounterColumn, ...]:
+        from turbotui.sampling.adding_metrics import (  # noqa: PLC0415 - as above
+            constants_of,
+            metric_requests,
+            open_metrics,
+            share_counters,
+        )
+
+
+        known = [column for one in self.events if one.request.raw for column in one.columns]
+        titles = {column.id for column in known}
+        others = self.catalog.by_id.keys() - titles
+        tables, constants = self.find_tables(), constants_of(self.machine)
+        every = metric_requests(self.machine, tables, text, taken=others, constants=constants)
+        wanted = {column.name for one in every for column in one.request.columns}
+        planned = metric_requests(self.machine, tables, text, taken=others, without=titles, constants=constants)
+        events, planned = share_counters(self.events, planned)
+        shared = [column for before, now in zip(self.events, events, strict=True)
+                  for column in now.columns[len(before.columns) :]]
+        added, self.capabilities = open_metrics(self.machine, self.capabilities, planned, others, events)
+        self._keep(self.added, (*events, *added))
+        for one in added:
+            self._sampler.add(one.source)
+        if shared:
+            self._sampler.describe_again()
+        there = [column for column in known if column.id in wanted]
+        return (*there, *shared, *(column for one in added for column in one.columns))
+
+    def _open_tables(self) -> VendorTables:
+        from turbotui.events.event_tables.opening import open_vendor_tables  # noqa: PLC0415 - as above
+
+        return open_vendor_tables(self.machine.host)
+
+    def _add_counter(self, counter: AddedCounter) -> CounterColumn:
+        previous = next((one for one in self.added if one.name == counter.name), None)
+        if previous is not None:
+            counter = previous if previous == counter else join_instances(previous, counter)
+        known = (*self.added, counter) if previous is None else self.added
+        self._keep(tuple(counter if one is previous else one for one in known), self.events)
+        if counter is not previous:
+            from turbotui.sources.added import added_source  # noqa: PLC0415 - as above
+
+            source = added_source(counter)
+            self.capabilities = self.capabilities.plus(self.machine, source)
+            self._sampler.add(source)
+        return self.catalog.by_id[counter.name]
+
+    def remove(self, name: ColumnId) -> None:
+        """Remove an added column; any other name changes nothing."""
+        self._typed.pop(name, None)
+        with self._changing:
+            events = (one.without(name) for one in self.events)
+            added = tuple(one for one in self.added if one.name != name)
+            self._keep(added, tuple(one for one in events if one.columns))
+
+    @property
+    def spies(self) -> SpyPlan:
+        """The plan of what spies count, in force from the next interval on."""
+        return self._spies.plan
+
+    @property
+    def spy_notes(self) -> tuple[str, ...]:
+        """Sentences about parts of the spies' plan that this machine cannot count."""
+        found = self._spies.arrangement
+        return (*found.notes, *(why.sentence() for why in found.refused.values()))
+
+    def spy(self, plan: SpyPlan) -> None:
+        """Change what spies count from the next interval on; events that remain in the plan lose nothing.
+
+        Raises:
+            UsageError: an event has the name of a column; the old plan stays in force.
+        """
+        with self._changing:
+            self._composed(self.added, self.events, plan, self.capabilities)  # reports clashes before anything changes
+            self._spies.follow(plan)
+            self.capabilities = self.capabilities.plus(self.machine, self._spies)
+            columns = self._composed(self.added, self.events, plan, self.capabilities)
+            self.catalog = Catalog(columns, {column.id: column for column in columns})
+            self.spied = tuple(column for column in columns if "spies" in column.groups)
+            self._sampler.add(self._spies)
+        self._want()
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """Added columns that were not removed: the name, and what each counts in the grammar of --add."""
+        counters = tuple((one.name, str(one.place)) for one in self.added)
+        return counters + tuple(pair for one in self.events for pair in one.shown())
+
+    def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
+        """Give the columns of the catalog a user's units and marks; the computation does not change."""
+        with self._changing:
+            self._known, self.catalog = self._known.mapped(how), self.catalog.mapped(how)
+
+    def _keep(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...]) -> None:
+        columns = self._composed(counters, events, self._spies.plan, self.capabilities)
+        self.added, self.events = counters, events
+        self.catalog = Catalog(columns, {column.id: column for column in columns})
+
+    def _composed(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...], plan: SpyPlan,
+                  capabilities: Capabilities) -> tuple[CounterColumn, ...]:
+        """The machine's columns with added ones in place and the spies' columns at the end."""
+        columns = with_added(self._known.columns, counters)
+        columns = with_events(columns, [column for one in events for column in one.columns])
+        return with_spies(columns, plan, frozenset(capabilities.signals))
+
 
 class _Callback:
     """A mailbox that calls a function with each item."""
@@ -275,3 +474,9 @@ class _Callback:
 
 def _nothing(*_frame: object) -> None:
     """Do nothing at the end of a session without a listener."""
+
+
+def _shipped_sets() -> Mapping[str, EventSet]:
+    from turbotui.events.set_files import shipped_sets  # noqa: PLC0415 - as above
+
+    return shipped_sets()
