@@ -64,6 +64,6 @@ def installed_parts(name: str, kind: type[P]) -> Iterator[P]:
 
 def refusals() -> tuple[str, ...]:
     """A sentence for each feature of another package, and each part of one, that cannot be used."""
-    for name in ("keys", "sources", "columns", "exported"):
+    for name in ("keys", "sources", "columns", "exported", "rows"):
         tuple(installed_parts(name, object))
     return tuple(REFUSED)

@@ -54,6 +54,7 @@ class SimulatedSession:
         self.interval = seconds
         self.also: frozenset[SignalId] = frozenset()
         self._columns: frozenset[SignalId] = frozenset()
+        self._row_sources: dict[object, tuple[RowSource, ...]] = {}
         self._sampler = Sampler(self.machine, self.capabilities, frozenset(), ENDED_BY_THE_TEST)
         self._frames: queue.SimpleQueue[Frame] = queue.SimpleQueue()
         self._sampler.bus.attach(self._frames)
@@ -97,8 +98,8 @@ class SimulatedSession:
         self._sampler.want(self._columns | self.also)
 
     def read_rows(self, owner: object, sources: Iterable[RowSource]) -> None:
-        del owner  # there is one
-        self._sampler.read_rows({source.kind.id: source for source in sources})
+        self._row_sources[owner] = tuple(sources)
+        self._sampler.read_rows({source.kind.id: source for each in self._row_sources.values() for source in each})
 
     def add_all(self, text: str) -> tuple[CounterColumn, ...]:
         raise AssertionError(text)

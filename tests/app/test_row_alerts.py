@@ -121,6 +121,16 @@ async def test_an_alert_continues_whatever_screen_is_shown(table: str, state: Pa
     assert " SIMULATED laptop begins CPU%>0.01 for 2s: " in log_of(state)
 
 
+async def test_rows_of_a_kind_are_watched_without_their_screen_and_named() -> None:
+    settings = '[[alert]]\nwhen = "Int/s>1 and timer for 2s"\ntable = "interrupts"\n'
+    async with watched(settings, "map") as (app, pilot, session):
+        found = await alerted(app, pilot, session)
+        assert found.startswith("Int/s>1 and timer for 2s: LOC"), found
+    assert parse_settings(settings.replace("Int/s", "Nosuch"), "s.toml").problems == ()
+    async with watched(settings.replace("Int/s>1 and timer for 2s", "Nosuch>1")) as (app, pilot, session):
+        assert app.watched.alerts is None or not app.watched.alerts.sentences()
+
+
 async def test_cells_of_the_rows_have_its_colour() -> None:
     settings = '[[alert]]\nwhen = "CPU%>0.01"\ntable = "groups"\nlevel = "high"\n'
     async with watched(settings, "groups") as (app, pilot, session):

@@ -12,18 +12,14 @@ from turbotui.app.one_cell import OneCell
 from turbotui.app.row_table import RowCell, RowTableScreen
 from turbotui.app.sessions import RowReadingSession
 from turbotui.app.watch import Watch
-from turbotui.cell_widths import cut, flush_left
 from turbotui.quantities.columns import Column
-from turbotui.quantities.row_kinds import Form
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table
-from turbotui.widgets.cells import StyleRole, cell_text
-from turbotui.widgets.content import Line
-from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
-from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
+from turbotui.widgets.kind_rows import NAMING, KindPainter, number_at
+from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.table_view import TableView
 
 _AFTER: Final = 0.1
@@ -33,34 +29,6 @@ _PART: Final = 0.004
 _MOST_MOMENTS: Final = 120
 _MOST_ROWS: Final = 100_000
 """Intervals, and rows of all of them together, that are kept for charts: some 10 MB."""
-
-
-def _words(row: KindRow) -> str:
-    texts = (row.text(one.id) for one in row.differences.quantities.values() if one.form is Form.TEXT)
-    return " ".join(filter(None, (row.row.name, row.row.key, *texts)))
-
-
-NAMING: Final = Naming[KindRow](lambda row: row.identity, _words, lambda row: row.row.key)
-
-
-class KindPainter(RowPainter[KindRow]):
-    """Paints rows with parts as folded or unfolded, and indents the parts."""
-
-    def ids(self, content: RowContent[KindRow], line: Line[Hashable]) -> list[TextSegment]:
-        row = content.get(line.row)
-        if row is None or content.parents is None or not self.fixed:
-            return super().ids(content, line)
-        first, *others = self.fixed
-        mark = "  " if line.open is None else f"{OPEN if line.open else FOLDED} "
-        name = f"{'  ' * line.depth}{mark}{content.value(first.column, line.row)}"
-        tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
-        found = [tag, (flush_left(cut(name, first.width), first.width),
-                       StyleRole.PLAIN if line.open is None else StyleRole.SUMMARY)]
-        for slot in others:
-            value = content.value(slot.column, line.row)
-            found.append((" " + (" " * slot.width if value is None else cell_text(slot.column, value, slot.width)),
-                          StyleRole.PLAIN))
-        return found
 
 
 class KindCell(RowCell[KindRow]):
@@ -74,15 +42,6 @@ class KindCell(RowCell[KindRow]):
 
     def read(self, frame: Frame) -> float | None:
         return number_at(frame.kind(self._kind), self.column, self.row)
-
-
-def number_at(rows: RowDifferences | Unavailable | None, column: Column[KindRow], key: Hashable) -> float | None:
-    """The number of a cell in an interval; None if it is unknown."""
-    if not isinstance(rows, RowDifferences):
-        return None
-    slot = rows.newer.roster.slots.get(key)  # type: ignore[call-overload]  # every key here is an identity
-    value = None if slot is None else column.compute(KindRow(rows, slot, rows.newer.roster.rows[slot]))
-    return value if isinstance(value, int | float) else None
 
 
 class KindScreen(RowTableScreen[KindRow]):

@@ -7,15 +7,18 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
-from turbotui.app.sessions import PlayedSession, WatchedSession
+from turbotui.app.sessions import PlayedSession, RowReadingSession, WatchedSession
 from turbotui.app.settings import PersonalSettings
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.feature_list import FEATURES
 from turbotui.quantities.alerts import AlertRule, parse_alert
 from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.alerting import Alert, AlertWatch
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_tables import KindDefinition, known_kinds, row_table
+from turbotui.widgets.kind_rows import NAMING
 from turbotui.widgets.row_content import RowContent
 
 Publish: TypeAlias = Callable[[RowContent[Any], int, int], None]
@@ -68,6 +71,39 @@ class ContentMoment:
         return self.content.name(self.content.whole.columns[0], row)
 
 
+class KindTable:
+    """A `BackgroundTable` of the rows of a kind, which frames have."""
+
+    def __init__(self, session: WatchedSession, definition: KindDefinition) -> None:
+        self.columns: Sequence[Column[Any]] = definition.columns
+        self._session = session
+        self._definition = definition
+        self._publish: Publish | None = None
+        self._why = ""
+
+    def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
+        del columns  # all are read together
+        self._publish = publish
+        if isinstance(self._session, RowReadingSession):
+            self._session.read_rows(self, (self._definition.source,))
+
+    def tick(self, frame: Frame) -> None:
+        found = frame.kind(self._definition.source.kind.id)
+        if isinstance(found, Unavailable):
+            self._why = found.sentence()
+        elif self._publish is not None and found.older is not None and found.missed is None:
+            self._why = ""
+            content = RowContent(row_table(self._definition, found), NAMING)
+            self._publish(content, found.older.wall_ns, found.newer.wall_ns)
+
+    def why_none(self) -> str:
+        return self._why
+
+    def stop(self) -> None:
+        if isinstance(self._session, RowReadingSession):
+            self._session.read_rows(self, ())
+
+
 class RowAlerts:
     """The alerts about one table, with their reader."""
 
@@ -84,17 +120,17 @@ class RowAlerts:
         return self._reader.why_none()
 
     def take(self, frame: Frame) -> tuple[Sequence[Alert], Sequence[Alert]]:
-        """Check what was read since the last frame and start the next interval; returns begun and ended alerts."""
+        """Start the next interval, and check what was read since the last frame; returns begun and ended alerts."""
         if not self._is_begun:
             self._is_begun = True
             self._reader.begin(self.watch.columns, self._publish)
+        self._reader.tick(frame)
         begun: list[Alert] = []
         ended: list[Alert] = []
         while self._waiting:
             begins, ends = self.watch.take_moment(self._waiting.popleft())
             begun += begins
             ended += ends
-        self._reader.tick(frame)
         return begun, ended
 
     def _publish(self, content: RowContent[Any], begin_ns: int, end_ns: int) -> None:
@@ -121,16 +157,19 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
     for at, request in settings.alerts:
         if not request.table:
             continue
-        if request.table not in modules:
-            why = f"no table is called {request.table}; there are {', '.join(modules)}"
+        kind = None if request.table in modules else known_kinds().get(request.table)
+        if request.table not in modules and kind is None:
+            why = f"no table is called {request.table}; there are {', '.join((*modules, *known_kinds()))}"
             problems.append(settings.problem("table", why, ("alert",), at))
             continue
-        if session.collector is not None or isinstance(session, PlayedSession):
+        if kind is None and (session.collector is not None or isinstance(session, PlayedSession)):
             absent.append(f"{request.when}: {request.table} can be watched on the machine itself only, and this one "
                           "is recorded or read by a collector")
             continue
         if request.table not in made:
-            made[request.table] = importlib.import_module(modules[request.table]).make_background(session.machine)
+            made[request.table] = (
+                KindTable(session, kind) if kind is not None
+                else importlib.import_module(modules[request.table]).make_background(session.machine))
         names = {column.id.lower(): column for column in made[request.table].columns}
         try:
             rule = parse_alert(request, lambda name, names=names: names.get(name.lower()))  # type: ignore[misc]  # a default binds it

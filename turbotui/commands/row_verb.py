@@ -26,7 +26,7 @@ from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table
+from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table, words_of
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.session import Session
 from turbotui.tables.envelope import Envelope
@@ -96,7 +96,7 @@ class RowVerb:
     def _print(self, arguments: argparse.Namespace, machine: Machine, frames: Iterable[Frame],
                many: int | None) -> None:
         columns = self._definition.columns
-        choice = row_choice(arguments, columns, self._title, _words, always=[one for one in columns if one.identity])
+        choice = row_choice(arguments, columns, self._title, words_of, always=[one for one in columns if one.identity])
         parts = getattr(arguments, "parts", False)
         with open_output(arguments, many).until_interrupted() as output:
             for frame in frames:
@@ -117,8 +117,3 @@ class RowVerb:
             yield f"# no {self._title}"
         yield from (f"# {note}" for note in envelope.notes)
         yield ""
-
-
-def _words(row: KindRow) -> str:
-    texts = (row.text(quantity.id) for quantity in row.differences.quantities.values() if quantity.form.value == "text")
-    return " ".join(filter(None, (row.row.name, row.row.key, *texts))).lower()

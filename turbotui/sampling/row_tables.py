@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
+from turbotui.feature_list import FEATURES, parts_of
 from turbotui.quantities.columns import Column, ColumnId, Value
-from turbotui.quantities.row_kinds import Quantity, QuantityId
+from turbotui.quantities.row_kinds import Form, KindId, Quantity, QuantityId
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
 from turbotui.quantities.traced import ReadingKind, Traced, TracedOperation, TracedReading, number_text, written
@@ -120,6 +122,16 @@ class KindDefinition:
     kept: bool = False  # whether every recording has these rows; else those that are asked for them by the kind's id
 
 
+@functools.cache
+def known_kinds() -> Mapping[KindId, KindDefinition]:
+    """The kinds of all features by their ids; of two with one id, the first."""
+    found: dict[KindId, KindDefinition] = {}
+    for feature in FEATURES:
+        for one in parts_of(feature, "rows", KindDefinition):
+            found.setdefault(one.source.kind.id, one)
+    return found
+
+
 def _cell(column: RowColumn, row: KindRow, value: Value) -> Cell:
     if value is None:
         reasons = (row.differences.why(name, row.row) for name in column.needs)
@@ -201,3 +213,9 @@ def omitted_rows(differences: RowDifferences) -> str:
     """A sentence about rows that have no place in the table; "" if all have."""
     count, kind = differences.newer.omitted, differences.newer.kind
     return f"there are {count:,} more {kind.title} than the {kind.most:,} that are read" if count else ""
+
+
+def words_of(row: KindRow) -> str:
+    """The text in which searches and filters look: name, key and all texts of a row."""
+    texts = (row.text(one.id) for one in row.differences.quantities.values() if one.form is Form.TEXT)
+    return " ".join(filter(None, (row.row.name, row.row.key, *texts))).lower()

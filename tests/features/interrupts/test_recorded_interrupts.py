@@ -1,7 +1,8 @@
-"""Kinds of rows in recordings by the commands: recorded where they are named, replayed in every format."""
+"""Kinds of rows in recordings and scrapes: recorded where they are named, replayed in every format."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,39 @@ def test_an_unknown_table_is_refused_with_the_kinds_that_there_are(
     told = capsys.readouterr().err
     assert '"planets"' in told
     assert "interrupts" in told
+
+
+def test_a_recording_gives_every_interval_and_their_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = str(tmp_path / "a.ttj")
+    assert main(["record", recording, "--machine", "laptop", "-i", "0.1", "-n", "3", "--tables", "interrupts"]) == 0
+    capsys.readouterr()
+    assert main(["interrupts", "--replay", recording, "--json", "--cpus"]) == 0
+    each = tables(capsys.readouterr().out)
+    assert len(each) == 3
+    assert main(["interrupts", "--replay", recording, "--json", "--cpus", "--every", "10s"]) == 0
+    (whole,) = tables(capsys.readouterr().out)
+    totals, last = ({(row["irq"], row.get("cpu")): row["values"]["Total"] for row in table["rows"]}
+                    for table in (whole, each[-1]))
+    assert totals == last
+    assert any(cpu is not None for _irq, cpu in totals)
+    counted = [sum(row["values"]["Int/s"] * table["seconds"] for row in table["rows"] if row["irq"] == "LOC")
+               for table in (*each, whole)]
+    assert sum(counted[:-1]) == pytest.approx(counted[-1], rel=0.2)  # by the time between readings, not between ticks
+    assert counted[-1] > 0
+    loc = next(row for row in whole["rows"] if row["irq"] == "LOC" and row.get("cpu") is None)
+    assert loc["values"]["Device"] == "Local timer interrupts"
+
+
+def test_a_scrape_has_totals_of_the_busiest_sources_and_counts_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--once", "--rows", "interrupts", "--most", "5", "--machine", "laptop"]) == 0
+    text = capsys.readouterr().out
+    found = re.findall(r'turbotui_interrupt_count_total\{irq="(\w+)",simulated="true"\} ([\d.]+)', text)
+    assert len(found) == 5
+    assert found[0][0] == "LOC"
+    assert all(float(value) >= 0 for _irq, value in found)
+    assert re.search(r'turbotui_export_left_out\{part="interrupts",simulated="true"\} \d\d', text)
+
+
+def test_an_unknown_kind_is_refused_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--once", "--rows", "nosuch", "--machine", "laptop"]) == 2
+    assert "interrupts" in capsys.readouterr().err

@@ -40,14 +40,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("readings are bytes for a program: turbotui collect | turbotui view -")
     from turbotui.commands.sessions import open_session  # noqa: PLC0415 - --help stays fast
     from turbotui.features.collect.engine import PipeCollector  # noqa: PLC0415 - as above
-    from turbotui.features.record.engine import kept_columns, recorded_rows, row_kinds  # noqa: PLC0415 - as above
+    from turbotui.features.record.engine import kept_columns, recorded_rows  # noqa: PLC0415 - as above
+    from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - as above
 
     session, columns = open_session(arguments)
     if not arguments.requests:  # the reader cannot ask for what a diagnosis needs, or is a file
         columns = (*columns, *kept_columns(session.catalog, session.capabilities, session.machine.topology))
         session.want(column.id for column in columns)
     collector = PipeCollector(session, [column.id for column in columns], sys.stdout.fileno(),
-                              [one.source for one in row_kinds()])
+                              [one.source for one in known_kinds().values()])
     if not arguments.requests:
         session.read_rows(collector, recorded_rows())
     with ending_signals(collector.stop) as ended:
@@ -57,9 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     from turbotui.commands.sessions import open_session  # noqa: PLC0415 - --help stays fast
-    from turbotui.features.record.engine import row_kinds  # noqa: PLC0415 - as above
     from turbotui.remote.server import Admission, SocketCollector  # noqa: PLC0415 - as above
     from turbotui.remote.socket_file import group_number, listening_socket  # noqa: PLC0415 - as above
+    from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - as above
     from turbotui.sampling.sampled import raise_failure  # noqa: PLC0415 - as above
 
     if arguments.requests:
@@ -68,7 +69,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     session, columns = open_session(arguments)
     with listening_socket(arguments.socket, group) as listener:
         collector = SocketCollector(session, [column.id for column in columns], Admission(os.geteuid(), group),
-                                    [one.source for one in row_kinds()])
+                                    [one.source for one in known_kinds().values()])
         with ending_signals(collector.stop) as ended:
             collector.run(listener)
     raise_failure(session)

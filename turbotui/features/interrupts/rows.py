@@ -265,7 +265,7 @@ COLUMNS: Final[tuple[RowColumn, ...]] = (
               help="interrupts a second", document=_PROC),
     RowColumn("CPUs", "", 0, ("count",), _taking, formula="CPUs that took any in the interval", width=4,
               help="how many CPUs took any in the interval", doubt=_no_top),
-    RowColumn("Top", "", 0, ("count",), _top_cpu, formula="the CPU that took the most in the interval", width=4,
+    RowColumn("Top", "", -1, ("count",), _top_cpu, formula="the CPU that took the most in the interval", width=4,
               help="the CPU that took the most in the interval", doubt=_no_top),
     RowColumn("Top%", "%", 1, ("count",), _top_share, formula="100 x the most of one CPU / Δcount", width=5,
               scale=PERCENT, help="that CPU's share of the source's interrupts", doubt=_no_top),

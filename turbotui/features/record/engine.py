@@ -34,7 +34,7 @@ from turbotui.recording.rotation import Retention, RotatingRecorder
 from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.row_tables import KindDefinition
+from turbotui.sampling.row_tables import known_kinds
 from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.selection import available_columns
@@ -82,15 +82,9 @@ def kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topolog
     return tuple(dict.fromkeys(columns))
 
 
-def row_kinds() -> tuple[KindDefinition, ...]:
-    """The kinds of rows that features add."""
-    return tuple(definition for feature in FEATURES if feature.rows
-                 for definition in cast("Sequence[KindDefinition]", part(feature.rows)))
-
-
 def recorded_rows(tables: Container[str] = ()) -> tuple[RowSource, ...]:
     """The sources of the rows that a recording has: always, and because its tables name their kinds."""
-    return tuple(one.source for one in row_kinds() if one.kept or one.source.kind.id in tables)
+    return tuple(one.source for one in known_kinds().values() if one.kept or one.source.kind.id in tables)
 
 
 @dataclass(slots=True)

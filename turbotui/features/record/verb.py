@@ -17,7 +17,6 @@ from turbotui.features.record.engine import (
     kept_columns,
     open_recorder,
     record,
-    row_kinds,
 )
 from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS
 from turbotui.machine.signal_guard import ending_signals, guarded_signals
@@ -26,6 +25,7 @@ from turbotui.quantities.moments import parse_duration, time_of_day
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.sentences import several
 from turbotui.recording.rotation import Retention
+from turbotui.sampling.row_tables import known_kinds
 from turbotui.sampling.session import Session
 from turbotui.untrusted import one_line
 
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _tables(text: str) -> tuple[str, ...]:
     """Return the tables to record beside the CPUs, each once. Raises UsageError if there is no such table."""
     names = [name.strip() for name in text.split(",") if name.strip() not in ("", "cpus")]
-    known = (*TABLES, *(one.source.kind.id for one in row_kinds()))
+    known = (*TABLES, *known_kinds())
     for name in names:
         if name not in known:
             raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(known)}')

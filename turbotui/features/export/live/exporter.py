@@ -8,6 +8,7 @@ from typing import Final
 
 from turbotui.features.export.live.machine_metrics import ExportRequest, MachineMetrics
 from turbotui.features.export.live.rendering import RenderedScrape
+from turbotui.features.export.live.row_metrics import RowMetrics
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
@@ -26,6 +27,7 @@ class Exporter:
         self._newest = RenderedScrape(self._metrics.metrics(None, session.own_cost()))
         self._counted = self._ended = False
         session.want(self._metrics.columns, self._metrics.signals)
+        session.read_rows(self, [one.definition.source for one in request.parts if isinstance(one, RowMetrics)])
 
     @property
     def newest(self) -> RenderedScrape:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from turbotui.dataclass import dataclass
 from turbotui.features.export.live import about
@@ -196,6 +196,14 @@ class RequestedPart(Protocol):
         """Return the present metrics, and the numbers of things left out, by their kind."""
 
 
+@runtime_checkable
+class FedPart(RequestedPart, Protocol):
+    """A requested part whose metrics come from frames."""
+
+    def feed(self, frame: Frame) -> None:
+        """Add an interval."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
     """The user's request for an export."""
@@ -259,6 +267,9 @@ class MachineMetrics:
         """Add the increases of the newest frame."""
         self._totals.feed(frame, self._places_of(frame.topology), self._counters)
         self._meters.feed(frame)
+        for part in self._request.parts:
+            if isinstance(part, FedPart):
+                part.feed(frame)
 
     def metrics(self, frame: Frame | None, cost: OwnCost) -> Sequence[ExposedMetric]:
         """Return the metrics of a scrape, within the limits; before the first frame only facts are known."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from turbotui.machine.host import Host
     from turbotui.machine.machine import Machine
     from turbotui.quantities.columns import CounterColumn
+    from turbotui.sampling.row_tables import KindDefinition
     from turbotui.sampling.session import Session
 
 PRINTED: Final = ("rules", "alerts", "dashboard", "unit", "pcp")
@@ -50,6 +51,8 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
                       help="series of control groups too: of all, or of GROUP and those in it, and of resctrl's groups")
     live.add_argument("--tasks", default="", metavar="GROUP",
                       help="series of the processes of this control group too: those that have used most CPU time")
+    live.add_argument("--rows", default="", metavar="KINDS",
+                      help="series of rows of these kinds, too, comma separated: interrupts (by source)")
     live.add_argument("--most", default=_MOST, metavar="N",
                       help=f"the greatest number of groups and of processes (default {_MOST}); a metric says how many "
                            "were "
@@ -130,11 +133,22 @@ def _columns(session: Session, text: str) -> Sequence[CounterColumn]:
 
 def _parts(arguments: argparse.Namespace, host: Host) -> Sequence[RequestedPart]:
     from turbotui.features.export.live.group_metrics import GroupMetrics  # noqa: PLC0415 - seldom asked for
+    from turbotui.features.export.live.row_metrics import RowMetrics  # noqa: PLC0415 - as above
     from turbotui.features.export.live.task_metrics import TaskMetrics  # noqa: PLC0415 - as above
 
     most = _number(arguments, "most")
     groups = [GroupMetrics(host, arguments.groups, most)] if arguments.groups else []
-    return (*groups, *([TaskMetrics(host, arguments.tasks, most)] if arguments.tasks else []))
+    rows = [RowMetrics(_kind(name), most) for name in arguments.rows.split(",") if name.strip()]
+    return (*groups, *([TaskMetrics(host, arguments.tasks, most)] if arguments.tasks else []), *rows)
+
+
+def _kind(text: str) -> KindDefinition:
+    from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - seldom asked for
+
+    found = known_kinds().get(text.strip())
+    if found is None:
+        raise UsageError(f'--rows: no kind of row is called "{text.strip()}"; there are {", ".join(known_kinds())}')
+    return found
 
 
 def _number(arguments: argparse.Namespace, name: str) -> int:

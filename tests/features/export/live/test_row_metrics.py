@@ -1,0 +1,67 @@
+"""Totals of a kind's rows in a scrape: they never decrease, and are of rows that live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from made_rows import KIND, QUANTITIES, frames_with_rows, row_ticks
+from smallmachines import small_host
+
+from turbotui.features.export.live.row_metrics import RowMetrics
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.quantities.row_kinds import Quantity
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.row_tables import KindDefinition, RowColumn
+from turbotui.sampling.row_workers import RowReader
+from turbotui.simulated import ManualClock
+
+
+class Jobs:
+    kind = KIND
+    quantities: Sequence[Quantity] = tuple(QUANTITIES.values())
+
+    def open(self, machine: Machine) -> RowReader | Unavailable:
+        raise AssertionError(machine)
+
+
+DEFINITION = KindDefinition(Jobs(), (
+    RowColumn("Job", "", -1, (), lambda row: row.row.name, identity=True),
+    RowColumn("Work", "", 0, ("work",), lambda row: row.delta("work"))), sort="Work")
+
+
+def values(metrics: RowMetrics, name: str = "turbotui_job_work") -> dict[str, float]:
+    found, _left = metrics.read()
+    (metric,) = [one for one in found if one.name == name]
+    return {f"{labels['job']} {labels['key']}": value for labels, value in metric.samples}
+
+
+def test_totals_are_sums_of_increases_of_the_rows_that_live() -> None:
+    topology = read_machine(small_host("laptop", ManualClock())).topology
+    frames = frames_with_rows(list(row_ticks(8, Random(3), known=True)), topology)
+    metrics, before = RowMetrics(DEFINITION, 1000), dict[str, float]()
+    for frame in frames:
+        metrics.feed(frame)
+        rows = frame.newer.rows["jobs"]
+        now = values(metrics)
+        if frame.older is None:
+            assert now == {}
+            continue
+        assert {key.rpartition(" ")[2] for key in now} == {
+            row.key for slot, row in rows.roster.rows.items() if slot not in rows.died}
+        born = {f"{rows.roster.rows[slot].name} {rows.roster.rows[slot].key}" for slot in rows.born}
+        assert all(value >= before[key] for key, value in now.items() if key in before and key not in born)
+        before = now
+    assert any(before.values())
+
+
+def test_the_rows_with_the_most_are_chosen_and_the_others_counted() -> None:
+    topology = read_machine(small_host("laptop", ManualClock())).topology
+    metrics = RowMetrics(DEFINITION, 3)
+    for frame in frames_with_rows(list(row_ticks(4, Random(5), known=True)), topology):
+        metrics.feed(frame)
+    every = RowMetrics(DEFINITION, 1000)
+    for frame in frames_with_rows(list(row_ticks(4, Random(5), known=True)), topology):
+        every.feed(frame)
+    assert sorted(values(metrics).values()) == sorted(values(every).values())[-3:]
+    assert metrics.read()[1] == {"jobs": len(values(every)) - 3}

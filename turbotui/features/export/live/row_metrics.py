@@ -1,0 +1,76 @@
+"""Metrics of the rows of a kind, only on request: totals of its counters, of the rows that counted the most."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+
+from turbotui.features.export.live.exposition import ExposedMetric
+from turbotui.features.export.live.levels import MetricLevel
+from turbotui.quantities.row_kinds import Quantity, QuantityId
+from turbotui.quantities.signals import Behavior
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_tables import KindDefinition, KindRow
+from turbotui.sampling.rows import RowIdentity
+
+_UNITS: Mapping[Unit, str] = {Unit.SECOND: "seconds", Unit.BYTE: "bytes", Unit.JOULE: "joules", Unit.CYCLE: "cycles"}
+
+
+class RowMetrics:
+    """The counters of at most `most` rows of a kind, as sums of increases since the start, which never decrease.
+
+    Rows inside others are left out, because the others have their counts.
+    """
+
+    def __init__(self, definition: KindDefinition, most: int) -> None:
+        self.definition = definition
+        kind = definition.source.kind
+        self.levels = (MetricLevel(kind.id.removesuffix("s"), None),)
+        self._counters = [one for one in definition.source.quantities if one.behavior is Behavior.COUNTER]
+        self._most = most
+        self._totals: dict[RowIdentity, dict[QuantityId, float]] = {}
+        self._labels: dict[RowIdentity, Mapping[str, str]] = {}
+
+    def feed(self, frame: Frame) -> None:
+        """Add an interval; rows that have ended are forgotten, because others may have their names."""
+        found = frame.kind(self.definition.source.kind.id)
+        if isinstance(found, Unavailable) or found.missed is not None or found.older is None:
+            return
+        kept: dict[RowIdentity, dict[QuantityId, float]] = {}
+        for slot, row in found.newer.roster.rows.items():
+            if slot in found.newer.died or (row.parent and found.newer.kind.nested):
+                continue
+            totals = kept[row.identity] = self._totals.get(row.identity, {})
+            for counter in self._counters:
+                increase = found.deltas(counter.id)[slot]
+                if increase is not None:
+                    totals[counter.id] = totals.get(counter.id, 0.0) + increase
+            self._labels[row.identity] = self._labels_of(KindRow(found, slot, row))
+        self._totals = kept
+        self._labels = {identity: labels for identity, labels in self._labels.items() if identity in kept}
+
+    def _labels_of(self, row: KindRow) -> Mapping[str, str]:
+        """Every identity, by the column's name; of rows that share it, their key, too."""
+        found = {column.id.lower(): str(value) for column in self.definition.columns
+                 if column.identity and (value := column.compute(row)) is not None}
+        return found if row.row.key in found.values() else {**found, "key": row.row.key}
+
+    def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
+        """The totals of the rows that counted the most, and the number of the others."""
+        first = self._counters[0].id if self._counters else ""
+        chosen = heapq.nlargest(self._most, self._totals, key=lambda one: self._totals[one].get(first, 0.0))
+        return [self._metric(counter, chosen) for counter in self._counters], {
+            self.definition.source.kind.id: len(self._totals) - len(chosen)}
+
+    def _metric(self, counter: Quantity, chosen: Sequence[RowIdentity]) -> ExposedMetric:
+        level = self.levels[0]
+        unit = _UNITS.get(counter.unit, "")
+        stem = counter.id.replace(".", "_")
+        name = f"turbotui_{level.word}_{stem}" + (f"_{unit}" if unit and not stem.endswith(unit) else "")
+        samples = [(self._labels[one], self._totals[one][counter.id]) for one in chosen
+                   if counter.id in self._totals[one]]
+        document = counter.document or counter.origin
+        return ExposedMetric(name, "counter", f"{counter.id} of each of the {self.definition.source.kind.title} "
+                             f"({document})", samples, level)
