@@ -290,12 +290,27 @@ def test_the_past_in_memory_has_the_rows_and_counts_their_bytes() -> None:
                         frame.capabilities))
     assert [contents(frame.newer.rows[KIND.id]) for frame in ring.frames()] == list(CONTENTS.values())
     assert ring.size - bare.size > TICKS * 1000  # bytes
-    small = PastRing(most_bytes=ring.size // 2)
+
+
+def test_rows_that_have_no_room_are_left_at_one_in_ten_seconds_before_the_cpus_lose_a_tick() -> None:
+    whole = PastRing()
     for frame in FRAMES:
-        small.take(frame)
-    assert small.size <= ring.size // 2
-    assert 0 < len(small.times) < TICKS
-    for frame in small.frames():
-        tick = frame.newer.rows[KIND.id]
-        if not small.resolution(frame.newer.wall_ns):
-            assert contents(tick) == CONTENTS[frame.seq]
+        whole.take(frame)
+    ring = PastRing(most_bytes=whole.size)  # half of it for rows
+    for frame in FRAMES:
+        ring.take(frame)
+    assert ring.size < whole.size
+    assert [*ring.times] == [frame.newer.wall_ns for frame in FRAMES]
+    kept = {frame.seq: frame for frame in ring.frames()}
+    there = [number for number, frame in kept.items() if frame.newer.rows]
+    assert there[:4] == [1, 10, 20, 30]
+    assert there[-16:] == [*range(TICKS - 15, TICKS + 1)]
+    assert contents(kept[TICKS].newer.rows[KIND.id]) == CONTENTS[TICKS]
+    found = kept[20].kind(KIND.id)
+    assert isinstance(found, RowDifferences)
+    assert found.older is not None
+    assert (found.older.started_ns, found.newer.started_ns) == (10 * SECOND, 20 * SECOND)
+    assert kept[20].seconds == 1.0
+    why = kept[21].kind(KIND.id)
+    assert isinstance(why, Unavailable)
+    assert why.remedy == "one moment in ten seconds has them"

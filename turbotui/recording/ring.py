@@ -1,7 +1,8 @@
 """Keeps the last hour in bounded memory, as records of a journal, and makes frames from them.
 
 Every tick is kept while there is room, and beside that one tick in ten seconds for the whole hour. Nothing is thinned
-later, so that every tick costs the same.
+later, so that every tick costs the same. Rows that come and go have half of the room at most: beyond it they are left
+at one tick in ten seconds before a tick of the CPUs is dropped.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import threading
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.row_kinds import KindId
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.cpu_layout import CpuTableLayout
 from turbotui.recording.event_detection import Changes
 from turbotui.recording.row_codec import EncodedRows
@@ -37,6 +40,8 @@ _AHEAD: Final = 2  # ticks of the previous group decoded at each step, so that s
 _FORGET_AFTER: Final = 30  # ticks without a look at the past, whose decoded groups take up to 100 MB at 224 CPUs
 _TICK_BYTES: Final = 200  # bytes of the objects around a record
 _MOST_EVENTS: Final = 4096
+_NOT_KEPT: Final = Unavailable(Reason.NOT_READ, "the past has no room for these rows at every reading",
+                               "one moment in ten seconds has them")
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +54,8 @@ class _Group:
     payloads: list[bytes] = field(default_factory=list)
     rows: list[tuple[EncodedRows, ...]] = field(default_factory=list)
     size: int = 0
+    rows_size: int = 0  # the part of `size` that rows take
+    left_out: frozenset[KindId] = frozenset()  # kinds whose rows had no room
 
     def add(self, encoded: EncodedTick) -> int:
         """Add a tick, and return its size in bytes."""
@@ -56,10 +63,19 @@ class _Group:
         self.started.append(encoded.snapshot.started_ns)
         self.payloads.append(encoded.payload)
         self.rows.append(encoded.rows)
-        size = _TICK_BYTES + len(encoded.payload) + sum(
-            len(payload) + _TICK_BYTES for rows in encoded.rows for _kind, payload in rows.records())
+        rows_size = sum(len(payload) + _TICK_BYTES for rows in encoded.rows for _kind, payload in rows.records())
+        size = _TICK_BYTES + len(encoded.payload) + rows_size
         self.size += size
+        self.rows_size += rows_size
         return size
+
+    def leave_rows_out(self) -> int:
+        """Drop the rows of all ticks, and return their size in bytes."""
+        self.left_out = frozenset(one.kind for rows in self.rows for one in rows)
+        self.rows = [()] * len(self.rows)
+        freed, self.rows_size = self.rows_size, 0
+        self.size -= freed
+        return freed
 
 
 class _Track:
@@ -69,11 +85,21 @@ class _Track:
         self.encoder = SnapshotEncoder(tier, _KEY_EVERY, self._layouts)
         self.groups: deque[_Group] = deque()
         self._records = 0
+        self.rows_size = 0  # the part of them that are rows, in bytes
 
     @property
     def size(self) -> int:
         """The bytes of records and layouts; a layout that several groups share counts once."""
         return self._records + sum(layout.size for layout in self._layouts)
+
+    def leave_rows_out(self) -> bool:
+        """Drop the rows of the oldest group that has any, but for the last group; false if there is none."""
+        group = next((one for one in list(self.groups)[:-1] if one.rows_size), None)
+        if group is not None:
+            freed = group.leave_rows_out()
+            self._records -= freed
+            self.rows_size -= freed
+        return group is not None
 
     def take(self, frame: Frame) -> None:
         encoded = self.encoder.encode(frame.newer, frame.capabilities)
@@ -82,11 +108,14 @@ class _Track:
         if encoded.key or not self.groups:
             self.groups.append(_Group(encoded.layout))
             self._layouts[encoded.layout] += 1
+        before = self.groups[-1].rows_size
         self._records += self.groups[-1].add(encoded)
+        self.rows_size += self.groups[-1].rows_size - before
 
     def drop_first(self) -> None:
         group = self.groups.popleft()
         self._records -= group.size
+        self.rows_size -= group.rows_size
         self._layouts[group.layout] -= 1
         if not self._layouts[group.layout]:
             del self._layouts[group.layout]
@@ -130,6 +159,9 @@ class PastRing:
             begin = frame.newer.started_ns - round(self._seconds * 1e9)
             for track in (self._full, self._coarse):
                 track.drop_before(begin)
+            while self._full.rows_size + self._coarse.rows_size > self._most // 2 and (
+                    self._full.leave_rows_out() or self._coarse.leave_rows_out()):
+                self._decoded.clear()
             while self._full.size + self._coarse.size > self._most:
                 if len(self._full.groups) > 1:
                     self._full.drop_first()
@@ -174,8 +206,12 @@ class PastRing:
             at = bisect_right(times, time_ns) - 1
             if at < 0:
                 return None
-            track = self._full if times[at] >= self._split else self._coarse
-            return self._frame(track, times[at])
+            if times[at] < self._split:
+                return self._frame(self._coarse, times[at])
+            found = self._frame(self._full, times[at])
+            left_out = found is not None and _NOT_KEPT in found.newer.no_rows.values()
+            coarse = self._frame(self._coarse, times[at]) if left_out else None
+            return found if found is None or coarse is None else found.with_rows_of(coarse)
 
     def frames(self) -> Iterator[Frame]:
         """Yield every frame that can be shown, oldest first."""
@@ -242,4 +278,7 @@ class _DecodedGroup:
         for number, payload in enumerate(self.group.payloads[done:done + max(0, count)], done):
             tick = self._decoder.decode(payload, key=number == 0)
             self._rows.take_encoded(self.group.rows[number])
-            self._frames.append(self._maker.frame(layout.snapshot(tick, self._rows), layout.capabilities))
+            snapshot = layout.snapshot(tick, self._rows)
+            if self.group.left_out:
+                snapshot = replace(snapshot, no_rows=dict.fromkeys(self.group.left_out, _NOT_KEPT))
+            self._frames.append(self._maker.frame(snapshot, layout.capabilities))

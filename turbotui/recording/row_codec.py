@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from turbotui.dataclass import dataclass
-from turbotui.quantities.row_kinds import Form, QuantityId
+from turbotui.quantities.row_kinds import Form, KindId, QuantityId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.codec import HEAD, MOST_CELLS, Cell, TableTick, TickEncoder
 from turbotui.recording.compression import TICK_TIMES, most_unpacked
@@ -36,6 +36,7 @@ _SERIAL: Final = re.compile(r"-?[0-9a-f]{1,32}", re.ASCII)
 class EncodedRows:
     """A tick of rows that was encoded as the payload of a record."""
 
+    kind: KindId
     stream: int  # the kind's stream
     layout: bytes  # the payload of the record of its layout
     key: bool  # whether it can be decoded with only its layout
@@ -96,7 +97,7 @@ class RowEncoder:
         encoded = self._encoder.encode(TableTick(tick.wall_ns, tick.started_ns, counts, columns, extras), key=key)
         if not key and HEAD.unpack_from(encoded)[-1] > most_unpacked(encoded, TICK_TIMES):
             return self.encode(tick, key=True, most_cells=most_cells)  # with names: no reader refuses it as a bomb
-        return EncodedRows(self._stream, self._facts, key, _CAPACITY.pack(capacity) + encoded)
+        return EncodedRows(layout.kind.id, self._stream, self._facts, key, _CAPACITY.pack(capacity) + encoded)
 
     def _extras(self, tick: RowTick) -> dict[str, object]:
         """What came, went and is absent, as changes of the tick before; all of it at a key tick."""

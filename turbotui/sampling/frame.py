@@ -8,6 +8,7 @@ time before they are reduced.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
@@ -367,6 +368,14 @@ class Frame(Interval):
     def rows(self, scope: Scope) -> tuple[RowId, ...]:
         """Rows of one level, in topology order."""
         return self.topology.rows(scope)
+
+    def with_rows_of(self, other: Frame) -> Frame:
+        """This interval with the rows of another one that ended with it and may be longer."""
+        older = self.older
+        if older is not None:
+            older = replace(older, rows={} if other.older is None else other.older.rows)
+        newer = replace(self.newer, rows=other.newer.rows, no_rows=other.newer.no_rows)
+        return Frame(older, newer, self.capabilities, self._held_ends)
 
     def kind(self, kind: KindId) -> RowDifferences | Unavailable:
         """The rows of a kind over this interval, or why they were not read."""
