@@ -33,11 +33,12 @@ def package(folder: Path, name: str, line: str, module: str = "") -> None:
 class TestExample:
     def test_its_verb_is_in_the_help_and_has_every_format(self) -> None:
         assert "how long the machine is up" in run("--help").stdout
-        text, csv = (run("uptime", "--format", name).stdout.splitlines() for name in ("json", "csv"))
+        text, csv = (run("uptime", "-i", "0.1", "-n", "1", "--format", name).stdout.splitlines()
+                     for name in ("json", "csv"))
         table = json.loads(text[0])
         assert [row["clock"] for row in table["rows"]] == ["up", "idle"]
         assert table["rows"][0]["values"]["time"] > 0
-        assert csv[0].endswith(",clock,time")
+        assert ",clock,time,pace," in csv[0]
         assert len(csv) == 3
 
     def test_its_column_is_recorded_and_replayed(self, tmp_path: Path) -> None:
@@ -52,6 +53,18 @@ class TestExample:
         without = run(*words, path=tmp_path)
         assert "'Uptime' can not be added: there is no such column here" in without.stderr
 
+    def test_its_rows_are_recorded_replayed_and_exported(self, tmp_path: Path) -> None:
+        file = str(tmp_path / "recording")
+        done = run("record", "--show", "Busy%", "-n", "2", "-i", "0.2", file, "--tables", "clocks")
+        assert done.returncode == 0, done.stderr
+        tables = [json.loads(line) for line in run("uptime", "--replay", file, "--json").stdout.splitlines()]
+        assert len(tables) == 2
+        for table in tables:
+            (up,) = [row["values"] for row in table["rows"] if row["clock"] == "up"]
+            assert up["pace"] == pytest.approx(1, abs=0.3)
+        lines = run("export", "--once", "-i", "0.1", "--rows", "clocks").stdout.splitlines()
+        assert [line for line in lines if line.startswith('turbotui_clock_time_seconds_total{clock="up"')]
+
     def test_its_family_is_exported(self) -> None:
         lines = run("export", "--once", "-i", "0.1").stdout.splitlines()
         [value] = [line for line in lines if line.startswith("turbotui_machine_uptime_seconds")]
@@ -63,7 +76,7 @@ class TestExample:
     def test_its_screen_its_key_and_an_alert_on_its_column(self, tmp_path: Path) -> None:
         settings = tmp_path / "turbotui" / "settings.toml"
         settings.parent.mkdir()
-        settings.write_text('[[alert]]\nwhen = "Uptime>0"\n')
+        settings.write_text('[[alert]]\nwhen = "Uptime>0"\n\n[[alert]]\nwhen = "pace>0.5 and up"\ntable = "clocks"\n')
         with_plugin = {"PYTHONPATH": str(PLUGIN), "XDG_CONFIG_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
         terminal = BarePty((sys.executable, "-m", "turbotui", "-i", "0.2", "--screen", "uptime"),
                            environment=with_plugin)
@@ -73,7 +86,9 @@ class TestExample:
         terminal.until(rb"0\.[0-9]+ d\b")
         terminal.press(b"q")
         assert terminal.ended() == 0
-        assert "begins Uptime>0: " in (tmp_path / "turbotui" / "alerts.log").read_text()
+        log = (tmp_path / "turbotui" / "alerts.log").read_text()
+        assert "begins Uptime>0: " in log
+        assert "begins pace>0.5 and up: up" in log
 
 
 @pytest.mark.parametrize(("line", "module", "why"), [

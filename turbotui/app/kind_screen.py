@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Hashable, Sequence
-from typing import ClassVar, Final
+from typing import Final
 
 from turbotui.app.one_cell import OneCell
 from turbotui.app.row_table import RowCell, RowTableScreen
@@ -51,7 +51,7 @@ class KindScreen(RowTableScreen[KindRow]):
         definition: of the kind.
     """
 
-    definition: ClassVar[KindDefinition]
+    definition: KindDefinition
     painter_kind = KindPainter
     treeless = "No row has rows inside it"
 

@@ -12,5 +12,6 @@ FEATURE = Feature(
     sources="turbotui_uptime.measured:SOURCES",
     columns="turbotui_uptime.measured:COLUMNS",
     kept="turbotui_uptime.measured:kept",
+    rows="turbotui_uptime.rows:KINDS",
     exported="turbotui_uptime.families:FAMILIES",
 )
