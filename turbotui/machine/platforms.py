@@ -5,7 +5,6 @@ The enumerations are in `platform_features`, the facts in the tables of the fold
 
 from __future__ import annotations
 
-import functools
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -105,7 +104,6 @@ def _unknown(note: str) -> Platform:
     return Platform(known=False, symbol="", features=feature_set("default"), note=note)
 
 
-@functools.cache
 def feature_set(name: str) -> FeatureSet:
     """The feature set of that name."""
     return FEATURE_SETS.row(
@@ -116,7 +114,6 @@ def feature_set(name: str) -> FeatureSet:
     )  # fmt: skip
 
 
-@functools.cache
 def cstate_limits(name: str) -> tuple[PackageLimit, ...]:
     """The 16 meanings of MSR 0xE2[3:0] of that name."""
     return CSTATE_LIMITS.row(
@@ -129,7 +126,6 @@ class _Limits:
     limits: tuple[PackageLimit, ...]
 
 
-@functools.cache
 def l2_events(name: str) -> L2Events:
     """The L2 events of a microarchitecture."""
     return L2_EVENTS.row(L2Events, name, _table(L2_EVENTS, name))

@@ -65,13 +65,11 @@ def amd_processor(vendor: str, family: int, model: int) -> Processor | None:
     return None
 
 
-@functools.cache
 def arm_core(implementer: int, part: int) -> Processor | None:
     """The row of an Arm core by MIDR_EL1[31:24] and [15:4]."""
     return _found(ARM, f"0x{implementer:02x}-0x{part:03x}")
 
 
-@functools.cache
 def arm_implementer(implementer: int) -> str:
     """The vendor of a core by MIDR_EL1[31:24]; the number where no vendor is known by it."""
     found = _found(ARM, f"0x{implementer:02x}")

@@ -7,7 +7,6 @@ not part of a `Signal`, so that recordings of any age are held against those of 
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping
 from typing import Final
@@ -116,7 +115,6 @@ def bounds_of(signal: Signal) -> Bounds:
     return bounds_of_kind(signal.id, signal.unit, signal.behavior is Behavior.COUNTER)
 
 
-@functools.lru_cache(maxsize=4096)
 def bounds_of_kind(name: SignalId, unit: Unit, counter: bool) -> Bounds:
     """What the numbers of a signal lie within, or of a quantity that is measured like that signal."""
     if unit is Unit.TEXT:

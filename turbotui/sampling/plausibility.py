@@ -297,7 +297,7 @@ RULES: tuple[Rule, ...] = (
 """Every contradiction that makes a counter unknown."""
 
 
-@functools.cache
+@functools.cache  # without it a summary row of two CPUs takes 0.65 ms instead of 0.48
 def _rules_of(name: SignalId) -> tuple[Rule, ...]:
     return tuple(rule for rule in RULES if any(
         name == subject or (subject.endswith(".") and name.startswith(subject)) for subject in rule.subjects))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -54,19 +53,16 @@ def _flags(values: dict[str, object]) -> str:
     return " ".join((*(word for word in words if not word.startswith(lacks)), *more.split()))
 
 
-@functools.cache
 def _flag_words(group: str) -> tuple[str, ...]:
     return tuple(word for line in texts(CPU_FLAGS.inherited(group)["words"]) for word in line.split())
 
 
-@functools.cache
 def _core_type(name: str) -> CoreType:
     return CORE_TYPES.row(
         CoreType, name, CORE_TYPES.inherited(name), bins=each(wholes), idle=each(_listed(IdleState)),
     )  # fmt: skip
 
 
-@functools.cache
 def _schedule(name: str) -> LoadSchedule:
     work, span = _work, each(number)
     role = _listed(Role, kind=work, level=span, on=span, rest_level=span, rest=span)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from turbotui.dataclass import dataclass
 from turbotui.simulated.load import LEVELS
 from turbotui.simulated.shapes import CoreType
@@ -65,7 +63,6 @@ def idle_row(kind: CoreType, level: int) -> IdleRow:
     )
 
 
-@functools.cache
 def core_table(kind: CoreType, cores: int) -> CoreTable:
     """The tables of one core type in a package of `cores` cores."""
     turbo = [float(kind.max_mhz)]

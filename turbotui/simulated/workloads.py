@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -58,7 +57,6 @@ class Workload:
     vnni: float = 0.0  # likewise of int8 numbers
 
 
-@functools.cache
 def workload(table: str) -> Workload:
     """Return the kind of work that a table describes."""
     return _FILE.row(Workload, table, _FILE.inherited(table))
