@@ -19,9 +19,9 @@ from turbotui.features.export.live.levels import MACHINE, LevelPlaces
 from turbotui.features.export.live.machine_metrics import column_metrics
 from turbotui.features.export.model import LongColumn
 from turbotui.features.export.verb import CsvExport, JsonExport
-from turbotui.features.overview.chart_picture import said as chart_said
 from turbotui.features.overview.charts import ChartSource, ChartSpec, chart_of
 from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource, number_span
+from turbotui.features.overview.painter import said as chart_said
 from turbotui.machine.host import HostKind
 from turbotui.quantities.alerts import AlertRequest, parse_alert
 from turbotui.quantities.columns import Category, Column, ColumnId, CounterColumn, Inputs, Value

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from knownmachines import known_machine
 from watched_machines import frames_of_machine
 
-from turbotui.features.overview.chart_picture import picture
 from turbotui.features.overview.charts import Chart, ChartLimit, chosen
 from turbotui.features.overview.core_map import _look, first_cpu, map_lines, mark_scope, plan_map
 from turbotui.features.overview.lines import CellPlace, nearest
 from turbotui.features.overview.meters import plan_meters
-from turbotui.features.overview.painter import parts
+from turbotui.features.overview.painter import parts, picture
 from turbotui.features.overview.standouts import settled
 from turbotui.features.overview.top_tasks import look, make_poll
 from turbotui.machine.host import Host, HostError

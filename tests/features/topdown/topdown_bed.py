@@ -11,10 +11,10 @@ from model_truth import truth_of
 from patience import ENDED_BY_THE_TEST
 from smallmachines import small_host
 
-from turbotui.features.topdown.cpu_rows import rows_of
 from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import RowLevel, places
+from turbotui.features.topdown.tables import rows_of
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler

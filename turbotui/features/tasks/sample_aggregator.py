@@ -13,7 +13,6 @@ from operator import add, itemgetter
 from sys import intern
 from typing import Final
 
-from turbotui.features.tasks.slices import Slices
 from turbotui.features.tasks.task_regions import TaskRegions
 from turbotui.features.tasks.thread_totals import ThreadTotals
 from turbotui.features.tasks.timeline import Timeline
@@ -45,6 +44,40 @@ from turbotui.machine.perf_records import (
 from turbotui.machine.tasks.draining import RingRecords
 from turbotui.machine.tasks.sets import LONGEST_NS, Mode, SamplingMoment, TaskSampling
 from turbotui.machine.tasks.tracer import Closing
+
+Thread = tuple[int, int]
+"""The thread whose counters wrote the record, and the thread that it is about."""
+
+
+class Slices:
+    """The switch-in times of running threads, in ns of the perf clock."""
+
+    __slots__ = ("_since",)
+
+    def __init__(self) -> None:
+        self._since: dict[Thread, int] = {}
+
+    def on(self, thread: Thread, time: int) -> None:
+        """Record that a thread is switched in."""
+        self._since[thread] = time
+
+    def booked(self, thread: Thread, time: int) -> None:
+        """Restart a thread's slice: its run time up to now is accounted for elsewhere."""
+        if thread in self._since:
+            self._since[thread] = time
+
+    def off(self, thread: Thread, time: int) -> int:
+        """End a thread's slice and return its start; `time` if the start is unknown."""
+        return min(time, self._since.pop(thread, time))
+
+    def knows(self, thread: Thread) -> bool:
+        """Whether the thread is known to be running."""
+        return thread in self._since
+
+    def forget(self) -> None:
+        """Forget all slices after a loss of records: the threads may have left their CPUs."""
+        self._since.clear()
+
 
 _TIME: Final = itemgetter(0)
 _DYING: Final = 16  # threads remembered a CPU between their end and their last switch-out
