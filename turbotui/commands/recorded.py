@@ -112,13 +112,24 @@ def recorded_ones(arguments: argparse.Namespace, found: Iterator[T], rows: str, 
     return itertools.islice(itertools.chain((first,), found), arguments.intervals)
 
 
-def report_missing(journal: Journal) -> None:
-    """Report on stderr which parts of a recording could not be read."""
-    for one in journal.missing[:_MOST_TOLD]:
-        print(f"turbotui: {one_line(journal.paths[0])}: {one.text}", file=sys.stderr)
+def missing_words(journal: Journal) -> Iterator[str]:
+    """Say which parts of a recording could not be read, and which rows nothing here can show."""
+    path = one_line(journal.paths[0])
+    if journal.kinds:
+        from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - as above
+
+        strange = [title for kind, title in journal.kinds.items() if kind not in known_kinds()]
+        yield from (f"{path} has rows of {one_line(title)}, which no feature that is installed here can show"
+                    for title in strange[:_MOST_TOLD])
+    yield from (f"{path}: {one.text}" for one in journal.missing[:_MOST_TOLD])
     if len(journal.missing) > _MOST_TOLD:
-        print(f"turbotui: {one_line(journal.paths[0])}: {len(journal.missing) - _MOST_TOLD:,} more parts cannot be "
-              "read", file=sys.stderr)
+        yield f"{path}: {len(journal.missing) - _MOST_TOLD:,} more parts cannot be read"
+
+
+def report_missing(journal: Journal) -> None:
+    """Report `missing_words` on stderr."""
+    for words in missing_words(journal):
+        print(f"turbotui: {words}", file=sys.stderr)
 
 
 def open_replay(arguments: argparse.Namespace) -> Journal:

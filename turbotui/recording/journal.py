@@ -6,13 +6,14 @@ A recording of several resolutions is several files beside each other; for each 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, Self, TypeVar
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.definition import Definition
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import Missing, RecordingError
 from turbotui.recording.journal_file import KeyEntry
@@ -135,6 +136,11 @@ class Journal:
     def catalog(self) -> Catalog:
         """The columns that this version computes from the newest tick's signals, and those that were added then."""
         return recorded_catalog(self.capabilities)
+
+    @property
+    def kinds(self) -> Mapping[KindId, str]:
+        """The titles of the kinds of rows that were met so far, by their ids."""
+        return {kind: title for part in self._parts for kind, title in part.kinds.items()}
 
     def definitions(self) -> tuple[Definition, ...]:
         """The first thousand definitions that were counted beside the catalog, each once, in the order of the files."""

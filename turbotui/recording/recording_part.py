@@ -12,6 +12,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.definition import Definition
+from turbotui.quantities.row_kinds import KindId
 from turbotui.recording.capability_facts import layout_definitions
 from turbotui.recording.framing import DamagedError, Missing, Record, RecordKind
 from turbotui.recording.journal_file import NOTED, JournalFile, KeyEntry
@@ -67,6 +68,7 @@ class RecordingPart:
         self.file = JournalFile(path)
         self._grow = grow
         self._layouts = layouts
+        self.kinds: dict[KindId, str] = {}  # titles of the kinds of rows that were met so far
         self.missing: dict[tuple[int, str], Missing] = {}
         self._first: RecordedTick | None = None
         self._last: tuple[int, RecordedTick | None] = (-1, None)
@@ -197,7 +199,7 @@ class RecordingPart:
             begin: see above.
             following: whether to wait for what is still to come.
         """
-        reader = StreamReader(self._layouts)
+        reader = StreamReader(self._layouts, self.kinds)
         offset = 0
         if isinstance(begin, KeyEntry):
             layout = self._layout(begin)

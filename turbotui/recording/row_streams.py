@@ -72,9 +72,14 @@ class _KindStream:
 
 
 class RowStreams:
-    """Decodes the records of kinds, and hands the rows of a tick to it."""
+    """Decodes the records of kinds, and hands the rows of a tick to it.
 
-    def __init__(self) -> None:
+    Args:
+        kinds: gets the title of each kind that there is, by its id.
+    """
+
+    def __init__(self, kinds: dict[KindId, str] | None = None) -> None:
+        self._kinds = {} if kinds is None else kinds
         self._streams: dict[int, _KindStream] = {}
         self._waiting: dict[KindId, RowTick] = {}
         self._latest: dict[KindId, RowTick] = {}
@@ -126,6 +131,8 @@ class RowStreams:
             raise DamagedError(f"a recording of more than {MOST_KINDS} kinds of rows is not possible")
         self._streams.pop(record.stream, None)
         number, layout = row_layout_from(unpacked(record.payload, "a layout of rows"))
+        if len(self._kinds) < MOST_KINDS:
+            self._kinds[layout.kind.id] = layout.kind.title
         self._streams[record.stream] = _KindStream(record.payload, number, RowDecoder(layout))
 
     def _take_tick(self, record: Record) -> Iterator[Missing]:

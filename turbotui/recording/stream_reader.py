@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.row_kinds import KindId
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_from
 from turbotui.recording.framing import (
     LONGEST_TEXT,
@@ -85,19 +86,21 @@ class StreamReader:
 
     Args:
         layouts: the layouts known already, which other readers may share.
+        kinds: gets the title of each kind of row that there is, by its id.
 
     Attributes:
         header: the header of the current session; None before the first one.
         ended: whether the writer closed the journal.
     """
 
-    def __init__(self, layouts: KnownLayouts | None = None) -> None:
+    def __init__(self, layouts: KnownLayouts | None = None, kinds: dict[KindId, str] | None = None) -> None:
+        self._kinds = kinds
         self._known = KnownLayouts() if layouts is None else layouts
         self.header: Header | None = None
         self.ended = False
         self._layouts: dict[int, tuple[CpuTableLayout, TickDecoder]] = {}
         self._layout_payload = b""
-        self._rows = RowStreams()
+        self._rows = RowStreams(kinds)
         self._expected: int | None = None
         self._damage: Damage | None = None
         self._skipped = 0
@@ -166,7 +169,7 @@ class StreamReader:
     def _enter(self, header: Header) -> None:
         if self.header is None or header.session != self.header.session:
             self._layouts.clear()
-            self._layout_payload, self._rows = b"", RowStreams()
+            self._layout_payload, self._rows = b"", RowStreams(self._kinds)
             self.ended = False
         self.header = header
 

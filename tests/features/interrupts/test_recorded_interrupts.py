@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 
 import pytest
 from jsontables import tables
+from made_frames import machine, topology_of_cpus
+from made_rows import frames_with_rows, row_ticks
 
 from turbotui.cli import main
+from turbotui.recording.recorder import Recorder
 
 
 def test_a_recording_has_the_kinds_that_its_tables_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,6 +34,19 @@ def test_without_them_the_verb_says_how_they_are_recorded(tmp_path: Path, capsys
     capsys.readouterr()
     assert main(["interrupts", "--replay", path]) == 1
     assert "turbotui record --tables interrupts" in capsys.readouterr().err
+
+
+def test_rows_that_no_feature_knows_are_named_and_the_rest_is_shown(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, topology = str(tmp_path / "a.ttj"), topology_of_cpus(range(2))
+    recorder = Recorder(path, machine(topology), sync_seconds=0.0)
+    for frame in frames_with_rows([*row_ticks(3, random.Random(1))], topology):
+        recorder.take(frame)
+    recorder.close()
+    assert main(["stat", "--replay", path, "--show", "CPU"]) == 0
+    told = capsys.readouterr()
+    assert told.out
+    assert "has rows of jobs, which no feature that is installed here can show" in told.err
 
 
 def test_an_unknown_table_is_refused_with_the_kinds_that_there_are(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Final
 
-from turbotui.commands.recorded import chosen_frames, named_intervals
+from turbotui.commands.recorded import chosen_frames, missing_words, named_intervals
 from turbotui.errors import UsageError
 from turbotui.features.stat.options import StatError, StatOptions, StatTask
 from turbotui.features.stat.printing import FramePrinter, chosen_layout, is_absent
@@ -17,8 +16,6 @@ from turbotui.recording import read_machine
 from turbotui.recording.journal import Journal
 from turbotui.tables.envelope import timestamp
 from turbotui.tables.formats import SEVERAL
-
-_MOST_TOLD: Final = 5  # most sentences about missing parts, of which a damaged disk can leave thousands
 
 
 def replay(options: StatOptions, streams: Streams) -> int:
@@ -47,10 +44,8 @@ def replay(options: StatOptions, streams: Streams) -> int:
         for frame in itertools.islice(frames, options.intervals):
             printer.take(frame)
         printer.end()
-        for one in journal.missing[:_MOST_TOLD]:
-            warn(f"{journal.paths[0]}: {one.text}")
-        if len(journal.missing) > _MOST_TOLD:
-            warn(f"{journal.paths[0]}: {len(journal.missing) - _MOST_TOLD:,} more parts cannot be read")
+        for words in missing_words(journal):
+            warn(words)
     return 0
 
 
