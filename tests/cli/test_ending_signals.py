@@ -28,6 +28,7 @@ WATCHING: Final[dict[str, Sequence[str]]] = {
     "topdown": ("-i", "0.1", "--format", "csv", "--machine", "laptop"),
     "tasks": ("--all", "-i", "0.1", "--format", "csv", "--machine", "laptop-old"),
     "groups": ("-i", "0.1", "--machine", "laptop"),
+    "interrupts": ("-i", "0.1", "--machine", "laptop"),
     "spy": ("-i", "0.1", "--machine", "laptop-old"),
     "collect": GUEST,
     "export": ("--listen", "127.0.0.1:0", *GUEST),

@@ -59,3 +59,5 @@ def test_folders_that_the_user_names_stay() -> None:
     assert environment_of_children({"PYTHONPATH": "/a::b:/c:.", "HOME": "/h"}) == {"PYTHONPATH": "/a:/c", "HOME": "/h"}
     assert environment_of_children({"PYTHONPATH": ":", "PYTHONHOME": "x", "PYTHONUSERBASE": "."}) == {}
     assert environment_of_children({"PATH": ":/bin:bin:."}) == {"PATH": "/bin"}
+    assert environment_of_children({"PYTHONPYCACHEPREFIX": "cache"}) == {}
+    assert environment_of_children({"LD_LIBRARY_PATH": ":/opt/lib"}) == {"LD_LIBRARY_PATH": "/opt/lib"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -267,6 +268,13 @@ def test_a_fifo_that_a_user_gives_takes_marks_of_its_writers_alone(fifo: Path) -
     with GivenPipe(str(fifo)) as pipe:  # it is still there, and free again
         assert pipe.take() == []
     os.close(writer)
+
+
+def test_nobody_else_reaches_the_fifo_of_a_command() -> None:
+    with RegionPipe() as pipe:
+        modes = [stat.S_IMODE(os.stat(path).st_mode) for path in (os.path.dirname(pipe.path), pipe.path)]
+        assert modes == [0o700, 0o600]
+    assert not os.path.exists(os.path.dirname(pipe.path))
 
 
 def test_what_is_no_fifo_is_refused_with_what_to_do(tmp_path: Path) -> None:

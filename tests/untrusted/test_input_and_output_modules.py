@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "turbotui"
@@ -54,20 +55,30 @@ TEXT_COMES_IN = {
 }
 """Modules that make text of bytes, names of files, JSON or TOML, and what of."""
 
-FILES_ARE_WRITTEN = {
-    "machine/own_files.py": "every file that turbotui keeps",
-    "cli.py": "/dev/null in place of a stdout that is gone",
-    "features/stat/streams.py": "as cli.py",
-    "tables/terminal_text.py": "/dev/null in place of a stream that was closed from the start",
-    "terminal/writer.py": "the terminal",
-    "remote/socket_file.py": "the socket of a collector",
-    "machine/region_pipes.py": "the FIFO of a command's marks, in a directory of its own, and one that a person names",
-    "region_marks.py": "marks into that FIFO, in the command",
-    "app/failures.py": "takes old reports of its own away",
-}
-WRITING = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"}
-WRITING_CALLS = {"mkstemp", "NamedTemporaryFile", "write_text", "write_bytes", "makedirs", "mkdir", "unlink", "rename",
-                 "rmtree", "symlink", "chown", "chmod", "truncate"}
+HARMLESS = {"O_RDONLY", "O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_DIRECTORY", "O_NOFOLLOW", "O_PATH"}
+"""Flags of open(2) that change nothing; flags by another name may be any."""
+CHANGING = {"mkfifo", "mknod", "mkdir", "makedirs", "mkstemp", "mkdtemp", "mktemp", "symlink", "rename", "renames",
+            "removedirs", "rmdir", "rmtree", "unlink", "ftruncate", "chmod", "fchmod", "lchmod", "chown", "fchown",
+            "lchown", "utime", "setxattr", "removexattr", "copy2", "copyfile", "copyfileobj", "copytree",
+            "make_archive", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory", "SpooledTemporaryFile",
+            "write_text", "write_bytes", "touch", "hardlink_to", "symlink_to", "FileHandler", "FileIO", "fdopen",
+            "memfd_create"}
+CHANGING_OF_OS = {"replace", "remove", "copy", "move", "link", "truncate"}
+"""Names that strings, lists and events have too."""
+OPENING = {"", "io", "codecs", "gzip", "bz2", "lzma", "tarfile", "zipfile"}
+PROGRAMS = {"Popen", "check_call", "check_output", "create_subprocess_exec", "create_subprocess_shell", "system",
+            "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "subprocess_exec", "subprocess_shell", "execv",
+            "execve", "execvp", "execvpe", "execl", "execle", "execlp", "execlpe", "spawnv", "spawnve", "spawnvp",
+            "spawnl", "spawnlp", "startfile", "Process", "ProcessPoolExecutor"}
+SOCKETS = {"socket", "socketpair", "fromfd", "create_server", "create_connection", "start_server", "start_unix_server",
+           "open_connection", "open_unix_connection", "create_unix_server", "create_unix_connection",
+           "create_datagram_endpoint", "HTTPConnection", "HTTPSConnection", "urlopen", "wrap_socket", "bind", "listen",
+           "TCPSite", "UnixSite", "AppRunner"}
+LIBRARIES = {"CDLL", "PyDLL", "dlopen", "cdll"}
+ONLY_BY_THEIR_NAMES = {"os", "socket", "subprocess", "shutil", "tempfile", "ctypes", "asyncio", "pty"}
+"""Modules of which nothing is imported by another name, under which a call would not be seen."""
+NOT_AT_ALL = {"webbrowser", "multiprocessing", "socketserver", "http.server", "ftplib", "smtplib", "poplib", "imaplib",
+              "telnetlib", "xmlrpc", "marshal", "shelve", "dbm", "sqlite3", "code", "pdb", "runpy"}
 NEVER = {"swapon", "mount", "umount", "setns", "init_module", "finit_module", "delete_module"}
 
 
@@ -118,61 +129,100 @@ def test_text_comes_in_at_the_edge_only() -> None:
 
 def writes(node: ast.Call) -> bool:
     owner, name = called(node)
-    if name == "open" and owner in ("", "io"):
-        mode = node.args[1] if len(node.args) > 1 else next((k.value for k in node.keywords if k.arg == "mode"), None)
-        return mode is not None and not (isinstance(mode, ast.Constant) and set(str(mode.value)) <= set("rb"))
     if (owner, name) == ("os", "open"):
-        return any(isinstance(one, ast.Attribute) and one.attr in WRITING for one in ast.walk(node))
-    return owner in ("os", "tempfile", "shutil", "?") and name in WRITING_CALLS
-
-
-def test_files_are_written_in_one_place() -> None:
-    strange = {name for name, node in calls() if writes(node)} - FILES_ARE_WRITTEN.keys()
-    assert strange == set(), "these modules write files: let own_files do it"
-
-
-CHILDREN = {
-    "features/serve/server.py": "a dashboard for each tab: own_program",
-    "features/fleet/opening.py": "a node's dashboard: own_program, or the command that the user wrote",
-    "events/event_tables/perf_list.py": "perf, from an absolute folder of PATH",
-    "remote/ssh.py": "ssh, whose words the user wrote",
-    "machine/launching.py": "the command that the user wrote, with the user's environment",
-}
-"""Modules that start programs, and which."""
-STARTING_CALLS = {"Popen", "check_call", "check_output", "create_subprocess_exec", "create_subprocess_shell", "system",
-                  "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "subprocess_exec", "subprocess_shell",
-                  "execv", "execve", "execvp", "execvpe", "execl", "execle", "execlp", "execlpe", "spawnv", "spawnve",
-                  "spawnvp", "spawnl", "spawnlp", "startfile", "Process", "ProcessPoolExecutor"}
+        flags = {ast.unparse(one) for word in node.args[1:2] for one in ast.walk(word)
+                 if isinstance(one, ast.Attribute | ast.Name)} - {"os"}
+        return not flags or not flags <= {f"os.{flag}" for flag in HARMLESS}
+    if name == "open" and owner in OPENING:
+        mode = node.args[1] if len(node.args) > 1 else next((k.value for k in node.keywords if k.arg == "mode"), None)
+        return mode is not None and not (isinstance(mode, ast.Constant) and set(str(mode.value)) <= set("rbt"))
+    return name in CHANGING or (name in CHANGING_OF_OS and owner in ("os", "shutil"))
 
 
 def starts(node: ast.Call) -> bool:
     owner, name = called(node)
-    return name in STARTING_CALLS or owner == "subprocess"
+    return name in PROGRAMS or owner == "subprocess"
+
+
+KINDS: dict[str, Callable[[ast.Call], bool]] = {
+    "file": writes, "program": starts, "socket": lambda node: called(node)[1] in SOCKETS,
+    "library": lambda node: called(node)[1] in LIBRARIES,
+}
+NO_OPENINGS = {
+    "socket": {"features/spies/verb.py::run"},  # binds the session to a CPU
+    "file": {"features/tasks/sample_aggregator.py::SampleAggregator._forked",  # renames a row
+             "features/tasks/watched_applications.py::WatchedApplications._name_nameless"},
+}
+"""Calls of that name that are something else."""
+
+
+def openings(kind: str) -> dict[str, dict[str, str]]:
+    """The rows of SECURITY.toml by their places."""
+    rows = tomllib.loads((PACKAGE.parent / "SECURITY.toml").read_text("utf-8"))["opening"]
+    return {place: row for row in rows if row["kind"] == kind for place in row["places"]}
+
+
+def places(kind: str) -> set[str]:
+    """The functions that open something of a kind; the module where SECURITY.toml names that as a whole."""
+    named = openings(kind)
+    found = {name if name in named else f"{name}::{place}" for name, place, node in placed_calls() if KINDS[kind](node)}
+    return found - NO_OPENINGS.get(kind, set())
+
+
+def placed_calls() -> Iterator[tuple[str, str, ast.Call]]:
+    """Each call with its module and its function."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        stack: list[tuple[str, ast.AST]] = [("", ast.parse(path.read_text("utf-8")))]
+        while stack:
+            place, node = stack.pop()
+            for child in ast.iter_child_nodes(node):
+                inner = place
+                if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    inner = f"{place}.{child.name}".removeprefix(".")
+                elif isinstance(child, ast.Call):
+                    yield str(path.relative_to(PACKAGE)), place, child
+                stack.append((inner, child))
+
+
+def test_files_are_written_in_one_place() -> None:
+    assert places("file") == openings("file").keys(), "let own_files write, or say in SECURITY.toml what changes"
 
 
 def test_programs_are_started_in_a_few_modules() -> None:
-    assert {name for name, node in calls() if starts(node)} == CHILDREN.keys()
-
-
-SOCKETS = {
-    "remote/socket_file.py": "a collector's socket",
-    "remote/links.py": "the connection to such a socket",
-    "features/export/live/scrape_server.py": "scrapes of Prometheus",
-    "features/serve/server.py": "browsers",
-    "features/fleet/timed_connection.py": "the server of a fleet",
-}
-"""Modules that open sockets, and for whom; SECURITY.md has the same."""
-SOCKET_CALLS = {"socket", "socketpair", "create_server", "create_connection", "start_server", "start_unix_server",
-                "open_connection", "open_unix_connection", "HTTPConnection", "HTTPSConnection", "urlopen", "TCPSite",
-                "UnixSite", "create_unix_server", "create_unix_connection"}
+    assert places("program") == openings("program").keys()
 
 
 def test_sockets_are_opened_in_a_few_modules() -> None:
-    assert {name for name, node in calls() if called(node)[1] in SOCKET_CALLS} == SOCKETS.keys()
+    assert places("socket") == openings("socket").keys()
+
+
+def test_no_call_hides_behind_another_name() -> None:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            name = str(path.relative_to(PACKAGE))
+            if isinstance(node, ast.Import):
+                assert not [one.name for one in node.names if one.name in NOT_AT_ALL], name
+                assert name == "sampling/kept_intervals.py" or "pickle" not in {one.name for one in node.names}, (
+                    "that one keeps in memory what it has made itself")
+                assert not [one.name for one in node.names if one.asname and one.name in ONLY_BY_THEIR_NAMES], name
+            elif isinstance(node, ast.ImportFrom):
+                assert node.module not in NOT_AT_ALL | {"pickle"}, name
+                assert node.module not in ONLY_BY_THEIR_NAMES, name
+            elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Store):
+                assert ast.unparse(node) not in {"os.system", "os.popen", "builtins.open"}, name
+
+
+def test_every_opening_is_in_the_document_and_its_test_is_tried() -> None:
+    document = " ".join((PACKAGE.parent / "SECURITY.md").read_text("utf-8").split())
+    tried = {row["test"] for row in tomllib.loads((PACKAGE.parent / "SECURITY.toml").read_text("utf-8"))["mutation"]}
+    for kind in KINDS:
+        for row in openings(kind).values():
+            assert row["what"] in document
+            assert row["test"] in tried, row["what"]
 
 
 def test_every_program_but_the_users_own_gets_an_environment_without_relative_folders() -> None:
-    for name in CHILDREN.keys() - {"machine/launching.py"}:
+    for name in {place.partition("::")[0] for place in openings("program")} - {"machine/launching.py"}:
         started = [node for module, node in calls() if module == name and starts(node)]
         for node in started:
             environment, = (one.value for one in node.keywords if one.arg == "env")
@@ -190,7 +240,8 @@ def test_nothing_of_the_machine_is_changed() -> None:
         words = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
         assert words & NEVER == set(), name
     host = (PACKAGE / "machine/linux.py").read_text("utf-8")
-    assert not any(word in host for word in WRITING)
+    assert not any(word in host for word in ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"))
+    assert places("library") == openings("library").keys(), "who calls libc past Python says so in SECURITY.toml"
 
 
 OPENS = {"open_file", "open_msr", "perf_event_open"}

@@ -1,4 +1,4 @@
-"""Start turbotui again without importing anything from the working folder, in which others may be able to write.
+"""Start turbotui again without loading anything from the working folder, in which others may be able to write.
 
 `python -m NAME` imports from the working folder first, and an empty or relative entry of PATH or PYTHONPATH means a
 folder in it (https://docs.python.org/3/using/cmdline.html, -m, -P and PYTHONPATH).
@@ -13,8 +13,9 @@ from typing import Final
 
 import turbotui
 
-_SEARCHED: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
-"""Variables that say where programs and modules are searched for (execvp(3), and Python's command line)."""
+_SEARCHED: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "LD_LIBRARY_PATH")
+"""Variables that say where programs, modules and libraries are searched for (execvp(3), Python's command line,
+ld.so(8), where an empty entry is the working folder too)."""
 
 
 def own_command() -> list[str]:
