@@ -11,6 +11,7 @@ import pytest
 from patience import PATIENCE
 from replayed_frames import ReplayedSession, roofline
 
+from turbotui.features.roofline import function_watch
 from turbotui.features.roofline.function_points import FunctionPoint, Functions, function_points, sampled_events
 from turbotui.features.roofline.function_watch import FunctionWatch, SampledFunctions
 from turbotui.features.roofline.screen_functions import FunctionsWindow, SampledPlace, function_lines, place_of
@@ -69,7 +70,8 @@ def test_a_thread_that_runs_already_is_sampled_with_the_files_it_has_mapped(busy
 
 
 @pytest.mark.real
-def test_cpus_are_sampled_while_something_runs_there(busy: int) -> None:
+def test_cpus_are_sampled_while_something_runs_there(busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(function_watch, "_TASKS", 10_000)  # others may run more
     machine = read_machine(LinuxHost())
     found = _sampled(SampledCode.of_cpus(machine.topology.cpus))
     if found.why is not None:

@@ -140,10 +140,14 @@ def burners() -> Iterator[list[int]]:
 @pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
 def test_two_that_watch_from_two_namespaces_each_have_their_own_numbers(burners: list[int]) -> None:
     """Whichever was opened first, the kernel gives one of them the other's numbers."""
-    watch = [sys.executable, "-m", "turbotui", "tasks", "--all", "-i", "1", "-n", "3", "--format", "json"]
+    watch = [sys.executable, "-m", "turbotui", "tasks", "--all", "-i", "0.5", "-n", "3", "--format", "json"]
     outside, inside = (subprocess.Popen([*by, *watch], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603 - ours
                        for by in ([], ["unshare", "-p", "-f", "--kill-child", "--mount-proc"]))
-    seen, hidden = outside.communicate(timeout=PATIENCE), inside.communicate(timeout=PATIENCE)
+    try:
+        seen, hidden = outside.communicate(timeout=PATIENCE), inside.communicate(timeout=PATIENCE)
+    finally:
+        outside.kill()
+        inside.kill()
     if inside.returncode and "unshare" in hidden[1]:
         pytest.skip(f"no namespace can be made here: {hidden[1]}")
     assert (outside.returncode, inside.returncode) == (0, 0), (seen, hidden)
