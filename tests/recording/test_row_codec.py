@@ -207,6 +207,24 @@ def test_rows_at_rest_are_no_bomb() -> None:
     assert records[1].key
 
 
+def test_names_and_reasons_that_change_all_the_time_make_a_key_tick_before_a_reader_refuses_them() -> None:
+    columns = Columns(RowKind("jobs", "jobs"), QUANTITIES.values())
+    ticks, chosen = [], random.Random(1)
+    for second in range(1, 8):
+        columns.begin(0, second * SECOND)
+        for dying in columns.rows:
+            columns.death(dying)
+        slot = columns.birth(Row(chosen.randbytes(1 << 20).hex(), second))
+        assert slot is not None
+        columns.put(slot, "work", Unavailable(Reason.FAILED, chosen.randbytes(1 << 20).hex()))
+        ticks.append(columns.tick())
+    records = encoded(ticks)
+    assert [record.key for record in records] == [True, False, False, True, False, True, False]
+    decoder = RowDecoder(layout_in(records[0]))
+    for tick, record in zip(ticks, records, strict=True):
+        assert decoder.decode(record.payload, key=record.key).roster.rows == tick.roster.rows
+
+
 def test_reasons_are_counted_from_one_key_tick_to_the_next() -> None:
     columns = Columns(KIND, QUANTITIES.values())
     slot = columns.birth(Row("a"))

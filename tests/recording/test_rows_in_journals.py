@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -10,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from made_frames import NOON, SECOND, frames_of, machine, topology_of_cpus
-from made_rows import DEFINITION, KIND, contents, frames_with_rows, row_ticks
+from made_rows import DEFINITION, KIND, QUANTITIES, contents, frames_with_rows, row_ticks
 
 from turbotui import recording
-from turbotui.quantities.row_kinds import RowKind
+from turbotui.quantities.row_kinds import ROWS_LIMIT, RowKind
 from turbotui.quantities.tables import Cell, CellEvidence
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.ended_rows import EndedRows
@@ -21,13 +22,14 @@ from turbotui.recording.framing import HEAD_SIZE, Missing, Record, RecordingErro
 from turbotui.recording.json_values import packed, unpacked
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.ring import PastRing
+from turbotui.recording.rotation import Retention, RotatingRecorder
 from turbotui.recording.row_streams import FIRST_STREAM, MOST_KINDS, RowsEncoder, RowStreams
 from turbotui.recording.stream_reader import RecordedTick, StreamReader
 from turbotui.recording.tiers import FULL, KEY_EVERY, TEN_SECONDS, Thinning, Tier
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import row_table
-from turbotui.sampling.rows import RowTick
+from turbotui.sampling.rows import Roster, Row, RowTick
 from turbotui.sampling.snapshot import Snapshot
 
 TOPOLOGY = topology_of_cpus(range(2))
@@ -184,6 +186,31 @@ def with_late_kind(*numbers: int) -> list[Frame]:
         rows = rows if late else frame.newer.rows
         found.append(replace(frame.newer, rows=rows, no_rows={KIND.id: LATE} if late else {}))
     return frames_of(found)
+
+
+def test_a_kind_that_has_no_room_is_named_and_the_rest_is_recorded(tmp_path: Path) -> None:
+    many = replace(LIVE[0], kind=RowKind("many", "many rows", most=ROWS_LIMIT), stamps={"": bytes(ROWS_LIMIT)},
+                   quantities={name: replace(QUANTITIES["work"], id=name, kind="many") for name in NAMES},
+                   values=dict.fromkeys(NAMES, array("Q", bytes(8 * ROWS_LIMIT))), absent={},
+                   roster=Roster({}, ROWS_LIMIT), died=frozenset())
+    long = replace(LIVE[0], kind=RowKind("long", "long names"), absent={}, died=frozenset(),
+                   roster=Roster({0: Row("a" * (1 << 23), name="b")}, LIVE[0].roster.capacity))
+    path = str(tmp_path / "a.ttj")
+    for recorder in (Recorder(path, machine(TOPOLOGY), sync_seconds=0.0),
+                     RotatingRecorder(path, machine(TOPOLOGY), Retention(full_seconds=60.0))):
+        [frame] = frames_of([replace(FRAMES[0].newer, rows={**FRAMES[0].newer.rows, "many": many, "long": long})])
+        recorder.take(frame)
+        recorder.close()
+        assert recorder.failures == {
+            "many rows": "65,536 rows of 33 columns are more than a recording may have",
+            "long names": "their names, or the reasons why values are absent, have more than 8,388,608 letters"}
+    with recording.read(path) as journal:
+        [frame] = journal.frames()
+        assert frame.newer.rows.keys() == {KIND.id}
+        assert journal.check() == ()
+
+
+NAMES = [f"q{number}" for number in range(32)]
 
 
 def test_a_kind_that_was_late_has_its_last_rows_and_the_reason(tmp_path: Path) -> None:

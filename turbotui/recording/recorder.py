@@ -157,7 +157,7 @@ class Recorder:
         tier: see above.
         header: the session's header.
         first_ns: wall clock of the first written tick; None before that.
-        failures: always empty.
+        failures: kinds of rows that have no room in a recording.
 
     Raises:
         RecordingError: the file cannot be written, another process records to it, or it is no recording.
@@ -167,7 +167,6 @@ class Recorder:
                  header: Header | None = None, sync_seconds: float = SYNC_SECONDS,
                  suspended_ns: Callable[[], int] | None = None, command: Sequence[str] = ()) -> None:
         self.tier = tier
-        self.failures: dict[str, str] = {}
         self.first_ns: int | None = None
         self._file = RecordingFile(path, sync_seconds)
         try:
@@ -181,6 +180,7 @@ class Recorder:
             self._file.close()
             raise
         self._encoder = SnapshotEncoder(tier)
+        self.failures = self._encoder.failures
         self._changes = Changes(suspended_ns)
         self._last: Snapshot | None = None
         self._writing = threading.Lock()

@@ -96,6 +96,7 @@ class RotatingRecorder:
         if apart >= seconds * 1e9 or (begun is not None and most and recorder.size > most):
             self._rotate(recorder, wall)
         self._recorders[name].take(frame)
+        self.failures |= self._recorders[name].failures
 
     def _each(self, action: Callable[[Recorder], object]) -> None:
         """A tier of lower resolution that fails is given up, and the others go on.

@@ -15,7 +15,7 @@ from turbotui.quantities.row_kinds import Form, KindId, QuantityId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.codec import HEAD, MOST_CELLS, Cell, TableTick, TickEncoder
 from turbotui.recording.compression import TICK_TIMES, most_unpacked
-from turbotui.recording.framing import DamagedError, RecordKind
+from turbotui.recording.framing import DamagedError, RecordingError, RecordKind
 from turbotui.recording.json_values import JsonValue, packed, reason_facts, reason_from, runs_of
 from turbotui.recording.row_layout import RowLayout, layout_of_rows, row_layout_facts
 from turbotui.recording.tick_decoder import DecodedTick, LazyColumns, TickDecoder, TickHead, head_of
@@ -63,6 +63,7 @@ class RowEncoder:
         self._expected: Mapping[RowSlot, Row] = {}
         self._absent: Mapping[QuantityId, Mapping[RowSlot, Unavailable]] = {}
         self._reasons: dict[Unavailable, int] = {}
+        self._letters = self._letters_of_reasons = 0
         self._died: frozenset[RowSlot] = frozenset()
 
     def encode(self, tick: RowTick, *, key: bool, most_cells: int = MOST_CELLS) -> EncodedRows:
@@ -88,9 +89,14 @@ class RowEncoder:
             self.cells = capacity * layout.columns
         if key:
             self._roster, self._died = Roster(), frozenset()
-            self._absent = {}
+            self._absent, self._letters, self._letters_of_reasons = {}, 0, 0
             self._reasons.clear()
         extras = {name: facts for name, facts in self._extras(tick).items() if facts}
+        if max(self._letters, self._letters_of_reasons) > _MOST_LETTERS or len(self._reasons) > _MOST_REASONS:
+            if key:
+                raise RecordingError(f"their names, or the reasons why values are absent, have more than "
+                                     f"{_MOST_LETTERS:,} letters")
+            return self.encode(tick, key=True, most_cells=most_cells)  # with those alone that there are now
         columns: list[Sequence[Cell]] = [tick.stamps[clock] for clock in layout.clocks]
         columns += [_cells(one.form, tick.values[one.id]) for one in layout.quantities.values()]
         counts = (tick.omitted, 0, 0, 0, 0, 0)
@@ -105,7 +111,9 @@ class RowEncoder:
         roster, before = tick.roster, self._roster
         if roster is not before or self._died:
             left = {slot: row for slot, row in before.rows.items() if slot not in self._died}
-            found["rows"] = [_row_facts(slot, row) for slot, row in roster.rows.items() if left.get(slot) is not row]
+            came = [(slot, row) for slot, row in roster.rows.items() if left.get(slot) is not row]
+            self._letters += sum(_letters(row) for _slot, row in came)  # since the key tick: more than there are now
+            found["rows"] = [_row_facts(slot, row) for slot, row in came]
             found["gone"] = runs_of(slot for slot in left if slot not in roster.rows)
             self._roster = roster
         found["died"] = runs_of(tick.died)
@@ -117,7 +125,9 @@ class RowEncoder:
         for absent in changed.values():
             for why in absent.values():
                 self._reasons.setdefault(why, len(self._reasons))
-        found["reasons"] = [reason_facts(why) for why in [*self._reasons][known:]]
+        new = [*self._reasons][known:]
+        self._letters_of_reasons += sum(len(why.detail) + len(why.remedy) for why in new)
+        found["reasons"] = [reason_facts(why) for why in new]
         found["absent"] = {name: self._absent_facts(absent) for name, absent in changed.items()}
         return found
 
@@ -136,6 +146,10 @@ def _cells(form: Form, column: RawColumn) -> Sequence[Cell]:
         words.frombytes(column.tobytes() if isinstance(column, array) else array("d", column).tobytes())
         return words
     return column
+
+
+def _letters(row: Row) -> int:
+    return len(row.key) + len(row.parent) + len(row.name)
 
 
 def _row_facts(slot: RowSlot, row: Row) -> list[object]:
@@ -220,7 +234,7 @@ class RowDecoder:
                 raise DamagedError(f"{one.where} of the recording has slot {slot} of {self._capacity}")
             rows.pop(slot, None)  # the order is that in which they came
             rows[slot] = row
-        if sum(len(row.key) + len(row.parent) + len(row.name) for row in rows.values()) > _MOST_LETTERS:
+        if sum(map(_letters, rows.values())) > _MOST_LETTERS:
             raise DamagedError(f"{said.where} of the recording have names of more than {_MOST_LETTERS:,} letters")
         self._roster = Roster(rows, self._capacity)
 
