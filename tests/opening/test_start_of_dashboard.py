@@ -103,7 +103,8 @@ import turbotui.opening.waiting, turbotui.opening.readings, turbotui.opening.ter
 VERSION = "from turbotui.cli import main\nmain(['stat', '--version'])"
 ONE_LINE = "from turbotui.cli import main\nmain(['stat', '-q', '-S', '-n', '1', '-i', '0.01', '--machine', 'guest'])"
 BELOW = {"turbotui", "turbotui.cli", "turbotui.dataclass", "turbotui.errors", "turbotui.feature",
-         "turbotui.feature_list", "turbotui.installed_features", "turbotui.untrusted",
+         "turbotui.feature_list", "turbotui.installed_features", "turbotui.machine", "turbotui.machine.signal_guard",
+         "turbotui.untrusted",
          "turbotui.repertoire", "turbotui.tables", "turbotui.tables.terminal_text"}
 """What every command line imports, beside the lists of verbs and screens of `turbotui.features`."""
 
@@ -117,8 +118,7 @@ def test_the_first_paint_imports_this_and_nothing_else() -> None:
     modules = _imported(FIRST_PAINT)
     assert _own(modules) - BELOW == {
         "turbotui.commands", "turbotui.commands.arguments", "turbotui.commands.regions", "turbotui.commands.screens",
-        "turbotui.features.dashboard.verb", "turbotui.machine",
-        "turbotui.machine.signal_guard", "turbotui.machine.uname",
+        "turbotui.features.dashboard.verb", "turbotui.machine.uname",
         "turbotui.opening", "turbotui.opening.keys", "turbotui.opening.picture",
         "turbotui.opening.readings", "turbotui.opening.terminal", "turbotui.opening.waiting", "turbotui.region_marks",
         "turbotui.sampling",
@@ -137,7 +137,7 @@ def test_the_version_of_stat_imports_this_and_nothing_else() -> None:
     modules = _imported(VERSION)
     assert _own(modules) - BELOW == {
         "turbotui.features.stat.getopt", "turbotui.features.stat.options", "turbotui.features.stat.streams",
-        "turbotui.features.stat.verb", "turbotui.machine", "turbotui.machine.cpulist", "turbotui.quantities",
+        "turbotui.features.stat.verb", "turbotui.machine.cpulist", "turbotui.quantities",
         "turbotui.quantities.plain_numbers", "turbotui.quantities.units", "turbotui.sampling",
         "turbotui.sampling.limits", "turbotui.tables.formats",
     }

@@ -19,7 +19,7 @@ PASTE_END: Final = "\x1b[201~"
 _LONE_ESCAPE: Final = 0.3  # seconds: a sequence that a network splits after its first byte goes on within them
 _BEGUN: Final = 1.0  # seconds without a byte until a sequence that has begun is given up
 _PASTE: Final = 3.0  # the same of a paste, whose rest would be a text of keys
-_LONGEST: Final = 10.0  # seconds that one sequence may take, so that one without an end does not keep all keys
+_LONGEST: Final = 30.0  # seconds that one sequence may take, so that one without an end does not keep all keys
 _MOST_KEPT: Final = 256  # characters of a sequence; a longer one is read to its end and means nothing
 _MOST_PASTED: Final = 1 << 20  # characters of a paste; the others are left out
 _INTRODUCERS: Final = frozenset("[OPX]^_")
@@ -113,6 +113,8 @@ class InputSequences:
     def _escape(self, character: str) -> None:
         if character in _INTRODUCERS:
             self._introduce(character)
+        elif character == "\\":  # ST, the end of a string that was given up
+            self._end()
         else:
             self._units.append(ESCAPE)
             self._next = self._ground
