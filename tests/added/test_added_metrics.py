@@ -27,9 +27,9 @@ from turbotui.sampling.history import History
 from turbotui.simulated import SimulatedHost
 from turbotui.tables.frame_evidence import frame_evidence
 from turbotui.widgets.cells import MARK_AMBER, Slot, StyleRole
-from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.frame_painter import FramePainter
 from turbotui.widgets.frame_rows import FrameContent
+from turbotui.widgets.levels import FrameLevels
 from turbotui.widgets.slots import slots_of
 from turbotui.widgets.table_view import TableView
 

@@ -17,9 +17,8 @@ from turbotui.quantities.scope import Scope
 from turbotui.widgets.cells import StyleRole, alarm, cell_text, said
 from turbotui.widgets.comparison import difference_in_words, difference_text
 from turbotui.widgets.frame_rows import FrameContent
-from turbotui.widgets.row_list import passes
 from turbotui.widgets.summary import Gauge, gauge_line
-from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_view import TableView, passes
 
 FAHRENHEIT = Presentation(temperature="F")
 

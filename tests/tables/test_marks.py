@@ -45,9 +45,9 @@ from turbotui.tables.layout import Layout
 from turbotui.tables.turbostat_text import TurbostatText
 from turbotui.widgets.content import Content, Line
 from turbotui.widgets.explanation import explanation
-from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.frame_painter import FramePainter
 from turbotui.widgets.frame_rows import FrameContent
+from turbotui.widgets.levels import FrameLevels
 from turbotui.widgets.painter import Painter
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter
 from turbotui.widgets.slots import row_slots

@@ -12,8 +12,7 @@ from turbotui.quantities.columns import CounterColumn, Scale
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.frame_levels import FrameLevels
-from turbotui.widgets.levels import CALM, LEVELS, STEPS, cell_role_of, role_of, step_of
+from turbotui.widgets.levels import CALM, LEVELS, STEPS, FrameLevels, cell_role_of, role_of, step_of
 
 WANTED = ("Busy%", "Load%", "Bzy_MHz", "CoreTmp", "PkgTmp", "PkgWatt", "PL1", "TDP", "TopMHz", "BaseMHz", "TjMax",
           "CorWatt", "IRQ/s")

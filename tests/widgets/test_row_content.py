@@ -22,9 +22,8 @@ from turbotui.widgets.content import Line
 from turbotui.widgets.explanation import explanation
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.row_history import RowHistory
-from turbotui.widgets.row_list import RowList
 from turbotui.widgets.slots import row_slots
-from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_view import RowList, TableView
 
 
 @dataclass(frozen=True)

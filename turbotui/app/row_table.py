@@ -19,10 +19,9 @@ from turbotui.widgets.content import Content
 from turbotui.widgets.row_charts import RowCharts, past_of
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
 from turbotui.widgets.row_history import RowHistory
-from turbotui.widgets.row_list import RowList
 from turbotui.widgets.row_tree import TreeRows
 from turbotui.widgets.slots import row_slots
-from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_view import RowList, TableView
 from turbotui.widgets.table_widget import TableWidget
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.selection import default_columns, starting_columns
 from turbotui.sources.source import Source
 from turbotui.widgets.arrangement import ColumnArrangement
-from turbotui.widgets.frame_levels import FrameLevels
+from turbotui.widgets.levels import FrameLevels
 from turbotui.widgets.profiles import Profile
 from turbotui.widgets.row_charts import past_of
 

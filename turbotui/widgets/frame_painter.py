@@ -27,10 +27,10 @@ from turbotui.widgets.cells import (
 )
 from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.content import Line
-from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.geometry import Geometry
 from turbotui.widgets.headings import Heading
+from turbotui.widgets.levels import FrameLevels
 from turbotui.widgets.painter import (
     FOLDED,
     OPEN,

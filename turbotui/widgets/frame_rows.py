@@ -15,9 +15,8 @@ from turbotui.tables.frame_table import FrameTable
 from turbotui.tables.layout import Layout
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.content import Content, Line, ordered
-from turbotui.widgets.row_list import RowList, passes
 from turbotui.widgets.rows import row_words, tree_lines
-from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_view import RowList, TableView, passes
 
 
 @dataclass(frozen=True, slots=True)

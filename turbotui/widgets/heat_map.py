@@ -15,8 +15,7 @@ from turbotui.quantities.columns import CounterColumn, ShownAs
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole, alarm, cell_text, number
-from turbotui.widgets.frame_levels import FrameLevels
-from turbotui.widgets.levels import LEVELS, MARKS, step_of
+from turbotui.widgets.levels import LEVELS, MARKS, FrameLevels, step_of
 from turbotui.widgets.map_plan import CELLS, MapPlan, plan_map
 from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.role_styles import Palette, role_css

@@ -5,9 +5,16 @@ A step stands for the same share everywhere: in cells, sparklines, bars, graphs 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import field
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from turbotui.dataclass import dataclass
+from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
+from turbotui.quantities.scope import RowId, Scope, cpu_row
+from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
 
 STEPS: Final = 9
@@ -87,3 +94,100 @@ def cell_role_of(share: float) -> StyleRole:
 def whole_role_of(share: float | None) -> StyleRole:
     """The role of a number of a whole machine or package; None if the share is unknown."""
     return StyleRole.SUMMARY if share is None else OF_A_WHOLE[step_of(share)]
+
+
+Ends: TypeAlias = tuple[float, float]
+"""The lower and the upper end of a scale."""
+_KEPT: Final = 10  # number of frames after which known ends are computed again, because limits seldom change
+
+
+
+@dataclass()
+class FrameLevels:
+    """How much of the possible range cells take, frame by frame.
+
+    The ends of a scale are computed once for each kind of core behind an L3 cache, not for each CPU.
+    """
+
+    find: Callable[[ColumnId], CounterColumn | None]
+    _topology: Topology | None = None
+    _tens: int = -1
+    _likes: dict[RowId, RowId] = field(default_factory=dict)
+    _firsts: dict[tuple[RowId, str | None], RowId] = field(default_factory=dict)
+    _inside: dict[RowId, Sequence[RowId]] = field(default_factory=dict)
+    _ends: dict[tuple[ColumnId, RowId], Ends] = field(default_factory=dict)
+
+    def share(self, frame: Frame, column: CounterColumn, row: RowId, value: Value) -> float | None:
+        """The position of a row's value in its scale, 0 to 1; None if the scale is unknown."""
+        if column.scale is None or not isinstance(value, int | float):
+            return None
+        ends = self.ends(frame, column, row)
+        return None if ends is None else max(0.0, min(1.0, (value - ends[0]) / (ends[1] - ends[0])))
+
+    def roles(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId],
+              values: Sequence[Value]) -> Sequence[StyleRole]:
+        """`cell_role_of` of many cells; plain if the share is unknown."""
+        if column.scale is None:
+            return (StyleRole.PLAIN,) * len(rows)
+        self._renew(frame)
+        likes, known, found = self._likes, dict[RowId, Ends | None](), list[StyleRole]()
+        for row, value in zip(rows, values, strict=True):
+            like = likes.get(row) or self._like(row)
+            ends = known[like] if like in known else known.setdefault(like, self.ends(frame, column, row))
+            if ends is None or value is None or isinstance(value, str):
+                found.append(StyleRole.PLAIN)
+            else:
+                low, high = ends
+                found.append(IN_A_CELL[max(0, min(STEPS - 1, int((value - low) / (high - low) * STEPS)))])
+        return found
+
+    def ends(self, frame: Frame, column: CounterColumn, row: RowId) -> Ends | None:
+        """Both ends of a column's scale in a row; None if it has no scale, or an unknown one."""
+        scale = column.scale
+        if scale is None:
+            return None
+        self._renew(frame)
+        like = self._likes.get(row) or self._like(row)
+        ends = self._ends.get((column.id, like))
+        if ends is None:
+            ends = scale.ends(lambda name: self._value(frame, name, like))
+            if ends is not None:
+                self._ends[column.id, like] = ends
+        return ends
+
+    def _value(self, frame: Frame, name: ColumnId, row: RowId) -> Value:
+        """The value of a column in a row; for a group without a single value, the greatest of its kinds of core."""
+        column = self.find(name)
+        if column is None or not frame.can(column):
+            return None
+        value = frame.cell(column, row)
+        instance = None if value is not None or row.scope is Scope.CPU else frame.topology.instance(row)
+        if instance is None:
+            return value
+        likes = self._inside.get(row)
+        if likes is None:  # once per topology: a thousand CPUs are of few kinds
+            likes = self._inside[row] = tuple({self._like(cpu_row(cpu)): None for cpu in instance.cpus})
+        return max((each for like in likes if isinstance(each := frame.cell(column, like), int | float)), default=None)
+
+    def _renew(self, frame: Frame) -> None:
+        if frame.topology is not self._topology:
+            self._topology = frame.topology
+            self._likes.clear()
+            self._firsts.clear()
+            self._inside.clear()
+            self._ends.clear()
+        if frame.seq // _KEPT != self._tens:
+            self._tens = frame.seq // _KEPT
+            self._ends.clear()
+
+    def _like(self, row: RowId) -> RowId:
+        """The row that represents a row: within a package, one CPU of the same kind and cache."""
+        topology = self._topology
+        instance = None if topology is None or row.scope.rank >= Scope.PACKAGE.rank else topology.instance(row)
+        like = row
+        if topology is not None and instance is not None and instance.cpus:
+            cpu = instance.cpus[0]
+            kind = topology.row(Scope.L3, cpu), topology.places[cpu].core_type
+            like = self._firsts.setdefault(kind, cpu_row(cpu))
+        self._likes[row] = like
+        return like

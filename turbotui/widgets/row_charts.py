@@ -11,10 +11,10 @@ from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import C, K
 from turbotui.sampling.history import HistoryRing
-from turbotui.widgets.areas import area, roles
 from turbotui.widgets.cells import StyleRole, cell_text
 from turbotui.widgets.content import F
 from turbotui.widgets.painter import TextSegment, merged, scale_top
+from turbotui.widgets.spark import area, roles
 from turbotui.widgets.table_view import TableView
 
 LEAST: Final = 8

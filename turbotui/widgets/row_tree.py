@@ -9,8 +9,7 @@ from turbotui.quantities.columns import Column, R
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.content import Content, Line, ordered
 from turbotui.widgets.row_content import RowContent, RowView
-from turbotui.widgets.row_list import RowList, passes
-from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_view import RowList, TableView, passes
 
 
 class TreeRows(RowList[RowContent[R], Column[R], Hashable], Generic[R]):

@@ -20,10 +20,9 @@ from turbotui.widgets.direct_screen import draw_lines
 from turbotui.widgets.geometry import Geometry
 from turbotui.widgets.headings import Drag, Heading, border_at, heading_at
 from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
-from turbotui.widgets.row_list import RowList
 from turbotui.widgets.styled_scroll import StyledScroll
 from turbotui.widgets.table_canvas import Paint, TableCanvas
-from turbotui.widgets.table_view import Follow, TableView
+from turbotui.widgets.table_view import Follow, RowList, TableView
 
 
 class TableWidget(StyledScroll, Generic[F, C, K]):

@@ -25,9 +25,9 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.simulated import ManualClock, simulated_host
-from turbotui.widgets.areas import area
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.levels import role_of
+from turbotui.widgets.spark import area
 
 BUSY = next(column for column in STATIC_COLUMNS if column.id == "Busy%")
 SIZES = ((80, 20), (120, 32), (200, 56), (300, 86))

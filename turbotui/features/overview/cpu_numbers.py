@@ -12,8 +12,7 @@ from turbotui.quantities.scope import RowId
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.cells import ALARM_MARKS, UNKNOWN, StyleRole, alarm
-from turbotui.widgets.frame_levels import FrameLevels
-from turbotui.widgets.levels import level_bar, role_of
+from turbotui.widgets.levels import FrameLevels, level_bar, role_of
 from turbotui.widgets.panel import Span, Target
 
 _HARDWARE_IDLE: Final[tuple[ColumnId, ...]] = ("CPU%c1e", "CPU%c1", "CPU%c3", "CPU%c6", "CPU%c7")

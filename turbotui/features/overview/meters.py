@@ -21,10 +21,9 @@ from turbotui.features.overview.cpu_numbers import (
 )
 from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.quantities.scope import cpu_row
-from turbotui.widgets.areas import area, roles
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.panel import Line, Span
-from turbotui.widgets.spark import spark
+from turbotui.widgets.spark import area, roles, spark
 
 LEAST: Final = 37
 """Characters of the narrowest meter."""

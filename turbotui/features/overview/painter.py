@@ -21,12 +21,11 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
-from turbotui.widgets.areas import area, roles
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
-from turbotui.widgets.frame_levels import FrameLevels
-from turbotui.widgets.levels import FULL_LEVELS, LEVELS
+from turbotui.widgets.levels import FULL_LEVELS, LEVELS, FrameLevels
 from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.panel import Line, Span, Target
+from turbotui.widgets.spark import area, roles
 
 _DOTTED: Final = "┈"
 _CUT: Final = "─"

@@ -16,7 +16,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.bars import bar
 from turbotui.widgets.cells import UNKNOWN, StyleRole
-from turbotui.widgets.frame_levels import FrameLevels
+from turbotui.widgets.levels import FrameLevels
 from turbotui.widgets.panel import Line, Span, Target
 from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark

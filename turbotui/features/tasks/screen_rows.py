@@ -27,8 +27,8 @@ from turbotui.widgets.geometry import RULE, Geometry, arrange
 from turbotui.widgets.headings import Heading
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
-from turbotui.widgets.row_list import RowList
 from turbotui.widgets.slots import row_slots
+from turbotui.widgets.table_view import RowList
 
 THIN: Final = tuple(StyleRole[f"LANE_{lane}"] for lane in range(8))
 FULL: Final = tuple(StyleRole[f"LANE_{lane}_FULL"] for lane in range(8))

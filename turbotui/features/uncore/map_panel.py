@@ -15,10 +15,9 @@ from turbotui.quantities.columns import Column
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
-from turbotui.widgets.row_list import RowList
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.slots import row_slots
-from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_view import RowList, TableView
 from turbotui.widgets.table_widget import TableWidget
 
 EdgeWidget: TypeAlias = TableWidget[RowContent[Any], Column[Any], Hashable]

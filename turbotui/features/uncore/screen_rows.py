@@ -19,8 +19,8 @@ from turbotui.widgets.geometry import RULE, Geometry
 from turbotui.widgets.levels import cell_role_of
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
-from turbotui.widgets.row_list import RowList, passes
 from turbotui.widgets.slots import row_slots
+from turbotui.widgets.table_view import RowList, passes
 
 FILTERED: Final = " [f]"
 """The mark of a row with filters, because there may be no room for the column of filters."""
