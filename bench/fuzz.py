@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, TypeVar
 
-from turbotui.app.live_past import past_events
+from turbotui.app.past import past_events
 from turbotui.diagnosis.recorded_looks import look_results
 from turbotui.features.fleet.engine import FleetQuestion
 from turbotui.features.fleet.recorded import recorded_reading

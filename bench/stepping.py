@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.live_past import LivePast
-from turbotui.app.past import PastFrames, TimeCursor
+from turbotui.app.past import LivePast, PastFrames, TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.running import freeze_objects
 from turbotui.app.screen_table import SCREENS

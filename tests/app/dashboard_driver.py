@@ -36,7 +36,8 @@ async def until_read(app: FramesApp, pilot: Pilot[int]) -> None:
     """Wait until the past of all that is drawn has been read, and drawn; parts of it are read when nobody types."""
     for _ in range(int(PATIENCE / 0.02)):
         await pilot.pause(0.02)
-        if not app.watched.history.wanted and app._histories.is_done and all(one.is_finished for one in app.workers):
+        is_read = not app.watched.history.wanted and app._histories._work is None
+        if is_read and all(one.is_finished for one in app.workers):
             return
 
 

@@ -8,8 +8,8 @@ import pytest
 from dashboard_driver import dashboard, text_of
 from replayed_machine import Recording, ReplayedSession, recording
 
-from turbotui.app.live_past import LivePast, past_events
 from turbotui.app.live_recorder import LiveRecorder, default_path
+from turbotui.app.past import LivePast, past_events
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.recording import read

@@ -26,10 +26,9 @@ from turbotui.app.copying import copy_text
 from turbotui.app.frames import FramesApp
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
-from turbotui.app.live_past import LivePast
 from turbotui.app.modal import Window
 from turbotui.app.palette import palette_commands
-from turbotui.app.past import TimeCursor
+from turbotui.app.past import LivePast, TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.screen_table import SCREENS, screen_named
 from turbotui.app.sessions import WatchedSession, has_banner

@@ -33,11 +33,6 @@ class HistoryReader:
         self._read = read
         self._work: asyncio.Task[None] | None = None
 
-    @property
-    def is_done(self) -> bool:
-        """Whether nothing is being read."""
-        return self._work is None
-
     def begin(self) -> None:
         """Read what is wanted, unless that is being done."""
         if self._work is None:

@@ -11,8 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turbotui.app.live_past import past_events
-from turbotui.app.past import PastEvent
+from turbotui.app.past import PastEvent, past_events
 from turbotui.dataclass import dataclass
 from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
