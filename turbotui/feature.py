@@ -104,6 +104,6 @@ class Feature:
 
 
 def part(reference: str) -> object:
-    """What "module:name" names; the module is imported now."""
+    """The object that "module:name" names; the module is imported now."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(module), name)

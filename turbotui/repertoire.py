@@ -177,7 +177,7 @@ class Abilities:
 
 
 def abilities_of(environment: Mapping[str, str]) -> Abilities:
-    """What the terminal of this environment can show."""
+    """The abilities of the terminal of this environment."""
     term = environment.get("TERM", "")
     return Abilities(screen_encoding(environment), not environment.get("NO_COLOR") and not _is_of(term, _COLOURLESS),
                      _is_of(term, _SIXTEEN))

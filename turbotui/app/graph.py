@@ -93,7 +93,7 @@ class Graph(Window[None]):
             yield GraphLines(id="curve")
 
     def copied(self) -> str:
-        """The cells, with their newest values."""
+        """The cells with their newest values, for the clipboard."""
         return "\n".join(cell.title for cell in self._asked)
 
     def on_mount(self) -> None:

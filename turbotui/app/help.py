@@ -167,7 +167,7 @@ class Help(MenuWindow[None]):
         self._items: list[Item] = []
 
     def parts(self) -> Iterable[Widget]:
-        """The field that / shows, and the lines."""
+        """Parts of the window: the field that / shows, and the lines."""
         return (Input(placeholder="search keys, marks and columns", select_on_focus=False), Listing())
 
     def on_mount(self) -> None:

@@ -89,7 +89,7 @@ class Window(ModalScreen[Result]):
         return ()
 
     def render(self) -> RenderableType | ScreenBelow:  # type: ignore[override]  # what any other widget may return
-        """What is around the window."""
+        """Draw the screen around the window."""
         around = super().render()
         return ScreenBelow(around) if isinstance(around, BackgroundScreen) else around
 

@@ -195,7 +195,7 @@ class FrameCell(OneCell):
 
     @property
     def name(self) -> str:
-        """Of what the value is of."""
+        """Name of the CPU, core ... that the value belongs to."""
         frame = self._watch.frame
         return "" if frame is None else row_name(frame.topology, self._home)
 
@@ -212,7 +212,7 @@ class FrameCell(OneCell):
         return None if found is None else self._watch.why_absent(found)
 
     def section(self, column: Column[Any]) -> str:
-        """The category."""
+        """The picker's heading above a column: its category."""
         found = self._watch.session.catalog.get(column.id)
         return "" if found is None else found.category.value
 

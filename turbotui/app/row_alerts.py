@@ -60,7 +60,7 @@ class ContentMoment:
         return self.content.rows
 
     def cells(self, column: Column[Any], rows: Sequence[Hashable], *, at_least: bool = False) -> Sequence[Value]:
-        """An unknown value is None, whatever the reason."""
+        """Values of a column; an unknown one is None, whatever the reason."""
         del at_least  # a row that lacks a part is unknown
         return [self.content.cell(column, row).bare for row in rows]
 

@@ -63,7 +63,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """Only those of the summary, because the rows have numbers of their own."""
+        """The columns of the summary alone, because the rows have numbers of their own."""
         return ()
 
     @property
@@ -147,7 +147,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         return next((column for column in columns if column.id.lower() == name.lower()), None)
 
     def cell(self, column: Column[R], row: Hashable) -> OneCell:
-        """The cell is kept from now on."""
+        """Return a cell, which is kept from now on."""
         content = self._table.content
         if content is not None:
             self.past(content).keep(content, column, row)

@@ -125,7 +125,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     @property
     def nothing_here(self) -> str:
-        """No table of the screen has a row."""
+        """Why keys have nothing to act on: no table of the screen has a row."""
         if self._table.lines:
             return ""
         return self.readout() or "This key has nothing to act on here: the lines above say why"
@@ -210,7 +210,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         self.show_view(self._table.view)
 
     def move_column(self, name: ColumnId, by: int) -> str:
-        """Swaps with the drawn neighbour, or else with the next column."""
+        """Swap a column with its drawn neighbour, or else with the next column."""
         columns = {column.id: column for column in self._table.columns_in_order}
         if name not in columns:
             return f"{name} is not shown: Space shows it"
@@ -340,11 +340,11 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
     # Search and filter
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """The first row with the text."""
+        """Move the cursor to the first row with a text."""
         return self._table.find(text, after=after)
 
     def way_back(self) -> Callable[[], None]:
-        """To the row, in its table."""
+        """Return to the row in its table."""
         table, start = self._table, self._table.cursor
 
         def back() -> None:

@@ -36,7 +36,7 @@ class TextWindow(Window[None]):
             yield Static("", id="readings", markup=False)
 
     def copied(self) -> str:
-        """All of the text."""
+        """The whole text, for the clipboard."""
         title, lines = self.tell(_COPIED)
         return guarded("\n".join([title, "", *lines]))
 

@@ -69,7 +69,7 @@ class WhyWindow(MenuWindow[str]):
         return self.query_one(Listing).text
 
     def copied(self) -> str:
-        """The finding under the cursor, or why there is none."""
+        """The finding under the cursor, or why there is none, for the clipboard."""
         key = self.query_one(Listing).key
         verdict = self._judge.verdict()
         found = next((one for one in verdict.findings if one.rule.id == key), None)

@@ -169,7 +169,7 @@ class TaskLook:
         return tuple(found)
 
     def _unit_of(self, pid: int, whose: RankedBy) -> str:
-        """As `_unit`, read once a look for all causes."""
+        """The unit of a process as `_unit` names it, read once a look for all causes."""
         key = pid, _CONTROLLERS.get(whose, ("cpu",))
         if key not in self._units:
             self._units[key] = self._unit(*key)

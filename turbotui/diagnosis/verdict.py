@@ -27,7 +27,7 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What hinders a machine's work."""
+    """The causes that hinder a machine's work."""
 
     findings: tuple[Finding, ...]  # the causes that are present, the worst first
     quiet: str  # the sentence for a machine without findings
@@ -90,7 +90,7 @@ def _is_whole(text: str) -> bool:
 
 
 def sources_of(unjudged: tuple[Unjudged, ...]) -> str:
-    """What rules read, each once, in words."""
+    """The sources that rules read, each once, in words."""
     return ", ".join(dict.fromkeys(one.rule.source for one in unjudged))
 
 

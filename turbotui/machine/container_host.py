@@ -112,7 +112,7 @@ class ContainerHost(DelegatingHost):
         raise _refusal(f"sched_setaffinity to CPU {format_cpulist(cpus)}")
 
     def usable_cpus(self) -> frozenset[int] | None:
-        """None: the container's files name the CPUs that it may use."""
+        """None, because the container's files name the CPUs that it may use."""
         return None
 
     def privileges(self) -> Privileges:

@@ -75,7 +75,7 @@ class DelegatingHost:
         return self._host.now_ns()
 
     def suspended_ns(self) -> int:
-        """0 if the other host's machine is never suspended."""
+        """Time asleep; 0 if the other host's machine is never suspended."""
         return self._host.suspended_ns() if isinstance(self._host, SuspendableHost) else 0
 
     def wall_ns(self) -> int:

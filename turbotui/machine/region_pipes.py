@@ -169,7 +169,7 @@ class GivenPipe(MarkPipe):
         self.unread, self._rest = 0, b""
 
     def take(self) -> Sequence[RegionMark]:
-        """Leaves out marks of processes that do not have the FIFO open."""
+        """Take marks, without those of processes that do not have the FIFO open."""
         found = super().take()
         for pid in dict.fromkeys(mark.thread[0] for mark in found):
             if pid not in self.writers and pid not in self._strangers and len(self._strangers) < _MOST_STRANGERS:

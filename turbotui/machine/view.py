@@ -99,7 +99,7 @@ class View:
         return None if mask is None else Unavailable(Reason.HIDDEN, mask.detail, mask.remedy)
 
     def mask(self, path: str) -> Mask | None:
-        """What hides a path of /proc or /sys from this process; None if nothing does."""
+        """The mask that hides a path of /proc or /sys from this process; None if none does."""
         if self.renumbered and is_of_cpu(path, self):
             return _RENUMBERED
         folder = path if self.masks else ""
@@ -149,7 +149,7 @@ _ORDINARY: Final = frozenset({"/sys/fs/cgroup", "/sys/kernel/config", "/sys/kern
 
 
 def _mask_of(mount: Mount) -> Mask | None:
-    """What a mount hides, by its form; None if it is none of the known masks."""
+    """The mask that a mount puts over files; None if it has none of the known forms."""
     if _INACCESSIBLE in mount.root:
         return Mask(mount.point, f"{mount.point} is inaccessible to this service", _SHOW_SERVICE)
     if mount.root == "/null" and mount.kind in ("devtmpfs", "tmpfs"):

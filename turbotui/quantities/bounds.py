@@ -111,12 +111,12 @@ def in_words(value: float, signal: Signal) -> str:
 
 
 def bounds_of(signal: Signal) -> Bounds:
-    """What a signal's numbers lie within."""
+    """Bounds of a signal's numbers."""
     return bounds_of_kind(signal.id, signal.unit, signal.behavior is Behavior.COUNTER)
 
 
 def bounds_of_kind(name: SignalId, unit: Unit, counter: bool) -> Bounds:
-    """What the numbers of a signal lie within, or of a quantity that is measured like that signal."""
+    """Bounds of the numbers of a signal, or of a quantity that is measured like that signal."""
     if unit is Unit.TEXT:
         return _ANYTHING
     for begins, ends, found in _BY_ID:

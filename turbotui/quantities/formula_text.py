@@ -33,7 +33,7 @@ class _Anything:
         return self.total(signal) / self.elapsed(signal)
 
     def together(self, *signals: SignalId) -> bool:
-        """The formula is written for counters that are."""
+        """Always true: the formula is written for counters that were read together."""
         return bool(signals)
 
     def value(self, signal: SignalId) -> float:

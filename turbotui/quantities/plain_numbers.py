@@ -61,7 +61,7 @@ def integer(text: str | bytes) -> int:
 
 
 def integer_or_none(text: str | bytes | None) -> int | None:
-    """As `integer`; None for another text, and for none."""
+    """Parse as `integer` does; None for another text, and for None."""
     digits = b"" if text is None else text.strip()
     if len(digits) < _SURE and digits.isdigit() and digits.isascii():
         return int(digits)
@@ -102,7 +102,7 @@ def decimal_number(text: str) -> float | None:
 
 
 def decimal(text: str | bytes) -> float:
-    """As `decimal_number`. Raises ValueError if the text is no finite number."""
+    """Parse as `decimal_number` does. Raises ValueError if the text is no finite number."""
     number = decimal_number(_text(text))
     if number is None:
         raise ValueError(f"{_text(text)[:_SHOWN]!r} is no number")

@@ -228,7 +228,7 @@ class RowTable(Generic[R]):
         return found if found.arithmetic else replace(found, arithmetic=arithmetic_lines(column, row))
 
     def own_rows(self, column: Column[R]) -> Sequence[R]:
-        """Each row has values of its own."""
+        """All rows, because each has values of its own."""
         del column
         return self.rows
 

@@ -60,7 +60,7 @@ class Journal:
 
     def _readable(self, layouts: KnownLayouts, opened: contextlib.ExitStack,
                   grow: Callable[[], bool] | None) -> list[RecordingPart]:
-        """Others are noted. Raises RecordingError if there is none."""
+        """Open every file that can be read, and note the others. Raises RecordingError if there is none."""
         parts: list[RecordingPart] = []
         errors: list[RecordingError] = []
         for path in self.paths:

@@ -76,12 +76,12 @@ class StreamedJournal(Journal):
         return super().last_ns
 
     def clocks(self) -> Sequence[int]:
-        """Of the whole stream."""
+        """Return the wall clock of every tick of the whole stream, in ns since 1970."""
         self._wait_for_the_end()
         return super().clocks()
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
-        """Waits for the tick behind the interval, because rows come after their tick."""
+        """Yield rows; waits for the tick behind the interval, because rows come after their tick."""
         part = self._parts[0]
         while (part.clocks() or (0,))[-1] <= end_ns and self._arrived.grow():
             pass

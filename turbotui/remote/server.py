@@ -110,7 +110,7 @@ class SocketClient(asyncio.Protocol):
             self._outgoing.send(unsent)
 
     def pause_writing(self) -> None:
-        """The reader has not taken what was sent."""
+        """Handle a reader that has not taken what was sent."""
         self._full = True
 
     def resume_writing(self) -> None:
@@ -118,7 +118,7 @@ class SocketClient(asyncio.Protocol):
         self._send()
 
     def data_received(self, data: bytes) -> None:
-        """A request, or the end of a client that sends anything else."""
+        """Take a request; a client that sends anything else is cut off."""
         try:
             wanted = self._parser.feed(data)
         except RequestError:

@@ -70,7 +70,7 @@ class FrameMoment:
         return self._frame.rows(rule.scope or Scope.CPU)
 
     def cells(self, column: Column[Any], rows: Sequence[RowId], *, at_least: bool = False) -> Sequence[Value]:
-        """What cannot be less is a maximum."""
+        """Values of a column, in which what cannot be less is a maximum."""
         if not isinstance(column, CounterColumn):
             return [None] * len(rows)
         signals = self._frame.capabilities.signals

@@ -114,7 +114,7 @@ class TracedInputs:
         return self._inputs.core_type()
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """What is made of many rows is a plain number: its line would have many terms."""
+        """Inputs of each instance as plain numbers: the arithmetic of many rows would be a line of many terms."""
         if self._row.scope.rank <= scope.rank:
             return (self,)
         return self._inputs.each(scope)

@@ -116,7 +116,7 @@ class RowInputs:
         return None if instance is None or instance.label < 0 else instance.label
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """For the whole machine, each result is valid until the next one is taken."""
+        """Inputs of each instance; for the whole machine, each is valid until the next one is taken."""
         frame, row = self._frame, self._row
         if row.scope.rank <= scope.rank:
             return (self,)

@@ -26,7 +26,7 @@ class TaggedInputs(RowInputs):
         self._chosen = tuple(cpu for cpu in cpus if cpu in known)
 
     def positions(self, signal: Signal) -> Sequence[int] | None:
-        """The instances with a CPU of the set."""
+        """The instances of a scope that have a CPU of the set."""
         if signal.scope is Scope.SYSTEM:
             return None
         topology = self._frame.topology
@@ -34,7 +34,7 @@ class TaggedInputs(RowInputs):
 
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """The instances with a CPU of the set."""
+        """The instances of a scope that have a CPU of the set."""
         topology = self._frame.topology
         rows = dict.fromkeys(topology.row(scope, cpu) for cpu in self._chosen)
         return tuple(self._frame.inputs(row) for row in rows)

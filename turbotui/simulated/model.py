@@ -264,7 +264,7 @@ class Model:
         self._rate_module(self._core_module[core], now)
 
     def _rate_module(self, module: int, now: float) -> None:
-        """A module of several cores sleeps while all of them do."""
+        """Rate the sleep of a module: while all of its cores sleep."""
         cores = self.layout.module_cores[module]
         if len(cores) > 1:
             rates = [self.core[core].rate for core in cores]

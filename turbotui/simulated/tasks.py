@@ -201,7 +201,7 @@ class SimulatedTasks:
 
     def _rest_of_cpu(self, one: _Place, slices: Sequence[tuple[_Place, tuple[int, ...]]],
                      now: float) -> tuple[int, ...]:
-        """What a CPU counted since the last sample and no thread of it did."""
+        """Counts of a CPU since the last sample that belong to none of its threads."""
         basis, run = self._model.cpu[one.cpu], self.choice.names.index("run")
         values = [int(basis.value(form, now) - base) for form, base in zip(one.forms, one.base, strict=True)]
         values[run] = round(1e9 * (self._counted + (0.0 if self._since is None else now - self._since)))

@@ -146,7 +146,7 @@ class EventSource(PerCpuSource):
         return Probe(signals)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One for each counter of the row that has most of them, on each reader."""
+        """Descriptors of the wanted signals: on each reader as many as the row with most counters needs."""
         return readers * self._found.descriptors if wanted and self._found is not None else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - all are opened

@@ -73,7 +73,7 @@ _NOT_FOUND: Final = (Reason.NO_DRIVER, Reason.NO_HARDWARE, Reason.VIRTUALISED, R
 
 
 class HiddenSources:
-    """What is hidden on a machine; folders of links are looked through once for all sources."""
+    """Places that are hidden on a machine; folders of links are looked through once for all sources."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine

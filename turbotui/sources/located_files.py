@@ -95,7 +95,7 @@ class LocatedFiles(PerCpuSource, ABC):
         return "run as root"
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """Those of the files of each wanted signal on each reading CPU."""
+        """Descriptors of the wanted signals: their files on each reading CPU."""
         located = {} if self._sightings.last is None else self._sightings.last.located
         return readers * sum(found.descriptors for name, found in located.items() if name in wanted)
 

@@ -30,7 +30,7 @@ _PATIENCE: Final = 0.02  # seconds that a reading waits for all slow devices tog
 
 @dataclass(frozen=True, slots=True)
 class FoundDevices:
-    """What the source found."""
+    """Devices that a source found."""
 
     devices: tuple[MeterDevice, ...]  # in the order of their numbers
     absent: Mapping[SignalId, Unavailable]  # why a signal that users would look for does not exist, by signal

@@ -32,7 +32,7 @@ class FrameTable:
 
     @property
     def identity(self) -> Sequence[str]:
-        """The levels of the topology by sysfs ids."""
+        """Words that identify a row: the levels of the topology by sysfs ids."""
         return tuple(scope.value for scope in PLACES)
 
     @property
@@ -50,7 +50,7 @@ class FrameTable:
         return self.frame.cells(column, rows)
 
     def cell(self, column: CounterColumn, row: RowId) -> Cell:
-        """The machine's row has no place in the topology."""
+        """Return a cell; the machine's row has no position in the topology."""
         frame = self.frame
         value = None if column.identity and row is SYSTEM_ROW else frame.cell(column, row)
         if value is None:
@@ -67,7 +67,7 @@ class FrameTable:
         return frame_evidence(self.frame, column, row)
 
     def own_rows(self, column: CounterColumn) -> Sequence[RowId]:
-        """The rows of the column's own level."""
+        """Rows that hold each value once: those of the column's own level."""
         whole = column.whole_only or column.scope is Scope.SYSTEM or self.layout.summary_only
         return (SYSTEM_ROW,) if whole else self.frame.rows(column.scope)
 

@@ -79,7 +79,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return [slot.column for slot in self.moving if not slot.spark] if self.tree else super().columns
 
     def headings(self, geometry: Geometry) -> list[Heading]:
-        """The label of a tree has no heading."""
+        """The headings of columns; the label of a tree has none."""
         found = super().headings(geometry)
         return found[len(self.fixed) :] if self.tree else found
 
@@ -90,7 +90,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             super().head(segments)
 
     def begin(self, content: FrameContent) -> None:
-        """Forget the rows of another topology."""
+        """Begin a content, forgetting the rows of another topology."""
         if self.alerted is not None:
             self._alerted = self.alerted()
         topology = content.frame.topology

@@ -31,7 +31,7 @@ class FrameContent(Content[CounterColumn, RowId]):
 
     @property
     def rows(self) -> Sequence[RowId]:
-        """The CPUs."""
+        """Rows of all measured CPUs."""
         return self.frame.rows(Scope.CPU)
 
     def values(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
@@ -50,11 +50,11 @@ class FrameContent(Content[CounterColumn, RowId]):
         return self.table((column,), (row,)).evidence(column, row)
 
     def words(self, row: RowId) -> str:
-        """The ids around a CPU."""
+        """Text in which a search looks: the ids around a CPU."""
         return row_words(self.frame.topology, row)
 
     def name(self, column: CounterColumn, row: RowId) -> str:
-        """Includes the enclosing row if the value belongs to it."""
+        """Name of a cell's row, with the enclosing row if the value belongs to that."""
         topology = self.frame.topology
         home = self.frame.home(column, row) or row
         name = row_name(topology, row)

@@ -16,7 +16,7 @@ class TreeRows(RowList[RowContent[R], Column[R], Hashable], Generic[R]):
     """Rows in the tree of their content, with sorted siblings, or else as a sorted list."""
 
     def arranged(self, content: RowContent[R], view: RowView[R]) -> Sequence[Line[Hashable]]:
-        """Rows that pass the filter are shown with all their parents."""
+        """Arrange rows: those that pass the filter are shown with all their parents."""
         if content.parents is None:
             return super().arranged(content, view)
         return row_tree_lines(content, view, content.parents,

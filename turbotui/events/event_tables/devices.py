@@ -55,7 +55,7 @@ class VendorDevices(Devices):
         return tuple([(row.pmu, row.compat) for row in self.tables.event(word)])
 
     def _meaning(self, pmu: Pmu, words: Sequence[str]) -> object:
-        """A PMU has the first row of a word that matches the PMU."""
+        """Return what a word means on a PMU: its first row that matches the PMU."""
         rows = (next((at for at, row in enumerate(self.tables.event(word)) if pmu.name in self.matched(row)), None)
                 for word in words)
         kernels = self._sysfs.exactly(pmu.name)

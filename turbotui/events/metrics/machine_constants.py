@@ -55,7 +55,7 @@ class MachineConstants:
         self._encoded: dict[str, tuple[EncodedEvent, ...] | UsageError] = {}
 
     def literal(self, name: str) -> float:
-        """Capitals do not matter."""
+        """Return the value of a literal, whose capitals do not matter."""
         key = name.lower()
         if key not in self._known:
             read = _LITERALS.get(key)
@@ -227,7 +227,7 @@ class KindConstants:
         self._pmu = pmu
 
     def literal(self, name: str) -> float:
-        """Slots of a cycle differ by the kind."""
+        """Return the value of a literal; slots of a cycle differ by the kind of core."""
         if name.lower() != "#slots":
             return self._machine.literal(name)
         found = self._machine.slots_of(self._pmu)
@@ -243,7 +243,7 @@ class KindConstants:
         return self._machine.is_cpu(pattern) if known is None else _is_cpu(pattern, known)
 
     def named(self, name: str) -> str:
-        """What cores count is counted on those of this kind."""
+        """Return a name as it is counted: what cores count, on the cores of this kind."""
         return name_on(self._pmu, name) if "@" not in name and self._machine.is_of_cores(name) else name
 
     def of_kind(self, pmu: str) -> MetricConstants:

@@ -49,7 +49,7 @@ class MapScreen(CellCursorScreen):
 
     @property
     def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
-        """What the charts below a small map need of every CPU."""
+        """Columns of every CPU for the charts below a small map."""
         cpus = self.watch_state.session.machine.topology.cpus
         return (self._charted, [cpu_row(cpu) for cpu in cpus]) if len(cpus) <= _CHARTED else ((), ())
 
@@ -115,7 +115,7 @@ class MapScreen(CellCursorScreen):
 
     @property
     def pointed(self) -> Target | None:
-        """The value behind the CPU's colour."""
+        """The cell under the cursor: the value behind the CPU's colour."""
         return None if self.heat_map.cpu is None or self._column is None else (self._column, cpu_row(self.heat_map.cpu))
 
     def on_heat_map_moved(self) -> None:
@@ -167,7 +167,7 @@ class MapScreen(CellCursorScreen):
         self.heat_map.step(by * 1_000_000)
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """A CPU by its number, or by a scope that contains it."""
+        """Find a CPU by its number, or by a scope that contains it."""
         frame, cpu = self.watch_state.frame, self.heat_map.cpu
         if frame is None or cpu is None:
             return False
@@ -194,7 +194,7 @@ class MapScreen(CellCursorScreen):
             self.go_to("tasks")
 
     def open_chosen(self) -> bool:
-        """The tasks that run on the CPU."""
+        """Open the tasks that run on the CPU under the cursor."""
         self.action_point()
         return self.heat_map.cpu is not None
 

@@ -78,7 +78,7 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
 
     @property
     def marked(self) -> Frame | None:
-        """The same frame for all screens."""
+        """The frame with which numbers are compared, the same for all screens."""
         return self.watch_state.mark
 
     def compare(self, *, begin: bool) -> None:
@@ -144,7 +144,7 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
             self.go_to("tasks")
 
     def open_chosen(self) -> bool:
-        """The tasks on a CPU, or the members of a group."""
+        """Open the tasks on a CPU, or the members of a group."""
         row, line = self._table.current, self._table.line
         if row is not None and row.scope is Scope.CPU and row not in self._table.view.sums:
             self.action_point()
@@ -162,7 +162,7 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         self.show_view(self._table.view)
 
     def show_view(self, view: CounterView) -> None:
-        """Applies the columns, sparks and marks of all screens, and a new profile."""
+        """Show a view, with the columns, sparks and marks of all screens, and a new profile."""
         watch = self.watch_state
         if watch.profile is not self._profile:
             self._profile = watch.profile

@@ -277,7 +277,7 @@ class CommandBeside:
         self._held.send(number)
 
     def pause(self, stopped: bool) -> None:
-        """Uses SIGSTOP, because SIGTSTP does not stop a session leader (setpgid(2))."""
+        """Stop the command by SIGSTOP, because SIGTSTP does not stop a session leader (setpgid(2))."""
         if self.begun and stopped != self._paused:
             self._paused = stopped
             self._held.send(signal.SIGSTOP if stopped else signal.SIGCONT)

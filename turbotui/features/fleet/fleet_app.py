@@ -64,7 +64,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
             self.call_after_refresh(self.say, self._told)
 
     def _taken(self, frame: Frame) -> None:
-        """Also records the nodes. Runs on the session's thread."""
+        """Take a frame on the session's thread, and record its nodes."""
         super()._taken(frame)
         recorder, reading = self.watched.recorder, self._fleet.reading(frame)
         if recorder is not None and reading is not None:

@@ -53,7 +53,7 @@ class ReplayedFleet(RecordedSession):
         return self._read[1]
 
     def ask_past(self, request: PastRequest) -> None:
-        """Does nothing, because a recording has no server."""
+        """Do nothing, because a recording has no server."""
         del request
 
 

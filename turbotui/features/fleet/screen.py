@@ -81,11 +81,11 @@ class FleetScreen(RowTableScreen[FleetNode]):
         yield SegmentLines(id="notes")
 
     def first_view(self) -> RowView[FleetNode]:
-        """The table's order, oddest first, or the view before a node was opened."""
+        """The view at first: the table's order, oddest first, or the view before a node was opened."""
         return self._session.view or TableView(tuple(column for column in COLUMNS if column.default))
 
     def show_view(self, view: RowView[FleetNode]) -> None:
-        """Keeps the view for the return from a node."""
+        """Show a view, and keep it for the return from a node."""
         super().show_view(view)
         self._session.view = self._table.view
         if self.composed:
@@ -174,7 +174,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
         super()._show_banner(width)
 
     def _banner_text(self, width: int) -> str:
-        """Begins with the age of the numbers, which matters most during a failure."""
+        """Text of the banner; begins with the age of the numbers, which matters most during a failure."""
         trouble = self._session.trouble
         if not trouble:
             return super()._banner_text(width)
@@ -186,7 +186,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
         return super().readout()
 
     def flags(self) -> list[str]:
-        """The label by which nodes are grouped."""
+        """Flags of the title: the label by which nodes are grouped."""
         return [*super().flags(), *([f"by {self._label}"] if self._label else [])]
 
     # Actions
@@ -212,7 +212,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
         return sorted(found, key=lambda name: (name not in _USUAL_LABELS, name))
 
     def open_chosen(self) -> bool:
-        """Open the node's own dashboard."""
+        """Open the dashboard of the node under the cursor."""
         node, line = self.row_at_cursor, self._table.line
         if node is None:
             return False
@@ -225,7 +225,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
     # The past, which the server has
 
     def cell(self, column: Column[FleetNode], row: Hashable) -> OneCell:
-        """Requests the cell's last hour from the server."""
+        """Return a cell, whose last hour is requested from the server."""
         super().cell(column, row)
         node = None if self._table.content is None else self._table.content.get(row)
         if node is not None and not node.members and column.id in _BY_ID and (column.id, row) not in self._server_past:

@@ -161,7 +161,7 @@ class FleetSession(FixedColumns):
 
     @property
     def trouble(self) -> str:
-        """Includes the age of the shown values."""
+        """What is wrong now, with the age of the shown values."""
         if not self._trouble:
             return ""
         age = duration(time.monotonic() - self._answered)
@@ -195,7 +195,7 @@ class FleetSession(FixedColumns):
             self._thread.start()
 
     def stop(self, wait_seconds: float = 1.0) -> None:
-        """An outstanding answer is abandoned."""
+        """Stop querying; an outstanding answer is abandoned."""
         with self._changed:
             self._turn = self._on_frame = None
             self._changed.notify_all()
@@ -273,7 +273,7 @@ class FleetSession(FixedColumns):
         del sources, signals
 
     def end_interval(self) -> None:
-        """Query now."""
+        """End the interval by a query now."""
         with self._changed:
             self._due = True
             self._changed.notify()

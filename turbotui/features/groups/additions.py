@@ -59,7 +59,7 @@ class GroupAdditions:
         return [(column.name, _why(plan)) for plan in made for column in plan.counted.request.columns]
 
     def remove(self, name: str) -> None:
-        """Columns of one request are removed together."""
+        """Remove a column with all columns of its request."""
         self._plans = tuple(plan for plan in self._plans if name not in _names(plan))
 
     def _made(self, text: str) -> tuple[EventPlan, ...]:

@@ -125,11 +125,11 @@ class ResctrlTable(RowTable[GroupRow]):
     """The resctrl groups of an interval."""
 
     def identify(self, row: GroupRow) -> Identity:
-        """Domains, MON groups and CTRL_MON groups are different kinds of rows."""
+        """Identify a row: domains, MON groups and CTRL_MON groups are different kinds of rows."""
         return replace(super().identify(row), kind=row.group.kind)
 
     def own_rows(self, column: Column[GroupRow]) -> Sequence[GroupRow]:
-        """The domains, whose sums the groups are."""
+        """Rows that hold each value once: the domains, whose sums the groups are."""
         del column
         return [row for row in self.rows if row.group.kind == DOMAIN]
 

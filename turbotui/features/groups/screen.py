@@ -114,7 +114,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         yield SegmentLines(id="notes")
 
     def first_view(self) -> RowView[GroupRow]:
-        """The busiest first."""
+        """The view before the user changes it: the busiest rows first."""
         columns = tuple(column for column in COLUMNS if column.default)
         return TableView(columns, sort=next(column for column in columns if column.id == "CPU%"), reverse=True)
 
@@ -171,7 +171,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         self._ask()
 
     def close(self) -> None:
-        """The files of groups."""
+        """Close the files of groups."""
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher = None
@@ -297,7 +297,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
     # Actions
 
     def toggle(self, column: GroupColumn) -> None:
-        """A hidden column is not read."""
+        """Show or hide a column, which is read only while it is shown."""
         super().toggle(column)
         self._ask()
 
@@ -329,7 +329,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
 
     @property
     def outer_rows(self) -> frozenset[Hashable] | None:
-        """Groups that contain groups, except the outermost one."""
+        """Rows that contain others: groups with groups in them, except the outermost one."""
         content = self._table.content
         if content is None or content.parents is None:
             return None

@@ -126,7 +126,7 @@ def _atom(facts: MachineFacts, bus: float) -> Iterator[HeaderLine]:
 
 
 def _knights_landing(facts: MachineFacts, bus: float) -> Iterator[HeaderLine]:
-    """Seven buckets, each coded as a difference from the one before (docs/specs/turbostat.md 3.5)."""
+    """Ratios of seven buckets, each coded as a difference from the one before (docs/specs/turbostat.md 3.5)."""
     word = facts.register(_RATIOS)
     if word is None:
         return

@@ -91,7 +91,7 @@ def _hwp_details(facts: MachineFacts, cpu: int) -> Iterator[HeaderLine]:
 
 
 def _request(word: int) -> str:
-    """The activity window is bits 41:32, all ten of them (Intel SDM vol. 4, IA32_HWP_REQUEST)."""
+    """A request of HWP; the activity window is bits 41:32, all ten of them (Intel SDM vol. 4, IA32_HWP_REQUEST)."""
     return (f"min {word & 0xFF} max {word >> 8 & 0xFF} des {word >> 16 & 0xFF} epp {word >> 24 & 0xFF:#x} "
             f"window {word >> 32 & 0x3FF:#x}")
 

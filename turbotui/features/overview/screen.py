@@ -167,7 +167,7 @@ class OverviewScreen(CellCursorScreen):
         return f"{column.id} · {row_name(frame.topology, row)} · {number} · {words}"
 
     def copied(self) -> str:
-        """The verdict without a cursor."""
+        """The text for the clipboard; without a cursor the verdict."""
         if self._cursor is not None or self.watch_state.frame is None:
             return super().copied()
         return self.watch_state.judge.verdict().fitted(_COPIED)
@@ -214,7 +214,7 @@ class OverviewScreen(CellCursorScreen):
                 self.open_chosen()
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """Finds a number by row or column; other words are highlighted."""
+        """Find a number by row or column; other words are highlighted."""
         frame = self.watch_state.frame
         if frame is None:
             return False
@@ -281,7 +281,7 @@ class OverviewScreen(CellCursorScreen):
 
     @property
     def pointed(self) -> Target | None:
-        """Without a cursor, move it to the first CPU."""
+        """The cell under the cursor; without a cursor, move it to the first CPU."""
         if self._cursor is None:
             self._go(0, 0)
         return self._cursor

@@ -176,7 +176,7 @@ class PowerScreen(CellCursorScreen):
         return self.grid.target
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """A number by its name, its package, or the words on its line."""
+        """Find a number by its name, its package, or the words on its line."""
         places = self.grid.places
         here = next((at for at, place in enumerate(places) if (place.panel, place.target) == self.grid.place), 0)
         found = next_match([place.words for place in places], text, here + after)

@@ -44,7 +44,7 @@ class RecordedSession(FixedColumns):
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
               on_end: Callable[[], None] | None = None) -> None:
-        """A recording publishes no frames by itself."""
+        """Do nothing: a recording publishes no frames by itself."""
         del on_frame, intervals, on_end
 
     def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:

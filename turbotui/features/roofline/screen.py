@@ -90,7 +90,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         yield SegmentLines(id="below")
 
     def first_view(self) -> RowView[JudgedPoint]:
-        """The fastest first."""
+        """The view before the user changes it: the fastest rows first."""
         columns = tuple(column for column in POINT_TABLE_COLUMNS if column.default)
         return TableView(columns, sort=next(column for column in columns if column.id == "GFLOP/s"), reverse=True)
 
@@ -125,7 +125,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self._threads.want(wanted=self.view.tasks)
 
     def close(self) -> None:
-        """The counters of threads."""
+        """Close the counters of threads."""
         self._threads.end()
 
     def on_threads_ready(self, message: ThreadsReady) -> None:
@@ -140,7 +140,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     # Frames
 
     def take(self, frame: Frame) -> None:
-        """Keeps a command's regions with each frame."""
+        """Take a frame, and keep a command's regions with it."""
         super().take(frame)
         self._regions.take(frame)
 

@@ -160,7 +160,7 @@ class TaskRecord(IntervalRows):
         return {"table": "tasks", "applications": applications, **beside}
 
     def plus(self, later: Self) -> Self:
-        """Applications are found again by their names."""
+        """Add the next interval; applications are matched by their names."""
         joined = {by: tuple(_joined(later.reports[by], self.reports[by])) for by in later.reports}
         over = {by: [max(0, len(report.rows) - _MOST_JOINED) for report in joined[by]] for by in joined}
         left_out = {by: tuple(max(pair) + more for *pair, more in zip(

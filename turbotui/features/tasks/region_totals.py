@@ -71,7 +71,7 @@ class RegionTotals:
         return region_table(self.rows(), self.why)
 
     def notes(self) -> tuple[str, ...]:
-        """Regions that are still open are no fault while the command runs."""
+        """Notes on the regions; those that are still open are no fault while the command runs."""
         found = region_notes(marked=[region.name for region in self.regions], lost=self.lost, unmatched=self.unmatched,
                              still_open=0, unread=self.unread, strangers=self.strangers,
                              estimate=SHARED_BY_TIME if any(region.apportioned for region in self.regions) else "")

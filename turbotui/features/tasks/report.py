@@ -19,7 +19,7 @@ from turbotui.quantities.unavailable import Unavailable
 
 
 class Apart(NamedTuple):
-    """What was counted on whole CPUs and is in no row."""
+    """Counts of whole CPUs that are in no row."""
 
     counts: dict[str, int]  # by name; what lacks is unknown
     loads: dict[int, int]  # by CPU, what its energy is shared by, as `TaskRow.loads`; empty where that is unknown

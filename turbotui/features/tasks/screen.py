@@ -141,7 +141,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         yield SegmentLines(id="notes")
 
     def first_view(self) -> RowView[TaskInputs]:
-        """The busiest first."""
+        """The view before the user changes it: the busiest rows first."""
         columns = tuple(column for column in starting_columns(TasksView().by) if column.default)
         return TableView(columns, sort=next(column for column in columns if column.id == "CPU%"), reverse=True)
 
@@ -149,7 +149,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         return TaskRows()
 
     def painter(self, view: RowView[TaskInputs], seconds: float, width: int) -> RowPainter[TaskInputs]:
-        """Numbers, or lanes."""
+        """The painter of numbers, or that of lanes."""
         del seconds
         if self._tree_shown and not self._lanes_shown:
             fixed, moving = tree_slots(view, width)
@@ -272,7 +272,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self.draw()
 
     def close(self) -> None:
-        """The counters of tasks."""
+        """Close the counters of tasks."""
         if self.watcher is not None and self._lent is not None and self.watcher is self._lent.watcher:
             self._lent.listener = None  # it goes on counting for the report at the command's end
         elif self.watcher is not None:
@@ -476,7 +476,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         return TASK_COLUMNS if self._snapshot is None else known_columns(self._snapshot)
 
     def why_absent(self, column: TaskColumn) -> Unavailable | None:
-        """A column can be had where one application has it."""
+        """Why no application has a column; None if one has it."""
         content = self._table.content
         if content is not None and column.identity and column not in content.whole.columns:
             return Unavailable(Reason.NOT_READ, "rows of this kind do not have it, or all have the same")
@@ -527,13 +527,13 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     @property
     def outer_rows(self) -> frozenset[Hashable] | None:
-        """Processes that started others."""
+        """Rows that contain others: processes that started others."""
         content = self._table.content
         tree = content.tree if isinstance(content, TaskContent) else None
         return None if tree is None else frozenset(tree.parts)
 
     def action_fold_all(self) -> None:
-        """The sums of folded processes change with it."""
+        """Fold or unfold all; the sums of folded processes change with it."""
         super().action_fold_all()
         if self.outer_rows is not None:
             self.show_again()
@@ -577,14 +577,14 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self.go_to(goal)
 
     def open_chosen(self) -> bool:
-        """The CPUs on which the task ran."""
+        """Show the CPUs on which the task under the cursor ran."""
         if self._inputs(self._table.current) is None:
             return False
         self.action_point()
         return True
 
     def go_back(self) -> None:
-        """Shows the tasks of all CPUs again."""
+        """Go back to the tasks of all CPUs."""
         alone = self.watch_state.pointing.cpu is not None
         super().go_back()
         if alone:

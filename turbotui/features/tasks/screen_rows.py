@@ -218,12 +218,12 @@ class LanePainter(RowPainter[TaskInputs]):
     cell: int  # characters of one place
 
     def header(self, geometry: Geometry) -> list[TextSegment]:
-        """The time scale."""
+        """The heading above lanes: the time scale."""
         del geometry
         return lane_head(self.window, self.places, self.cell)
 
     def headings(self, geometry: Geometry) -> list[Heading]:
-        """The time scale has none."""
+        """The headings of columns; the time scale has none."""
         del geometry
         return []
 

@@ -42,7 +42,7 @@ class ThreadRecord(IntervalRows):
         }
 
     def plus(self, later: Self) -> Self:
-        """Threads are matched by their numbers."""
+        """Add the next interval; threads are matched by their numbers."""
         before = {one.thread: one.counts for one in self.interval.threads}
         threads = [replace(one, counts=_joined(before.pop(one.thread, {}), one.counts))
                    for one in later.interval.threads]

@@ -168,7 +168,7 @@ class RegionSlots:
         self._opened, self.counters.drill = opened, drill
 
     def open(self, pids: Sequence[int], times: RegionTimes, *, family: bool) -> None:
-        """Level 1 continues its sums."""
+        """Begin to count, or begin again from zero; level 1 continues its sums."""
         if self._programs is not None:
             self._programs.close()
         self._family = family
@@ -222,7 +222,7 @@ class RegionSlots:
                               self._refused, self._user_only, self._lost, self._is_over)
 
     def close(self) -> None:
-        """The numbers stay."""
+        """Close the counters; the numbers stay."""
         self._is_over = True
         if self._programs is not None:
             self._programs.close()

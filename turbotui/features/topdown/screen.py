@@ -124,7 +124,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._fill()
 
     def close(self) -> None:
-        """Closes the opened levels."""
+        """Close the screen's counters and the opened levels."""
         self._path, self._opened = (), None
         self.counters.drill = Drill()
         for moving in self._moving.values():
@@ -139,7 +139,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._fill()
 
     def take(self, frame: Frame) -> None:
-        """Keeps the past of cells that were drawn or explained."""
+        """Take a frame, and keep the past of cells that were drawn or explained."""
         if self.moving is not None:
             self.moving.end_interval(frame)
         content = self._content(frame)
@@ -221,7 +221,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         return f"Enter opens level {node.level + 1}" if row.is_divided(node) else ""
 
     def readout(self) -> str:
-        """Empty without rows, because the reason stands above."""
+        """The status line; empty without rows, because the reason stands above."""
         if self._why is not None:
             return ""
         if self._table.lines or self.all_filtered:
@@ -241,7 +241,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._show_tree()
 
     def open_chosen(self) -> bool:
-        """The hottest part of the row, or that of the chosen column."""
+        """Open the hottest part of the row, or that of the chosen column."""
         row = self.row_at_cursor
         if row is None:
             return False

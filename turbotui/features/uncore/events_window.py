@@ -76,7 +76,7 @@ class EventPicker(RowPicker):
             self.fill()
 
     def further(self, wanted: str) -> Sequence[Item]:
-        """Events of the vendor's tables that are not listed yet."""
+        """Further rows: events of the vendor's tables that are not listed yet."""
         found = self._found(wanted)
         if not found:
             return ()
@@ -114,11 +114,11 @@ class EventPicker(RowPicker):
             self.fill()
 
     def matches(self, column: Column[Any], wanted: str) -> bool:
-        """Terms hide nothing."""
+        """Whether a row matches the typed text; terms of an event hide no row."""
         return "=" in wanted or super().matches(column, wanted)
 
     def more_about(self, column: Column[Any]) -> Sequence[str]:
-        """The kernel's terms of the events."""
+        """More about a row: the kernel's terms of its events."""
         return ["; ".join(self._pmu.events[name].text if name in self._pmu.events else name for name in column.needs)]
 
     def action_take(self) -> None:

@@ -60,7 +60,7 @@ class RecordedCounters(UncoreCounters):
         return frozenset()
 
     def follow(self, frame: Frame | None) -> None:
-        """Adopts the events and filters of a frame."""
+        """Adopt the events and filters of a frame."""
         if frame is None or frame.capabilities is self._followed:
             return
         self._followed = frame.capabilities

@@ -84,7 +84,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         self._before_map = self._table
 
     def new_table(self) -> KindWidget:
-        """One for each kind; the first."""
+        """Make a table for each kind, and return the first."""
         for at, units in enumerate(self.counters.kinds):
             many = len(units.units) > _MANY
             table: KindWidget = TableWidget(TableView(folded=_sums(units) if many else frozenset()), UnitRows(),
@@ -109,7 +109,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
 
     @property
     def tables(self) -> Sequence[KindWidget]:
-        """On the map, the table of edges."""
+        """The tables of all kinds; on the map, the table of edges."""
         return (self._map.table,) if self._mapped else tuple(self._tables.values())
 
     @property
@@ -130,7 +130,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         self._fill()
 
     def take(self, frame: Frame) -> None:
-        """Keeps the past of cells that were drawn or explained."""
+        """Take a frame, and keep the past of cells that were drawn or explained."""
         for units in self.counters.kinds:
             content = self._contents.of(units, frame)
             self.past(content).push(content, (), ())
@@ -139,7 +139,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
             self.past(edges).push(edges, (), ())
 
     def readout(self) -> str:
-        """Empty without tables, because the reason stands above."""
+        """The status line; empty without tables, because the reason stands above."""
         return super().readout() if self._tables else ""
 
     def show_frame(self) -> None:
@@ -183,7 +183,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         return next((units for units in self.counters.kinds if self._tables[units.kind.id] is self._table), None)
 
     def enter(self, table: KindWidget) -> None:
-        """The cursor stays in its column, if the table has so many."""
+        """Enter a table; the cursor stays in its column, if the table has so many."""
         before = self._table
         if table is before:
             return
@@ -270,7 +270,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         self.show_status()
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """In all tables."""
+        """Find a row in all tables."""
         places = [(table, line.row) for table in self.tables for line in table.lines]
         here = next((at for at, place in enumerate(places) if place == (self._table, self._table.current)), 0) + after
         for table, row in (*places[here:], *places[:here]):
@@ -284,7 +284,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
 
     @property
     def known_columns(self) -> Sequence[Column[Any]]:
-        """Derived values, typed events, all events, and text columns."""
+        """Columns that can be shown: derived values, typed events, all events, and text columns."""
         units, content = self._units, self._table.content
         if self._mapped:
             return super().known_columns
@@ -302,7 +302,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         return ("derived" if column in units.metrics else "events, each as a rate" if column in units.raw else "typed")
 
     def toggle(self, column: Column[Any]) -> None:
-        """Hidden columns are not counted."""
+        """Show or hide a column, which is counted only while it is shown."""
         units = self._units
         if units is None or not isinstance(column, Metric):
             super().toggle(column)

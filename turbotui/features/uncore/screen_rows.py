@@ -78,7 +78,7 @@ class UnitRows(RowList[RowContent[UnitRow], Column[Any], Hashable]):
     """Sorted sums, each followed by its sorted units."""
 
     def arranged(self, content: RowContent[UnitRow], view: RowView[UnitRow]) -> Sequence[Line[Hashable]]:
-        """A sum is shown if one of its units passes the filter."""
+        """Arrange rows; a sum is shown if one of its units passes the filter."""
         outer: list[Hashable] = []
         parts: dict[Hashable, list[Hashable]] = {}
         for key in content.rows:
@@ -122,7 +122,7 @@ class UnitPainter(RowPainter[UnitRow]):
     _greatest: dict[str, float | None] = field(default_factory=dict)
 
     def begin(self, content: RowContent[UnitRow]) -> None:
-        """Forget the interval before."""
+        """Begin a content, forgetting what was computed for the one before."""
         del content
         self._greatest.clear()
 

@@ -48,11 +48,11 @@ class UncoreTable(RowTable[UnitRow]):
 
     @property
     def identity(self) -> Sequence[str]:
-        """A unit's position, its PMU in sysfs, and the CPU on which it is opened."""
+        """Words that identify a row: a unit's position, its PMU in sysfs, and the CPU on which it is opened."""
         return _IDENTITY
 
     def identify(self, row: UnitRow) -> Identity:
-        """The units of a sum are those of its package."""
+        """Identify a row; the units of a sum are those of its package."""
         names: dict[str, Value] = {"place": row.label}
         if row.package != UNKNOWN:
             names["package"] = row.package
@@ -87,7 +87,7 @@ class UncoreTable(RowTable[UnitRow]):
                            ports=self.ports)
 
     def own_rows(self, column: Column[Any]) -> Sequence[UnitRow]:
-        """The units, whose sums the other rows are."""
+        """Rows that hold each value once: the units, whose sums the other rows are."""
         del column
         return [row for row in self.rows if not row.is_sum]
 

@@ -148,14 +148,14 @@ _FACTORS = {Precision.HALF: (struct.pack("<H", 0x3C00), struct.pack("<H", 0x3F80
 
 
 def product_data(isa: VectorIsa) -> bytes:
-    """What a kernel starts from that adds products: two registers of factors, sums of 0, then room for the result."""
+    """The data that a kernel of products starts from: two registers of factors, sums of 0, then room for the result."""
     size = isa.bits // 8
     left, right = (factor * (size // len(factor)) for factor in _FACTORS[isa.format])
     return left + right + bytes(2 * size)
 
 
 def tile_data(isa: VectorIsa) -> bytes:
-    """What a matrix kernel starts from: the configuration of all tiles, two tiles, and room for the result, 1 KiB each.
+    """The first data of a matrix kernel: configuration of all tiles, two tiles, and room for the result, 1 KiB each.
 
     The configuration is palette 1 with 16 rows of 64 bytes (Intel SDM vol. 1, 18.3).
     """

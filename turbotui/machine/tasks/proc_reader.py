@@ -49,7 +49,7 @@ class ProcReader:
         self.pause = _PAUSE
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
-        """Threads that come later are found by each look."""
+        """Watch the threads of a process; later ones are found by each look."""
         del on_exec
         self._pids.add(pid)
         self._begin([pid])
@@ -70,7 +70,7 @@ class ProcReader:
             self._bases[pid] = self._ran[pid] = self._threads(pid)
 
     def find_threads(self, pids: Iterable[int]) -> frozenset[int]:  # noqa: ARG002 - the protocol's
-        """`take` has found them."""
+        """No process: `take` has found the new threads."""
         return frozenset()
 
     def take(self) -> Iterator[list[RingRecords]]:
@@ -138,13 +138,13 @@ class ProcReader:
             return None
 
     def rest(self) -> None:
-        """There is one set, which never rests."""
+        """Do nothing: there is one set, which never rests."""
 
     def wake(self) -> None:
-        """The only set never sleeps."""
+        """Do nothing: the only set never sleeps."""
 
     def stop(self) -> None:
-        """The last look follows."""
+        """Stop after one more look."""
         self._next_ns = 0
 
     def final_readings(self) -> list[Closing]:

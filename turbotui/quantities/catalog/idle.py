@@ -89,7 +89,7 @@ def _package_c0(title: str, signal: SignalId, compute: Formula, help_text: str) 
 
 
 def _total_c0(row: Inputs) -> Value:
-    """Not limited to 110 %, because the value grows with the number of cores."""
+    """C0 of all CPUs together, not limited to 110 %, because it grows with the number of cores."""
     active, clock = comparable(row, "c0.pkg.total", "tsc")
     ticks = reference_ticks(row, clock)
     return None if active is None or not ticks else 100.0 * active / ticks

@@ -39,7 +39,7 @@ UNNAMED_FABRIC = "nvidia_uncore_fabric"
 
 
 def filter_of(event: str) -> tuple[str, ...]:
-    """What an event that is written as terms sets a unit's filter register to; () where it leaves it alone.
+    """The terms by which an event sets its unit's filter register; () where it leaves the register alone.
 
     Events that set it otherwise cannot be counted in the same time: the kernel refuses them in one group, and groups of
     them are multiplexed.
