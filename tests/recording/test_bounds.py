@@ -226,6 +226,17 @@ def test_an_index_that_names_a_record_again_and_again(records: Records, tmp_path
     assert reads.count(offset) <= 1
 
 
+def test_files_of_a_session_are_read_once(records: Records, tmp_path: Path) -> None:
+    """Each takes a second, and is of no use to anybody."""
+    kept = {"texts": {"/a": "first"}, "folders": {}, "words": [], "refused": {}}
+    files = [Record(RecordKind.FILES, 0, 0, pack(json.dumps(one).encode())) for one in [kept, *[[1]] * 20]]
+    path = tmp_path / "b.ttj"
+    assert missing(path, [*records[:1], *files, *records[1:]]) == []
+    with recording.read(str(path)) as journal:
+        assert journal.kept.texts == {"/a": "first"}
+        assert journal.events() == journal.gaps() == ()
+
+
 def test_damage_is_listed_up_to_a_number(records: Records, tmp_path: Path) -> None:
     wrongs = [Record(RecordKind.EVENT, 0, 0, pack(json.dumps([number]).encode())) for number in range(1_500)]
     found = missing(tmp_path / "b.ttj", [*records, *wrongs])

@@ -160,8 +160,7 @@ class Journal:
     @property
     def kept(self) -> KeptAnswers:
         """The files of the machine that the journal kept."""
-        found = (item for part in self._parts for item in part.noted() if isinstance(item, KeptAnswers))
-        return next(found, KeptAnswers())
+        return next(iter(self._noted(KeptAnswers)), KeptAnswers())
 
     @property
     def first_ns(self) -> int:
@@ -317,7 +316,7 @@ class Journal:
         return next((tick for part in latest if (tick := part.last()) is not None), self._first)
 
     def _noted(self, kind: type[T]) -> Iterable[T]:
-        return (item for part in self._parts for item in part.noted() if isinstance(item, kind))
+        return (item for part in self._parts for item in part.noted(kind))
 
 
 def _following(ticks: Iterable[RecordedTick]) -> Iterator[tuple[RecordedTick, bool]]:

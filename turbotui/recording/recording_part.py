@@ -6,16 +6,16 @@ import contextlib
 import sys
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise, starmap
-from typing import Final
+from typing import Final, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.row_kinds import KindId
 from turbotui.recording.capability_facts import layout_definitions
 from turbotui.recording.framing import DamagedError, Missing, Record, RecordKind
-from turbotui.recording.journal_file import NOTED, JournalFile, KeyEntry
+from turbotui.recording.journal_file import JournalFile, KeyEntry
 from turbotui.recording.json_values import unpacked
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
@@ -25,7 +25,10 @@ from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import head_of
 from turbotui.recording.tiers import SLEW, STEP_SECONDS
 
+T = TypeVar("T")
 _NEAR: Final = 1 << 20  # bytes before a damaged layout in which to look for its other copy
+_NOTED: Final[Mapping[type, RecordKind]] = {
+    Gap: RecordKind.GAP, Event: RecordKind.EVENT, KeptAnswers: RecordKind.FILES}
 _MOST_MISSING: Final = 1_000  # parts that are listed; where everything is damaged, more tell nobody anything
 
 
@@ -240,14 +243,14 @@ class RecordingPart:
             return index[last + 1].key if last + 1 < len(index) else sys.maxsize
         return index[last].key if last >= 0 else 0
 
-    def noted(self) -> Iterator[Gap | Event | KeptAnswers]:
-        """Return gaps, events and kept files, without reading the ticks."""
+    def noted(self, kind: type[T]) -> Iterator[T]:
+        """Return gaps, events or kept files, without reading anything else."""
         index = self.file.index()
         reader = StreamReader()
         for record in self._listed(offset for entry in index for offset in entry.noted):
-            if record.kind in NOTED:
+            if record.kind == _NOTED[kind]:
                 for item in reader.one(record):
-                    if isinstance(item, Gap | Event | KeptAnswers):
+                    if isinstance(item, kind):
                         yield item
 
     def definitions(self) -> Iterator[Definition]:

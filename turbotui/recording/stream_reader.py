@@ -100,6 +100,7 @@ class StreamReader:
         self.ended = False
         self._layouts: dict[int, tuple[CpuTableLayout, TickDecoder]] = {}
         self._layout_payload = b""
+        self._files_of = ""
         self._rows = RowStreams(kinds)
         self._expected: int | None = None
         self._damage: Damage | None = None
@@ -210,7 +211,8 @@ class StreamReader:
                       said["seconds"].number(), said["frames"].integer())
         elif record.kind == RecordKind.EVENT:
             yield event_from(unpacked(record.payload, "an event"))
-        elif record.kind == RecordKind.FILES:
+        elif record.kind == RecordKind.FILES and not (self.header and self._files_of == self.header.session):
+            self._files_of = self.header.session if self.header else ""  # a session has one
             yield kept_from(unpacked(record.payload, "the files"))
         elif record.kind == RecordKind.END:
             self.ended = True
