@@ -90,7 +90,7 @@ _TICKS: Final = 4  # of each recording: most faults are in the first
 _ROWS_HEAD: Final = 16
 _KEYS: Final = (RecordKind.KEY, RecordKind.ROW_KEY)
 _TICK_KINDS: Final = (*_KEYS, RecordKind.DELTA, RecordKind.ROW_DELTA)
-_BINARY: Final = (*_TICK_KINDS, RecordKind.INDEX, RecordKind.END)
+_BINARY: Final = (*_TICK_KINDS, RecordKind.INDEX, RecordKind.END, RecordKind.ROW_KEY, RecordKind.ROW_DELTA)
 _ODD: Final[tuple[object, ...]] = (
     None, True, -1, 0, 1, 255, 1 << 31, 1 << 62, -(1 << 62), 1e308, -0.5, "", "cpu", "a" * 300, "0x1", [], {}, [[]],
     [0], {"a": 1}, ["cpu", "x"],

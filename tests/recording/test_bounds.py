@@ -244,7 +244,8 @@ def test_damage_is_listed_up_to_a_number(records: Records, tmp_path: Path) -> No
     assert found[-1] == "more than 1,000 parts, of which only the first are listed"
 
 
-@pytest.mark.parametrize("error", [KeyError, IndexError, OverflowError, RecursionError, MemoryError, ZeroDivisionError])
+@pytest.mark.parametrize("error", [AttributeError, KeyError, IndexError, OverflowError, RecursionError, MemoryError,
+                                   ZeroDivisionError, struct.error])
 def test_whatever_rows_do_to_their_reader_is_damage_with_its_place(error: type[Exception]) -> None:
     def read(said: JsonValue, wall_ns: int) -> None:
         raise error(said.value, wall_ns)

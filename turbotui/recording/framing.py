@@ -56,7 +56,8 @@ class MisreadError(DamagedError):
         self.fault = fault
 
 
-_FOREIGN: Final = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+_FOREIGN: Final = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
+                   struct.error)
 
 
 @contextlib.contextmanager
