@@ -234,7 +234,8 @@ def test_files_of_a_session_are_read_once(records: Records, tmp_path: Path) -> N
     assert missing(path, [*records[:1], *files, *records[1:]]) == []
     with recording.read(str(path)) as journal:
         assert journal.kept.texts == {"/a": "first"}
-        assert journal.events() == journal.gaps() == ()
+        assert journal.events() == ()
+        assert journal.gaps() == ()
 
 
 def test_damage_is_listed_up_to_a_number(records: Records, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import TickDecoder, head_of
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.snapshot import Snapshot
+from turbotui.untrusted import in_cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,4 +253,4 @@ def event_from(said: JsonValue) -> Event:
 
 
 def _short(said: JsonValue) -> str:
-    return said.text()[:LONGEST_TEXT]
+    return in_cell(said.document()[:LONGEST_TEXT])
