@@ -6,6 +6,7 @@ one call of the interpreter's own loops where possible, and work item by item on
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from array import array
@@ -38,7 +39,11 @@ def packed(column: Sequence[W]) -> Sequence[W]:
 
 
 _ZERO: Final = bytes(8)
-_TOP_BIT: Final = array("Q", [1 << 63])
+
+
+@functools.lru_cache(maxsize=16)  # an eighth of `grown`
+def _top_bits(count: int) -> int:
+    return int.from_bytes(array("Q", [1 << 63]).tobytes() * count, sys.byteorder)
 
 
 def grown(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
@@ -49,8 +54,8 @@ def grown(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
     """
     if not (isinstance(older, array) and isinstance(newer, array)) or len(older) != len(newer):
         return None
-    top, before, after = (int.from_bytes(words.tobytes(), sys.byteorder)
-                          for words in (_TOP_BIT * len(newer), older, newer))
+    top = _top_bits(len(newer))
+    before, after = (int.from_bytes(words.tobytes(), sys.byteorder) for words in (older, newer))
     if (before | after) & top:
         return None
     lanes = (after | top) - before  # with its top bit no lane borrows from the next; those that went back lose it
