@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, field
 from inspect import get_annotations
 from reprlib import recursive_repr
@@ -200,12 +200,14 @@ def _at_first_call(cls: type, name: str, text: Callable[[type, dict[str, object]
 
 def _init_of(cls: type) -> Callable[..., Any]:
     """Make an `__init__` that sets field by field, and is compiled when it has been called often or wrongly."""
-    compiled, calls = _at_first_call(cls, "__init__", _init_text), 0
+    compiled, calls, fields = _at_first_call(cls, "__init__", _init_text), 0, dict[str, Field[Any]]()
 
     def init(self: object, *given: object, **named: object) -> None:
         nonlocal calls
+        if not calls:
+            fields.update((one.name, one) for one in _fields(cls))
         calls += 1
-        values = _values_of(cls, given, named) if calls <= _FEW else None
+        values = _values_of(fields, given, named) if calls <= _FEW else None
         if values is None:
             compiled(self, *given, **named)
             return
@@ -220,18 +222,19 @@ def _init_of(cls: type) -> Callable[..., Any]:
     return init
 
 
-def _values_of(cls: type, given: tuple[object, ...], named: dict[str, object]) -> list[tuple[str, object]] | None:
+def _values_of(fields: Mapping[str, Field[Any]], given: tuple[object, ...],
+               named: dict[str, object]) -> list[tuple[str, object]] | None:
     """The values of the fields for these arguments; None if they are not what `__init__` takes."""
-    fields = _fields(cls)
-    taken = {one.name: one for one in fields if one.init}
-    words = dict(zip((name for name, one in taken.items() if not one.kw_only), given, strict=False)) | named
-    lacking = [one for name, one in taken.items() if name not in words]
-    if len(words) < len(given) + len(named) or not words.keys() <= taken.keys() or any(
-            one.default is MISSING and one.default_factory is MISSING for one in lacking):
+    places = (name for name, one in fields.items() if one.init and not one.kw_only)
+    words = dict(zip(places, given, strict=False)) | named
+    if len(words) < len(given) + len(named) or not all(name in fields and fields[name].init for name in words):
         return None
-    return [(one.name, words[one.name] if one.name in words else
-             one.default if one.default_factory is MISSING else one.default_factory())
-            for one in fields if one.name in words or one.default is not MISSING or one.default_factory is not MISSING]
+    others = [one for name, one in fields.items() if name not in words]
+    if any(one.init and one.default is MISSING and one.default_factory is MISSING for one in others):
+        return None
+    return [*words.items(), *((one.name, one.default if one.default_factory is MISSING else one.default_factory())
+                              for one in others
+                              if one.default is not MISSING or one.default_factory is not MISSING)]
 
 
 def _init_text(cls: type, names: dict[str, object]) -> str:

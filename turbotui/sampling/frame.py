@@ -129,8 +129,10 @@ class Frame(Interval):
         values = self.cells(column, rows)
         if self.is_bare(column):
             return values
-        return [None if value is None or any(getattr(self, name)(column, row) for name in _NOT_BARE) else value
-                for row, value in zip(rows, values, strict=True)]
+        homes = [self.home(column, row) for row in rows]
+        marked = {home for home in dict.fromkeys(homes)
+                  if home is not None and any(getattr(self, name)(column, home) for name in _NOT_BARE)}
+        return [None if home in marked else value for home, value in zip(homes, values, strict=True)]
 
     def is_bare(self, column: CounterColumn) -> bool:
         """Whether all cells of a column may be read without their marks."""
@@ -314,7 +316,9 @@ class Frame(Interval):
         """
         gaps = self.gaps_behind(column)
         home = self.home(column, row) if gaps else None
-        return home is not None and any(map(self.inputs(home).incomplete, gaps))
+        signals = self.capabilities.signals
+        return home is not None and any(  # a row within an instance has no other part
+            signals[name].scope.rank < home.scope.rank and self.inputs(home).incomplete(name) for name in gaps)
 
     def lost(self, column: CounterColumn, row: RowId) -> bool:
         """Whether a reading behind a cell, or behind a part of it, is unknown."""

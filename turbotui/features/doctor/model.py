@@ -146,7 +146,7 @@ def _cause(signal: SignalReport) -> str:
 
 
 def _facts(machine: Machine, capabilities: Capabilities) -> tuple[tuple[str, str], ...]:
-    topology, model, rights = machine.topology, machine.model, machine.host.privileges()
+    topology, model, rights = machine.topology, machine.model, machine.privileges
     packages = len(topology.instances(Scope.PACKAGE))
     cores = len(topology.instances(Scope.CORE))
     granted = [
@@ -179,7 +179,7 @@ def _facts(machine: Machine, capabilities: Capabilities) -> tuple[tuple[str, str
 
 def _confinement(machine: Machine) -> Iterator[tuple[str, str]]:
     """Name what a container, a service or a sandbox takes from this process; nothing for a plain process."""
-    rights, view = machine.host.privileges(), machine.view
+    rights, view = machine.privileges, machine.view
     spaces = [kind for kind in NAMESPACES if rights.contained(kind)]
     if spaces:
         outside = "" if rights.outer_uid is None or "user" not in spaces else f"; user 0 is {rights.outer_uid} outside"
