@@ -386,7 +386,7 @@ def _interrupt(name: str, column: str = "Int/s") -> str:
     return rf"(?m)^ {column} · {name} ·"
 
 
-INTERRUPTS = Place("Z", "interrupts", _SAPPHIRE, (160, 24), _interrupt(r"\w+") + r" [\d.,]+ /s ", {
+INTERRUPTS = Place("Z", "interrupts", _SAPPHIRE, (160, 24), _interrupt("LOC") + r" [\d.,]+ /s ", {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
@@ -394,19 +394,19 @@ INTERRUPTS = Place("Z", "interrupts", _SAPPHIRE, (160, 24), _interrupt(r"\w+") +
     "search_next": Promise(_interrupt("SPU"), first=("/", "spurious", "Enter", "Home"), now=_interrupt(r"(?!SPU)\w+")),
     "filter": Promise(r"filter nvme: \d+ rows", typed=("nvme",), undo=ESC),
     **there_and_back("sort_previous", "sort_next", "CPUs[▲▼]", ">", "<"),
-    **there_and_back("left", "right", _interrupt(r"\w+", "CPUs")),
-    **there_and_back("column_left", "column_right", _interrupt(r"\w+", "CPUs")),
+    **there_and_back("left", "right", _interrupt("LOC", "CPUs")),
+    **there_and_back("column_left", "column_right", _interrupt("LOC", "CPUs")),
     "reverse": Promise("Int/s▲", undo=("I",)),
     "tag_row": Promise(r"(?m)^•", undo=("V",)),
     "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "fold_all": Promise("▾ LOC", undo=("*",)),
-    "explain": Promise(r"Int/s · \w+ · [\d.,]+ /s ─", undo=ESC),
-    **moves(_interrupt(r"\w+"), _interrupt("PIW")),
-    **pages(_interrupt(r"\w+"), _interrupt("PIW"), _interrupt(r"\w+")),
+    "explain": Promise(r"Int/s · LOC · [\d.,]+ /s ─", undo=ESC),
+    **moves(_interrupt(r"(?!LOC)\w+"), _interrupt("PIW")),
+    **pages(_interrupt("PIW"), _interrupt(r"(?!LOC)\w+"), _interrupt(r"(?!PIW)\w+")),
 }, exact=False)
-"""Sources of interrupts; the busiest changes from interval to interval."""
+"""Sources of interrupts, the timer first; the order of the others changes from interval to interval."""
 
 # Top-down
 

@@ -127,12 +127,13 @@ STEAL: Final = SlownessRule(
 )  # fmt: skip
 INTERRUPTS: Final = SlownessRule(
     "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "interrupts", "1",
-    "watch -d cat /proc/interrupts names the line; of timers, strace -c -f -p PID shows who arms them", RankedBy.WAKES,
+    "turbotui interrupts names the line, its device and its CPUs; of timers, strace -c -f -p PID shows who arms them",
+    RankedBy.WAKES,
     wants=tuple(_KINDS),
 )  # fmt: skip
 SOFTIRQS: Final = SlownessRule(
     "softirqs", "time in interrupts and soft interrupts", (("irq%",), ("Load%", "Busy%")), _softirqs, "CPU times", "1",
-    "Spread the queues of the device over more CPUs: ethtool -l DEVICE, cat /proc/irq/*/smp_affinity_list",
+    "Spread the queues of the device over more CPUs: ethtool -l DEVICE; turbotui interrupts shows where each may go",
     RankedBy.CPU,
     wants=tuple(_SOFT_KINDS),
 )  # fmt: skip
