@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from turbotui.machine.machine import Machine
-from turbotui.quantities.row_kinds import Quantity, RowKind
+from turbotui.quantities.row_kinds import Form, Quantity, RowKind
 from turbotui.quantities.signals import Behavior, Reduce
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
@@ -94,6 +95,25 @@ def test_evidence_has_the_arithmetic_both_readings_and_where_they_come_from() ->
     assert evidence.readings == (("cycles 3,000,000,000 → 6,000,000,000 in 1.000 s", "  perf cycles of a", "  SDM"),)
     evidence = table.evidence(RATE, table.rows[1])
     assert evidence.readings[0][-1] == "  not permitted: no"
+
+
+def test_a_recording_of_an_older_version_lacks_a_quantity_and_says_so() -> None:
+    """Its rows have the quantities that it was written with, one of them of another kind than today."""
+    ticks_there = []
+    for tick in ticks():
+        quantities = {"heat": tick.quantities["heat"], "on": replace(
+            tick.quantities["on"], behavior=Behavior.GAUGE, form=Form.TEXT, scale=1.0)}
+        values = {"heat": tick.values["heat"], "on": ("x",) * tick.roster.capacity}
+        ticks_there.append(replace(tick, quantities=quantities, values=values, absent={}))
+    older, newer = ticks_there
+    table = row_table(DEFINITION, RowDifferences(older, newer))
+    row = table.rows[0]
+    assert (why := table.cell(RATE, row).why) is not None
+    assert why.reason is Reason.NOT_READ
+    assert table.cell(HEAT, row).value == 42
+    assert table.evidence(RATE, row).readings == ()
+    assert (row.delta("on"), row.rate("on"), row.total("on"), row.elapsed("cycles")) == (None, None, None, None)
+    assert row.differences.raw_before("on", row.slot) is None
 
 
 def test_rows_that_are_left_out_are_counted_in_a_sentence() -> None:

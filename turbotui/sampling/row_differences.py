@@ -123,7 +123,7 @@ class RowDifferences:
     def _columns(self, name: QuantityId) -> tuple[Sequence[int], Sequence[int]] | None:
         """Both readings of a counter, with equal ones where one is missing; None without an older tick."""
         older, newer = self.older, self.newer
-        if older is None or name not in older.values or name not in newer.values:
+        if older is None or self._counter(name) is None or name not in older.values or name not in newer.values:
             return None
         after = cast("Sequence[int]", newer.values[name])
         before = self._aligned(older, cast("Sequence[int]", older.values[name]), after, 0)
@@ -151,13 +151,23 @@ class RowDifferences:
         """The increase of a counter in each row, in SI units; None where it is unknown (`why`)."""
         found = self._deltas.get(name)
         if found is None:
-            found = self._deltas[name] = self._find_deltas(self.quantities[name])
+            quantity = self._counter(name)
+            found = self._deltas[name] = self._nothing if quantity is None else self._find_deltas(quantity)
         return found
+
+    def _counter(self, name: QuantityId) -> Quantity | None:
+        """A counter; None for other quantities, and for one that an older recording does not have."""
+        quantity = self.quantities.get(name)
+        return quantity if quantity is not None and quantity.behavior is Behavior.COUNTER else None
+
+    @property
+    def _nothing(self) -> Numbers:
+        return [None] * self.newer.roster.capacity
 
     def _find_deltas(self, quantity: Quantity) -> Numbers:
         columns = self._columns(quantity.id)
         if columns is None:
-            return [None] * self.newer.roster.capacity
+            return self._nothing
         rose, scale = self.rose(quantity.id), quantity.scale
         found: list[float | None]
         if rose is None:
@@ -178,7 +188,9 @@ class RowDifferences:
         """The increase per second of a counter in each row."""
         found = self._rates.get(name)
         if found is None:
-            found = self._rates[name] = quotients(self.deltas(name), self.spans(self.quantities[name].clock))
+            quantity = self._counter(name)
+            found = self._rates[name] = (
+                self._nothing if quantity is None else quotients(self.deltas(name), self.spans(quantity.clock)))
         return found
 
     def raw(self, name: QuantityId, slot: RowSlot) -> Raw | float:
@@ -220,11 +232,11 @@ class RowDifferences:
         slot = self.newer.roster.slots.get(row.identity)
         if slot is None:
             return _NO_ROW
-        quantity = self.quantities[name]
+        quantity = self.quantities.get(name)
         known = self.newer.absent.get(name, {}).get(slot)
         if known is not None:
             return known
-        if name not in self.newer.values:
+        if quantity is None or name not in self.newer.values:
             return Unavailable(Reason.NOT_READ, f"{name} was not read for this interval")
         if quantity.behavior is not Behavior.COUNTER:
             return None

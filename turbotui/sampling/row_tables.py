@@ -64,7 +64,8 @@ class KindRow:
 
     def elapsed(self, name: QuantityId) -> float | None:
         """Seconds between the two readings of a counter."""
-        return self.differences.spans(self.differences.quantities[name].clock)[self.slot]
+        quantity = self.differences.quantities.get(name)
+        return None if quantity is None else self.differences.spans(quantity.clock)[self.slot]
 
     @property
     def parts(self) -> Sequence[KindRow]:
@@ -140,7 +141,8 @@ def _cell(column: RowColumn, row: KindRow, value: Value) -> Cell:
         return Cell(None, next((why for why in reasons if why is not None), otherwise))
     differences = row.differences
     return Cell(value, old=differences.missed is not None and bool(column.needs),
-                estimated=any(_is_scaled(row, differences.quantities[name]) for name in column.needs))
+                estimated=any(_is_scaled(row, differences.quantities[name]) for name in column.needs
+                               if name in differences.quantities))
 
 
 def _is_scaled(row: KindRow, quantity: Quantity) -> bool:
@@ -164,7 +166,8 @@ def _evidence(column: RowColumn, row: KindRow) -> CellEvidence:
     remarks = [] if row.slot not in newer.died else ["The row ended in this interval."]
     if row.slot in newer.born:
         remarks.append("The row began in this interval, and its counters with it.")
-    return CellEvidence(arithmetic, tuple(_reading(row, row.differences.quantities[name]) for name in column.needs),
+    return CellEvidence(arithmetic, tuple(_reading(row, row.differences.quantities[name]) for name in column.needs
+                                            if name in row.differences.quantities),
                         tuple(remarks))
 
 
