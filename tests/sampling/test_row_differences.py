@@ -118,6 +118,32 @@ def test_texts_are_shared_until_one_changes() -> None:
     assert columns.tick().values["words"][slot] == ""
 
 
+def test_reasons_are_shared_until_one_changes() -> None:
+    columns = begun()
+    slots = [born(columns, key) for key in "ab"]
+    columns.put(slots[0], "work", Unavailable(Reason.FAILED, "torn"))
+    columns.put_all("time", slots, (1, 2))
+    first = columns.tick()
+    columns.begin(0, 2 * SECOND)
+    columns.put(slots[0], "work", Unavailable(Reason.FAILED, "torn"))
+    columns.put_all("other", slots, (1, 2))
+    second = columns.tick()
+    assert second.absent["work"] is first.absent["work"]
+    assert ("other" in first.absent, "other" in second.absent) == (True, False)
+    columns.begin(0, 3 * SECOND)
+    columns.put(slots[0], "work", 5)
+    columns.put(slots[1], "time", Unavailable(Reason.FAILED, "gone"))
+    third = columns.tick()
+    assert set(third.absent["work"]) == {slots[1]}
+    assert set(third.absent["time"]) == {slots[1]}
+    assert set(first.absent["work"]) == set(slots)
+    columns.begin(0, 4 * SECOND)
+    columns.death(slots[1])
+    columns.tick()
+    columns.begin(0, 5 * SECOND)
+    assert "time" not in columns.tick().absent
+
+
 def test_a_full_kind_counts_the_rows_that_it_leaves_out_at_each_tick() -> None:
     columns = begun(kind=RowKind("jobs", "jobs", most=20))
     slots = [columns.birth(Row(str(number))) for number in range(23)]

@@ -26,9 +26,9 @@ _AFTER: Final = 0.1
 """Seconds on a row without a key after which its past is read."""
 _PART: Final = 0.004
 """Seconds of work on the past, and of rest after it."""
-_MOST_MOMENTS: Final = 120
+_MOMENTS: Final = (8, 120)
 _MOST_ROWS: Final = 100_000
-"""Intervals, and rows of all of them together, that are kept for charts: some 10 MB."""
+"""Least and most intervals of a chart, and rows of all of them together; twice as many are kept: some 20 MB."""
 
 
 class KindCell(RowCell[KindRow]):
@@ -76,16 +76,22 @@ class KindScreen(RowTableScreen[KindRow]):
 
     def take(self, frame: Frame) -> None:
         """Keep the interval for charts."""
-        found = frame.kind(self.definition.source.kind.id)
-        if frame.older is not None and isinstance(found, RowDifferences):
-            self._keep(frame.newer.wall_ns, found)
+        if frame.older is not None and not self.watch_state.in_past:
+            self._keep(frame.newer.wall_ns, self._of(frame))
 
     def _keep(self, wall_ns: int, rows: RowDifferences | None) -> None:
+        """Keep an interval, in place of the one that is furthest away in time."""
         self._moments[wall_ns] = rows
-        size = sum(1 if one is None else 1 + one.newer.roster.capacity for one in self._moments.values())
-        while len(self._moments) > _MOST_MOMENTS or (size > _MOST_ROWS and len(self._moments) > 1):
-            first = self._moments.pop(next(iter(self._moments)))
-            size -= 1 if first is None else 1 + first.newer.roster.capacity
+        while len(self._moments) > 2 * self._most:
+            del self._moments[max(self._moments, key=lambda one: abs(one - wall_ns))]
+
+    @property
+    def _most(self) -> int:
+        """Intervals of a chart; fewer if there are many rows."""
+        rows = self._rows
+        capacity = rows.newer.roster.capacity if isinstance(rows, RowDifferences) else 0
+        least, most = _MOMENTS
+        return max(least, min(most, _MOST_ROWS // (capacity + 1)))
 
     # Drawing
 
@@ -173,10 +179,11 @@ class KindScreen(RowTableScreen[KindRow]):
         cursor, frame = self.watch_state.cursor, self.watch_state.frame
         if cursor is None or frame is None:
             return ()
-        times = [one for one in cursor.before(min(count, _MOST_MOMENTS)) if one <= frame.newer.wall_ns]
+        times = [one for one in cursor.before(min(count, self._most)) if one <= frame.newer.wall_ns]
         if frame.newer.wall_ns not in times:
             times.append(frame.newer.wall_ns)
-            self._moments.setdefault(frame.newer.wall_ns, self._of(frame))
+        if frame.newer.wall_ns not in self._moments:
+            self._keep(frame.newer.wall_ns, self._of(frame))
         missing = [one for one in times if one not in self._moments]
         if missing:
             self._wanted = missing
@@ -195,7 +202,7 @@ class KindScreen(RowTableScreen[KindRow]):
         began, cursor = time.monotonic(), self.watch_state.cursor
         for wall_ns in reversed(self._wanted):
             frame = None if cursor is None else cursor.timeline.frame(wall_ns)
-            self._moments[wall_ns] = None if frame is None or frame.older is None else self._of(frame)
+            self._keep(wall_ns, None if frame is None or frame.older is None else self._of(frame))
             if time.monotonic() - began > _PART:
                 await asyncio.sleep(_PART)
                 began = time.monotonic()
@@ -203,6 +210,7 @@ class KindScreen(RowTableScreen[KindRow]):
         self._show()
 
     def close(self) -> None:
+        self._moments.clear()
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None

@@ -123,6 +123,7 @@ class Columns:
         self._stamps: dict[ClockId, array[int]] = {
             clock: array("Q") for clock in dict.fromkeys(one.clock for one in self.quantities.values())}
         self._absent: dict[QuantityId, dict[RowSlot, Unavailable]] = {name: {} for name in self.quantities}
+        self._reasons: dict[QuantityId, Mapping[RowSlot, Unavailable]] = {}
         self._died: set[RowSlot] = set()
         self._omitted = 0
         self._wall_ns = self._started_ns = self._slept_ns = 0
@@ -176,6 +177,7 @@ class Columns:
         self._rows[slot] = replace(row, born_ns=self._started_ns) if began else row
         for absent in self._absent.values():
             absent[slot] = _NEVER_PUT
+        self._reasons.clear()
         self._changed = True
         return slot
 
@@ -194,10 +196,12 @@ class Columns:
         column: Any = self._values[quantity]  # an array refuses what is not of the quantity's form
         absent = self._absent[quantity]
         if isinstance(value, Unavailable):
-            absent[slot] = value
+            if absent.get(slot) != value:
+                absent[slot] = value
+                self._reasons.pop(quantity, None)
             value = "" if isinstance(column, list) else 0
-        else:
-            absent.pop(slot, None)
+        elif absent.pop(slot, None) is not None:
+            self._reasons.pop(quantity, None)
         if column[slot] != value:
             column[slot] = value
             self._texts.pop(quantity, None)
@@ -210,7 +214,8 @@ class Columns:
             column[slot] = value
         if absent:
             for slot in slots:
-                absent.pop(slot, None)
+                if absent.pop(slot, None) is not None:
+                    self._reasons.pop(quantity, None)
 
     def read_at(self, slots: Iterable[RowSlot], at_ns: int, clock: ClockId = "") -> None:
         """Note when the quantities of a clock were read for these rows, on the host's monotonic clock."""
@@ -235,9 +240,16 @@ class Columns:
         return RowTick(
             self.kind, self.quantities, self._wall_ns, self._started_ns, self._roster, values,
             {clock: stamps[:] for clock, stamps in self._stamps.items()},
-            {name: dict(absent) for name, absent in self._absent.items() if absent},
+            self._shared_reasons(),
             frozenset(self._died), self._omitted,
         )
+
+    def _shared_reasons(self) -> Mapping[QuantityId, Mapping[RowSlot, Unavailable]]:
+        """The reasons by quantity; ticks share those that did not change, as they share texts."""
+        for name, absent in self._absent.items():
+            if absent and name not in self._reasons:
+                self._reasons[name] = dict(absent)
+        return {name: self._reasons[name] for name, absent in self._absent.items() if absent}
 
     def _grow(self) -> None:
         before = self._capacity
@@ -261,6 +273,7 @@ class Columns:
                 column[slot] = 0
         for absent in self._absent.values():
             absent.pop(slot, None)
+        self._reasons.clear()
         for stamps in self._stamps.values():
             stamps[slot] = 0
         self._texts.clear()

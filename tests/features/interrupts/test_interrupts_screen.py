@@ -6,6 +6,7 @@ import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from dashboard_driver import terminal_text, text_of
 from simulated_session import SimulatedSession
 from textual.pilot import Pilot
@@ -42,6 +43,16 @@ def value(screen: InterruptsScreen, key: str, name: str) -> float:
     return found
 
 
+def reads(screen: InterruptsScreen) -> bool:
+    """Whether kept frames are being read."""
+    return screen._reading is not None
+
+
+async def at_rest(screen: InterruptsScreen, pilot: Pilot[int]) -> None:
+    while reads(screen):
+        await pilot.pause(0.01)
+
+
 async def test_the_busiest_source_is_first_and_its_cpus_are_folded() -> None:
     async with interrupts() as (session, screen, pilot):
         sources = keys(screen)
@@ -74,6 +85,27 @@ async def test_a_cell_is_explained_by_its_readings_and_charted_from_the_interval
         recent = screen.recent(column, (keys(screen)[0], 0), 60)
         assert sum(not math.isnan(one) for one in recent) >= 4
         assert recent[-1] == value(screen, keys(screen)[0], "Int/s")
+
+
+async def test_with_many_rows_charts_are_shorter_and_nothing_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.app.kind_screen._MOST_ROWS", 1)
+    async with interrupts(12) as (session, screen, pilot):
+        column = screen.find_column("Int/s")
+        assert column is not None
+        for _ in range(3):
+            recent = screen.recent(column, (keys(screen)[0], 0), 60)
+            await at_rest(screen, pilot)
+        assert len(recent) == 8
+        assert not reads(screen)
+        assert len(screen._moments) <= 16
+        await pilot.press("comma", "comma", "comma")
+        await at_rest(screen, pilot)
+        assert len(screen.recent(column, (keys(screen)[0], 0), 60)) == 8
+        await at_rest(screen, pilot)
+        recent = screen.recent(column, (keys(screen)[0], 0), 60)
+        assert not reads(screen), "all are there"
+        assert not math.isnan(recent[-1])
+        session.tick()
 
 
 async def test_a_screen_that_was_not_there_before_waits_and_says_so() -> None:
