@@ -28,7 +28,7 @@ class Bounds:
 
 _TASKS: Final = 4_194_304.0  # PID_MAX_LIMIT, kernel include/linux/threads.h
 _FASTEST: Final = 20e9  # Hz; the highest clock that a processor was ever run at is 9.2 GHz
-_ANYTHING: Final = Bounds(-math.inf, math.inf, "")
+NO_BOUNDS: Final = Bounds(-math.inf, math.inf, "")
 _TIME: Final = Bounds(0.0, 1.1, "no time passes faster than the interval")
 """Readings lie some ms apart, and shares up to 110 % are real (docs/specs/turbostat.md 0)."""
 _SILICON: Final = "sensors of processors and boards measure -55 to 150 °C (data sheets of LM75, TMP421)"
@@ -86,9 +86,9 @@ _BY_ID: Final[tuple[tuple[str, str, Bounds], ...]] = (
     ("c0.pkg.total", "", Bounds(0.0, 1024 * _FASTEST, "no package has so many cores")),
     ("sched.delay", "", Bounds(0.0, _TASKS, "no more tasks can wait")),
     ("cgroup.psi.", "", _TIME),
-    ("cgroup.", "", _ANYTHING),  # of all CPUs of the group
-    ("", ".enabled", _ANYTHING),  # times of several counters may be added
-    ("", ".running", _ANYTHING),
+    ("cgroup.", "", NO_BOUNDS),  # of all CPUs of the group
+    ("", ".enabled", NO_BOUNDS),  # times of several counters may be added
+    ("", ".running", NO_BOUNDS),
     ("meter.meter.", ".power", _RUNNING),
     ("meter.bmc.", ".power", _RUNNING),
     ("meter.module.", ".power", _RUNNING),
@@ -118,8 +118,8 @@ def bounds_of(signal: Signal) -> Bounds:
 def bounds_of_kind(name: SignalId, unit: Unit, counter: bool) -> Bounds:
     """Bounds of the numbers of a signal, or of a quantity that is measured like that signal."""
     if unit is Unit.TEXT:
-        return _ANYTHING
+        return NO_BOUNDS
     for begins, ends, found in _BY_ID:
         if name.startswith(begins) and name.endswith(ends):
             return found
-    return (_COUNTERS if counter else _GAUGES).get(unit, _ANYTHING)
+    return (_COUNTERS if counter else _GAUGES).get(unit, NO_BOUNDS)

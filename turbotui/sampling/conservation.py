@@ -92,7 +92,7 @@ def _summed(interval: Differences, names: Sequence[SignalId]) -> Numbers:
 
 def is_conserved(interval: Differences, name: SignalId) -> bool:
     """Whether a time is held against the interval with the others of its CPU, and needs no bound of its own."""
-    return (name in _CONSERVED and interval.was_made(BOOKED)) or name in interval.capabilities.idle_times
+    return name in _CONSERVED and interval.was_made(BOOKED)
 
 
 def times_of_kernel(interval: Differences) -> Mapping[SignalId, Mapping[int, Unavailable]]:

@@ -59,12 +59,10 @@ class Interval(Differences):
     # Counters that are made of others
 
     def measured(self, name: SignalId) -> Numbers:
-        made = DERIVED.get(name)
-        if made is None:
-            return super().measured(name)
         found = self._measured.get(name)
         if found is None:
-            found = self._measured[name] = made(self)
+            made = DERIVED.get(name)
+            found = self._measured[name] = super().measured(name) if made is None else made(self)
         return found
 
     # Columns of rows

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from turbotui.quantities.bounds import Bounds, bounds_of, in_words
+from turbotui.quantities.bounds import NO_BOUNDS, Bounds, bounds_of, in_words
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import quotients
@@ -49,8 +49,8 @@ def values_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailabl
 
 def increases_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailable]:
     """The positions at which a counter rose by more than it can have counted, with reasons."""
-    bounds = bounds_here(interval, signal)
-    if interval.older is None or math.isinf(bounds.most):
+    bounds = interval.capabilities.bounds.get(signal.id) or bounds_here(interval, signal)
+    if bounds.most == math.inf or interval.older is None:
         return {}
     rose = interval.rose(signal.id)
     grown = interval.measured(signal.id) if rose is None else rose
@@ -88,6 +88,8 @@ def bounds_here(interval: Differences, signal: Signal) -> Bounds:
 
 def _bounds_here(interval: Differences, signal: Signal) -> Bounds:
     bounds, name = bounds_of(signal), signal.id
+    if name in interval.capabilities.idle_times:
+        return NO_BOUNDS  # they are held against the interval together (`conservation`)
     if name in _AT_TURBO and _constant(interval, _TURBO):
         highest, over = _highest(interval, _CLOCKS), _OVER_TURBO
     elif name == "tsc" or name.startswith("cstate."):
