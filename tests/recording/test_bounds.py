@@ -24,7 +24,7 @@ from turbotui.recording.codec import COUNTS, HEAD
 from turbotui.recording.compression import pack, stream_compressor, stream_decompressor, unpack
 from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser, framed
 from turbotui.recording.journal_file import JournalFile
-from turbotui.recording.json_values import JsonValue
+from turbotui.recording.json_values import JsonValue, unpacked
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.rows import GROUPS_STREAM, RecordedRows
 from turbotui.recording.stream_writer import INDEX, OFFSET
@@ -97,6 +97,16 @@ def test_these_records_are_read(records: Records, tmp_path: Path) -> None:
 def test_a_layout_of_millions_of_lists(records: Records, tmp_path: Path) -> None:
     (sentence,) = set(missing(tmp_path / "b.ttj", with_layout(records, more=[[]] * 3_000_000)))
     assert sentence.endswith("holds no reading yet, or none that can be read")
+
+
+def test_documents_out_of_proportion() -> None:
+    """What costs a hundred bytes in a file would take a second to read."""
+    with pytest.raises(DamagedError, match="holds more than"):
+        unpacked(pack(b"[" + b"0," * 25_000 + b"0]"), "record 7")
+    with pytest.raises(DamagedError, match="unpacks to more than"):
+        unpacked(pack(b" " * (8 << 20)), "record 7")
+    chance = random.Random(3)
+    assert len(unpacked(pack(json.dumps([chance.randrange(1000) for _ in range(100_000)]).encode()), "").values(int))
 
 
 def test_texts_of_many_ticks(records: Records, tmp_path: Path) -> None:
