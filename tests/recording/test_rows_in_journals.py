@@ -162,6 +162,33 @@ def test_a_lost_tick_of_cpus_loses_its_rows_too(whole: bytes) -> None:
     assert right(found) == [1, KEY_EVERY + 1]
 
 
+def test_rows_of_a_lost_tick_go_to_no_other_tick(tmp_path: Path) -> None:
+    frames = [Frame(frame.older, replace(frame.newer, rows=frame.newer.rows if frame.seq <= KEY_EVERY else {}),
+                    frame.capabilities) for frame in FRAMES]
+    data = written(tmp_path / "a.ttj", frames).read_bytes()
+    found = read(torn(data, RecordKind.DELTA, KEY_EVERY - 2), 1 << 20)  # the last before the next key tick
+    assert right(found) == [*range(1, KEY_EVERY)]
+    assert [item.snapshot.seq for item in found if isinstance(item, RecordedTick)] == [
+        *range(1, KEY_EVERY), *range(KEY_EVERY + 1, TICKS + 1)]
+
+
+def torn(data: bytes, kind: RecordKind, number: int) -> bytes:
+    """The data with a changed byte at the end of one of the records of a kind, counted from 0."""
+    record = [one for one in RecordParser().feed(data) if isinstance(one, Record) and one.kind == kind][number]
+    return data[:record.end - 1] + bytes((data[record.end - 1] ^ 1,)) + data[record.end:]
+
+
+def test_a_damaged_tick_of_rows_loses_the_rows_up_to_the_next_key_tick_and_no_cpus(whole: bytes) -> None:
+    found = read(torn(whole, RecordKind.ROW_DELTA, TICKS - KEY_EVERY + 10), 1 << 20)
+    numbers = right(found)
+    lost = [number for number in range(1, TICKS + 1) if number not in numbers]
+    assert lost == [*range(lost[0], KEY_EVERY + 1)]
+    assert sum(isinstance(item, RecordedTick) for item in found) == TICKS
+    damaged, skipped = (item.text for item in found if isinstance(item, Missing))
+    assert "are damaged: they held 1 record" in damaged
+    assert skipped.startswith(f"jobs: {len(lost) - 1} readings from byte ")
+
+
 def test_a_stream_of_too_many_kinds_is_bounded() -> None:
     streams, encoder = RowStreams(), RowsEncoder()
     rows = {f"kind{number}": replace(LIVE[0], kind=RowKind(f"kind{number}", f"kind{number}", most=512))
