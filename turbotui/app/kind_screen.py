@@ -10,7 +10,7 @@ from typing import Final
 
 from turbotui.app.one_cell import OneCell
 from turbotui.app.row_table import RowCell, RowTableScreen
-from turbotui.app.sessions import RowReadingSession
+from turbotui.app.sessions import PlayedSession, RowReadingSession
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import Column
 from turbotui.quantities.sentences import as_sentence
@@ -156,6 +156,9 @@ class KindScreen(RowTableScreen[KindRow]):
         found = self._rows
         if isinstance(found, RowDifferences):
             return super().readout() if self._table.lines else self.all_filtered or "There are no rows"
+        if found.reason is Reason.NOT_READ and isinstance(self.watch_state.session, PlayedSession):
+            kind = self.definition.source.kind
+            return as_sentence(f"The recording has no {kind.title}: record --tables {kind.id} keeps them")
         if found.reason is Reason.NOT_READ and isinstance(self.watch_state.session, RowReadingSession):
             if self.watch_state.in_past:
                 return as_sentence(f"No {self.definition.source.kind.title} of this moment: they were not read then")
