@@ -69,6 +69,31 @@ async def test_an_answer_that_nobody_takes_is_cut() -> None:
         writer.close()
 
 
+class _Slow(Access):
+    """Rules that take until they are told."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Semaphore(0)
+        self.over = asyncio.Event()
+
+    async def check(self, request: HttpRequest) -> None:
+        self.asked.release()
+        await self.over.wait()
+
+
+async def test_who_is_being_checked_is_not_cut_however_many_come() -> None:
+    access, many = _Slow(), 2 * MOST_CONNECTIONS
+    async with serving(NEVER, access) as port:
+        answers = [asyncio.create_task(answered(port, GOOD)) for _ in range(many)]
+        for _ in range(many):
+            await access.asked.acquire()
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(MOST_CONNECTIONS)]
+        access.over.set()
+        assert [answer.endswith(b"x\n") for answer in await asyncio.gather(*answers)] == [True] * many
+        for _, writer in silent:
+            writer.close()
+
+
 async def test_the_oldest_connection_makes_room() -> None:
     async with serving(NEVER) as port:
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(MOST_CONNECTIONS)]

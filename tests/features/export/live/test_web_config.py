@@ -224,6 +224,21 @@ def test_what_is_known_of_a_password_costs_no_hash() -> None:
         asyncio.run(refusal(passwords, "one", "another"))
 
 
+def test_guesses_that_wait_are_bounded_and_a_known_password_does_not_wait() -> None:
+    passwords = Passwords({"one": hashed("right")})
+
+    async def guess() -> list[int]:
+        assert (await refusal(passwords, "one", "right"))[0] == 200
+        await passwords._one.acquire()
+        waiting = [asyncio.create_task(refusal(passwords, "one", f"{at}\0")) for at in range(256)]
+        await asyncio.sleep(0)
+        found = [(await refusal(passwords, "one", password))[0] for password in ("one too many", "right")]
+        passwords._one.release()
+        return found + [status for status, *_rest in await asyncio.gather(*waiting)]
+
+    assert asyncio.run(guess()) == [503, 200, *[401] * 256]
+
+
 def test_wrong_passwords_are_kept_up_to_a_number() -> None:
     passwords = Passwords({"one": hashed("right")})
 

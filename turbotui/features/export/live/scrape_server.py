@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
+import time
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from turbotui.commands.addresses import ASK_SECONDS, MOST_CONNECTIONS
 from turbotui.dataclass import dataclass
@@ -20,6 +22,7 @@ _PHRASES: Final = {
 _ALWAYS: Final = {"Connection": "close", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 _TEXT: Final = "text/plain; charset=utf-8"
 _FULL_SECONDS: Final = 0.1  # seconds to wait if the system has no descriptor left
+_TO_ASK: Final = 1.0  # seconds that every client has to ask, however many come
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class ClientTimes:
 
     ask: float = ASK_SECONDS  # for the request, including the TLS handshake
     take: float = 10.0  # for receiving the answer
-    check: float = 30.0  # for being admitted, behind the passwords of the other connections
+    check: float = 120.0  # for being admitted, behind the passwords of the other connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,11 @@ class Access:
 
     tls: ssl.SSLContext | None = None  # the TLS context of new connections; None for none
     headers: Mapping[str, str] = {}  # headers of every answer
+
+    @property
+    def admits_all(self) -> bool:
+        """Whether nothing is asked of a client."""
+        return True
 
     async def check(self, request: HttpRequest) -> None:
         """Check whether a request is allowed. Raises RefusedError if the request is not allowed."""
@@ -74,7 +82,9 @@ class ScrapeServer:
         self._answer = answer
         self._names = names
         self._times = times
-        self._open: dict[asyncio.Task[None], None] = {}  # oldest first
+        self._open: dict[asyncio.Task[Any], float] = {}  # since when, oldest first; without those being checked
+        self._checked: set[asyncio.Task[Any]] = set()
+        self._changed = asyncio.Event()
         self.access = Access()
 
     async def run(self) -> None:
@@ -87,18 +97,53 @@ class ScrapeServer:
                 except OSError:  # the client left already, or no descriptor is free: the next accept may succeed
                     await asyncio.sleep(_FULL_SECONDS)
                     continue
-                if len(self._open) >= MOST_CONNECTIONS:
-                    oldest = next(iter(self._open))
-                    del self._open[oldest]
-                    oldest.cancel()
+                await self._make_room()
                 task = loop.create_task(self._serve(connection))
-                self._open[task] = None
-                task.add_done_callback(lambda done: self._open.pop(done, None))
+                self._open[task] = time.monotonic()
+                task.add_done_callback(self._closed)
                 await asyncio.sleep(0)  # the task runs at least once, and closes its connection in any case
         finally:
-            for task in tuple(self._open):
+            tasks = (*self._open, *self._checked)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*self._open, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _make_room(self) -> None:
+        """Wait for room for another connection, if need be that of the oldest, once it had time to ask."""
+        while len(self._open) >= MOST_CONNECTIONS:
+            oldest, since = next(iter(self._open.items()))
+            left = since + _TO_ASK - time.monotonic()
+            if left <= 0.0:
+                del self._open[oldest]
+                oldest.cancel()
+                return
+            self._changed.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+
+    def _closed(self, done: asyncio.Task[Any]) -> None:
+        self._open.pop(done, None)
+        self._changed.set()
+
+    async def _check(self, request: HttpRequest) -> None:
+        """Check a request, which may wait for its password's hash; however many others come meanwhile, it is not cut.
+
+        Raises:
+            RefusedError: it is not allowed.
+        """
+        task = asyncio.current_task()
+        if task is None or task not in self._open:
+            return await self.access.check(request)
+        del self._open[task]
+        self._changed.set()
+        self._checked.add(task)
+        try:
+            await self.access.check(request)
+        finally:
+            self._checked.discard(task)
+            self._open[task] = time.monotonic()
+        return None
 
     async def _serve(self, connection: socket.socket) -> None:
         """Answer one connection, whose errors end only this connection."""
@@ -146,7 +191,7 @@ class ScrapeServer:
             request = _request(asked)
             head = request.method == "HEAD"
             check_host(request.host, self._names)
-            await self.access.check(request)
+            await self._check(request)
             answer = self._answer(request)
         except RefusedError as refused:
             if refused.penalty:
@@ -160,7 +205,8 @@ class ScrapeServer:
         """Have this connection cut before those that may still be admitted."""
         task = asyncio.current_task()
         if task in self._open:
-            self._open = {task: None} | self._open
+            self._changed.set()
+            self._open = {task: 0.0} | {other: since for other, since in self._open.items() if other is not task}
 
     def _written(self, status: int, answer: HttpAnswer, head: bool) -> bytes:
         headers = {"Content-Type": answer.content_type, "Content-Length": str(len(answer.body)), **_ALWAYS,

@@ -36,6 +36,7 @@ _HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}")
 _NOBODY: Final = "$2b${:02}$c0SuML1dwvl4Ssh0qJXDFeTvwAjgJ4YEnQySV/iJMZxABe6pI9R1y"
 """A hash that is tried for unknown users, so that they wait as long as known ones."""
 _PENALTY: Final = 1.0  # seconds that the answer to a wrong password takes
+_MOST_WAITING: Final = 256  # passwords that wait for their hash: 100 s at the greatest cost
 _MOST_WRONG: Final = 1024  # wrong passwords that are known as such without a hash
 _MOST_BYTES: Final = 72  # the most bytes of a password for bcrypt
 
@@ -58,6 +59,7 @@ class Passwords:
         self._right: set[bytes] = set()
         self._wrong: dict[bytes, None] = {}  # the oldest first
         self._one = asyncio.Lock()
+        self._waiting = 0
 
     def remember(self, before: Passwords) -> None:
         """Take over which passwords were right; those of users with another hash are no longer."""
@@ -72,23 +74,31 @@ class Passwords:
         user, password = _credentials(field)
         hashed = self._users.get(user, self._nobody)
         mark = hmac.digest(self._key, f"{hashed}{len(user)}:{user}".encode() + password, hashlib.sha256)
+        if mark not in self._right and mark not in self._wrong:
+            await self._learn(mark, password, hashed, known=user in self._users)
         if mark in self._right:
-            return
-        if mark not in self._wrong and await self._fits(password, hashed) and user in self._users:
-            self._right.add(mark)
             return
         self._wrong[mark] = None
         if len(self._wrong) > _MOST_WRONG:
             del self._wrong[next(iter(self._wrong))]
         raise _unauthorized("this user and password are not known", _PENALTY)
 
-    async def _fits(self, password: bytes, hashed: str) -> bool:
-        async with self._one:
-            start = time.monotonic()
-            right = await asyncio.to_thread(_fits, password, hashed.encode())
-            if not right:
-                await asyncio.sleep(time.monotonic() - start)
-        return right
+    async def _learn(self, mark: bytes, password: bytes, hashed: str, *, known: bool) -> None:
+        """Find out whether a password is right, behind those that wait."""
+        if self._waiting >= _MOST_WAITING:
+            raise RefusedError(503, "too many passwords wait for being checked", None, _PENALTY)
+        self._waiting += 1
+        try:
+            async with self._one:
+                if mark in self._right or mark in self._wrong:  # the same came before
+                    return
+                start = time.monotonic()
+                if await asyncio.to_thread(_fits, password, hashed.encode()) and known:
+                    self._right.add(mark)
+                else:
+                    await asyncio.sleep(time.monotonic() - start)
+        finally:
+            self._waiting -= 1
 
 
 def _credentials(field: str) -> tuple[str, bytes]:
@@ -146,6 +156,10 @@ class ConfiguredAccess(Access):
         """How strongly each kind of protection is asked for; 0 for not at all."""
         return {"passwords": int(self._passwords is not None), "TLS": int(self.tls is not None),
                 "a client's certificate": 0 if self.tls is None else int(self.tls.verify_mode)}
+
+    @property
+    def admits_all(self) -> bool:
+        return self._passwords is None and (self.tls is None or self.tls.verify_mode is not ssl.CERT_REQUIRED)
 
     async def check(self, request: HttpRequest) -> None:
         if self._passwords is not None:
@@ -301,6 +315,8 @@ class _Reading:
     def _passwords(self, found: object) -> Passwords:
         users = self._table(found, "basic_auth_users")
         for user, hashed in users.items():
+            if ":" in user:
+                raise self._bad(f"{user} has a colon, behind which clients have the password")
             if not isinstance(hashed, str) or not _HASH.fullmatch(hashed):
                 raise self._bad(f"the password of {user} is no hash of bcrypt with a cost of 4 to 12: htpasswd -nBC 10 "
                                 f"{user} makes one")
