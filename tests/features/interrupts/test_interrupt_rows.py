@@ -150,6 +150,8 @@ def test_a_cpu_that_comes_has_no_difference_and_no_part_in_its_sources() -> None
     assert bench.why("24:2", "Int/s") is Reason.FIRST_TICK
     bench.tick("   CPU0 CPU2\n 24: 12 5002 chip  1-edge  dev\n")
     assert (bench.value("24", "Int/s"), bench.value("24:2", "Int/s")) == (3, 2)
+    bench.tick("   CPU0 CPU3\n 24: 12 5002 chip  1-edge  dev\n")  # the same line, of other CPUs
+    assert bench.keys == {"24", "24:0", "24:3"}
 
 
 def test_affinity_is_read_for_numbered_rows_and_read_again_every_fifth_tick() -> None:
@@ -161,8 +163,10 @@ def test_affinity_is_read_for_numbered_rows_and_read_again_every_fifth_tick() ->
     assert bench.why("25", "Affinity") is Reason.RECORDED  # the tree has no such file
     assert bench.why("LOC", "Affinity") is Reason.NO_HARDWARE
     bench.host.files["/proc/irq/24/smp_affinity_list"] = "2\n"
+    before = bench.host.reads
     seen = [bench.tick() and bench.value("24", "Affinity") for _ in range(5)]
     assert seen[-1] == "2"
+    assert bench.host.reads - before == 5 * 1 + 5 * len(("affinity", "effective")), "each of five rows once"
     table = row_table(INTERRUPTS, bench.found)
     evidence = table.evidence(next(one for one in COLUMNS if one.id == "Affinity"), bench.row("24"))
     assert evidence.readings[0][:2] == ("affinity 2", "  /proc/irq/24/smp_affinity_list")
@@ -179,6 +183,7 @@ def test_two_rows_of_one_name_are_two_rows() -> None:
                                   "ERR: 18446744073709551616", "ERR: 9999999999", "٣: 1 2 c  1-edge  d"])
 def test_lines_that_no_kernel_prints_harm_nobody(line: str) -> None:
     bench = Bench(f"   CPU0 CPU1\n{line}\nLOC: 1 2 Local\n")
+    assert {key for key in bench.keys if key.isascii()} == {"LOC", "LOC:0", "LOC:1"}
     bench.tick(f"   CPU0 CPU1\n{line}\nLOC: 3 2 Local\n")
     assert bench.value("LOC", "Int/s") == 2
     bench.tick(f"   CPU0 CPU1\nLOC: torn 2 Local\n{line}\n")
