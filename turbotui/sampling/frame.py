@@ -129,10 +129,10 @@ class Frame(Interval):
         values = self.cells(column, rows)
         if self.is_bare(column):
             return values
-        homes = [self.home(column, row) for row in rows]
-        marked = {home for home in dict.fromkeys(homes)
+        owners = [self.home(column, row) for row in rows]
+        marked = {home for home in dict.fromkeys(owners)
                   if home is not None and any(getattr(self, name)(column, home) for name in _NOT_BARE)}
-        return [None if home in marked else value for home, value in zip(homes, values, strict=True)]
+        return [None if home in marked else value for home, value in zip(owners, values, strict=True)]
 
     def is_bare(self, column: CounterColumn) -> bool:
         """Whether all cells of a column may be read without their marks."""
