@@ -367,4 +367,4 @@ def test_rows_that_have_no_room_are_left_at_one_in_ten_seconds_before_the_cpus_l
     assert kept[20].seconds == 1.0
     why = kept[21].kind(KIND.id)
     assert isinstance(why, Unavailable)
-    assert why.remedy == "one moment in ten seconds has them"
+    assert why.reason is Reason.NOT_READ
