@@ -41,7 +41,7 @@ _FORGET_AFTER: Final = 30  # ticks without a look at the past, whose decoded gro
 _TICK_BYTES: Final = 200  # bytes of the objects around a record
 _MOST_EVENTS: Final = 4096
 _NOT_KEPT: Final = Unavailable(Reason.NOT_READ, "the past has no room for these rows at every reading",
-                               "choose one of the moments ten seconds apart that have them")
+                               "see one of the moments ten seconds apart, which have them")
 
 
 @dataclass(slots=True, eq=False)

@@ -26,7 +26,7 @@ _NO_EVENTS: Final = Unavailable(Reason.NOT_READ, "no event of this level was cou
 _SHARED: Final = Unavailable(Reason.NOT_READ, "the memory's controllers count all cores of a package together")
 NO_TRAFFIC: Final = Unavailable(
     Reason.NOT_READ, "the traffic of the memory is not counted here, or was not read in time in each interval",
-    "where turbotui uncore counts it, take longer intervals: -i 5")
+    "use longer intervals (-i 5) where turbotui uncore counts it")
 NO_LEVEL_ROOF: Final = Unavailable(Reason.UNKNOWN_MODEL, "no roof of this level is known: turbotui roofs measures it")
 
 
