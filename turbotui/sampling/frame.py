@@ -41,7 +41,7 @@ class Frame(Interval):
     """
 
     __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_increases", "_kinds", "_lacks", "_latest",
-                 "_levels_of", "_marks", "_selections", "_without")
+                 "_levels_of", "_marks", "_selections", "_stale", "_without")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities,
                  held: tuple[Snapshot, Snapshot] | None = None) -> None:
@@ -57,6 +57,7 @@ class Frame(Interval):
         self._latest: Selection | None = None
         self._kinds: dict[KindId, RowDifferences] = {}
         self._without: dict[tuple[SignalId, ...], frozenset[int]] = {}
+        self._stale: dict[int, tuple[Sequence[int], frozenset[int]]] = {}  # by identity of stamps, kept beside
 
     @property
     def seq(self) -> int:
@@ -83,16 +84,24 @@ class Frame(Interval):
         home = self.home(column, row) if self.newer.late else None
         if home is None:
             return False
-        inputs, began = self.inputs(home), self.newer.started_ns
+        inputs = self.inputs(home)
         for name in (*column.needs, *column.wants):
             signal, stamps = self.capabilities.signals.get(name), self.newer.stamps.get(name)
             if signal is None or stamps is None:
                 continue
-            positions = inputs.positions(signal)
-            found = stamps if positions is None else [stamps[position] for position in positions]
-            if any(0 < stamp < began for stamp in found):
+            positions, stale = inputs.positions(signal), self._before_tick(stamps)
+            if stale and (positions is None or not stale.isdisjoint(positions)):
                 return True
         return False
+
+    def _before_tick(self, stamps: Sequence[int]) -> frozenset[int]:
+        """The positions that were read before the tick; looked for once, because cells of a frame share few stamps."""
+        known = self._stale.get(id(stamps))
+        if known is None:
+            began = self.newer.started_ns
+            found = frozenset(at for at, stamp in enumerate(stamps) if 0 < stamp < began)
+            known = self._stale[id(stamps)] = stamps, found
+        return known[1]
 
     def cell(self, column: CounterColumn, row: RowId) -> Value:
         """The value of a column in a row; None if unknown (`why` gives the reason).
@@ -214,7 +223,7 @@ class Frame(Interval):
                 signal = self.capabilities.signals[name]
                 items = self.deltas(name) if signal.behavior is Behavior.COUNTER else self.levels(name)
                 instances, reading = self.topology.instances(signal.scope), reading_cpus(signal, self.topology)
-                if any(item is not None for item in items):
+                if items.count(None) < len(items):
                     cpus.update(*(
                         instance.cpus for instance, item, cpu in zip(instances, items, reading, strict=True)
                         if item is None and cpu not in signal.absent

@@ -128,7 +128,7 @@ class RowInputs:
     def incomplete(self, signal: SignalId) -> bool:
         """Whether a signal is known for some instances of the row and unknown for others."""
         items = self._with_gaps(signal)
-        return None in items and any(item is not None for item in items)
+        return 0 < items.count(None) < len(items)
 
     def lost(self, signal: SignalId) -> bool:
         """Whether a signal is unknown for some instance of the row that has it."""
