@@ -39,17 +39,23 @@ def filled(snapshot: Snapshot, before: Snapshot | None, places: Mapping[SignalId
     """
     usable = before is not None and before.topology is snapshot.topology
     values, stamps, fresh = dict(snapshot.values), dict(snapshot.stamps), dict(snapshot.fresh)
+    moments: dict[tuple[int, ...], list[int]] = {}
     for name, positions in places.items():
         if name not in values:
             continue
-        known = before is not None and usable and name in before.values
+        known = before if before is not None and usable and name in before.values else None
+        earlier, at = (None, None) if known is None else (known.values[name], known.stamps[name])
         words: list[Raw] = list(values[name])
-        moments = list(stamps[name])
         for position in positions:
-            words[position] = before.values[name][position] if before is not None and known else None
-            moments[position] = before.stamps[name][position] if before is not None and known else 0
-        values[name], stamps[name] = words, moments
-        began = before.fresh.get(name, frozenset()).intersection(positions) if before is not None and known else ()
+            words[position] = None if earlier is None else earlier[position]
+        values[name] = words
+        key = (id(stamps[name]), id(at), *positions)
+        if key not in moments:  # signals that were read together go on sharing their stamps
+            moments[key] = list(stamps[name])
+            for position in positions:
+                moments[key][position] = 0 if at is None else at[position]
+        stamps[name] = moments[key]
+        began = () if known is None else known.fresh.get(name, frozenset()).intersection(positions)
         if began:
             fresh[name] = fresh.get(name, frozenset()).union(began)
     return replace(snapshot, values=values, stamps=stamps, fresh=fresh)
