@@ -129,6 +129,17 @@ async def test_extremes_of_a_cell_that_nobody_saw_are_read_from_the_frames_that_
         assert list(ring.values(COUNT)) == pytest.approx(numbers, rel=1e-6)
 
 
+async def test_a_window_that_closes_while_the_past_is_read_is_no_failure(recorded: Recording) -> None:
+    async with graph(recorded) as shown:
+        window = shown.app.screen
+        assert isinstance(window, Graph)
+        await window.query("#curve").remove()
+        await window._read_missing()
+        window.show_frame()
+        await shown.pilot.pause()
+        assert shown.app.screen is window
+
+
 async def test_extremes_of_before_a_reset_are_not_read_again(recorded: Recording) -> None:
     async with graph(recorded, "z", cell=("IPC", 3)) as shown:
         assert "min, mean and max are kept from now on" in await explained(shown)

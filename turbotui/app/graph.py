@@ -121,6 +121,8 @@ class Graph(Window[None]):
     # Drawing
 
     def _paint(self) -> None:
+        if not self.query("#curve"):  # the window closes while values of the past are read
+            return
         cells, curve = self._cells, self.query_one("#curve", GraphLines)
         width, height = curve.size
         if cells is None or width < _SMALLEST[0] or height < _SMALLEST[1]:
