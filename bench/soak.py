@@ -70,8 +70,9 @@ def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int],
         RuntimeError: the dashboard ended; the message ends with what it wrote last.
     """
     folder = tempfile.TemporaryDirectory(prefix="turbotui-soak-")
-    homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"), folder.name)
-    terminal = Terminal([*own_command(), *words], *size, {"TURBOTUI_TRACEBACK": "1", **homes}, folder.name)
+    homes = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+    environment = {**dict.fromkeys(homes, folder.name), "TURBOTUI_TRACEBACK": "1"}
+    terminal = Terminal([*own_command(), *words], *size, environment, folder.name)
     keys, sizes = keys_of(seed), random.Random(seed)
     last = b""
     pressed = 0

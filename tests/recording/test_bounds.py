@@ -246,7 +246,7 @@ def test_files_of_a_session_are_read_once(records: Records, tmp_path: Path) -> N
     files = [Record(RecordKind.FILES, 0, 0, pack(json.dumps(one).encode())) for one in [kept, *[[1]] * 20]]
     path = tmp_path / "b.ttj"
     assert missing(path, [*records[:1], *files, *records[1:]]) == []
-    decoded = []
+    decoded: list[object] = []
     with recording.read(str(path)) as journal, pytest.MonkeyPatch.context() as patched:
         patched.setattr("turbotui.recording.stream_reader.kept_from", decoded.append)
         assert journal.events() == ()
