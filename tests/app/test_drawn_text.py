@@ -15,7 +15,6 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.history import History, HistoryRing
 from turbotui.sampling.tagged import tagged_cell
 from turbotui.widgets.cells import Slot, StyleRole, alarm, cell_text, number, slot_for
-from turbotui.widgets.content import ordered
 from turbotui.widgets.explanation import past_lines
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.geometry import arrange, offset_showing
@@ -23,6 +22,7 @@ from turbotui.widgets.painter import nice_top
 from turbotui.widgets.rows import levels_of, tree_lines
 from turbotui.widgets.spark import spark
 from turbotui.widgets.summary import short_model
+from turbotui.widgets.table_view import ordered
 
 finite = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
 

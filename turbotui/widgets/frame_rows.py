@@ -14,9 +14,9 @@ from turbotui.sampling.frame import Frame
 from turbotui.tables.frame_table import FrameTable
 from turbotui.tables.layout import Layout
 from turbotui.tables.row_names import row_name
-from turbotui.widgets.content import Content, Line, ordered
+from turbotui.widgets.content import Content, Line
 from turbotui.widgets.rows import row_words, tree_lines
-from turbotui.widgets.table_view import RowList, TableView, passes
+from turbotui.widgets.table_view import RowList, TableView, ordered, passes
 
 
 @dataclass(frozen=True, slots=True)

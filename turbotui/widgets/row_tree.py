@@ -7,9 +7,9 @@ from typing import Generic
 
 from turbotui.quantities.columns import Column, R
 from turbotui.quantities.tables import C, K
-from turbotui.widgets.content import Content, Line, ordered
+from turbotui.widgets.content import Content, Line
 from turbotui.widgets.row_content import RowContent, RowView
-from turbotui.widgets.table_view import RowList, TableView, passes
+from turbotui.widgets.table_view import RowList, TableView, ordered, passes
 
 
 class TreeRows(RowList[RowContent[R], Column[R], Hashable], Generic[R]):

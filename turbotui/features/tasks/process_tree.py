@@ -12,9 +12,10 @@ from turbotui.features.tasks.columns import TaskColumn, TaskInputs
 from turbotui.features.tasks.merging import merged
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.quantities.columns import Value
-from turbotui.widgets.content import Line, ordered_by
+from turbotui.widgets.content import Line
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.row_tree import row_tree_lines
+from turbotui.widgets.table_view import ordered_by
 
 
 @dataclass(frozen=True, slots=True)

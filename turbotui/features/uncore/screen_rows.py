@@ -14,13 +14,13 @@ from turbotui.features.uncore.kinds import TRAFFIC, UncoreUnits, UnitRow
 from turbotui.features.uncore.tables import PLACE, UncoreTable
 from turbotui.quantities.columns import Column
 from turbotui.widgets.cells import Slot, StyleRole, cut_words
-from turbotui.widgets.content import Line, ordered
+from turbotui.widgets.content import Line
 from turbotui.widgets.geometry import RULE, Geometry
 from turbotui.widgets.levels import cell_role_of
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.slots import row_slots
-from turbotui.widgets.table_view import RowList, passes
+from turbotui.widgets.table_view import RowList, ordered, passes
 
 FILTERED: Final = " [f]"
 """The mark of a row with filters, because there may be no room for the column of filters."""
