@@ -215,5 +215,18 @@ def test_decoded_ticks_are_forgotten_when_nobody_looks_at_the_past() -> None:
     assert not _decoded()
 
 
+def test_large_groups_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.recording.ring._MOST_DECODED_BYTES", 0)
+    ring, live = PastRing(), list(frames(70))
+    for frame in live:
+        ring.take(frame)
+    for frame in reversed(live):
+        found = ring.frame(frame.newer.wall_ns)
+        assert found is not None
+        assert said(found) == said(frame)
+        del found
+        assert _decoded() <= 32, "a group of 15, and the one before while its last tick is decoded"
+
+
 def _decoded() -> int:
     return sum(type(one) is DecodedTick for one in gc.get_objects())

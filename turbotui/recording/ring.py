@@ -36,6 +36,7 @@ _KEY_EVERY: Final = 15
 """Ticks from one key tick to the next; one tick needs all of them decoded, 0.5 ms each at 256 CPUs."""
 
 _MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
+_MOST_DECODED_BYTES: Final = 48 << 20  # of them; 45 ticks of 224 CPUs with every uncore counter are 100 MB
 _AHEAD: Final = 2  # ticks of the previous group decoded at each step, so that stepping back finds it ready
 _FORGET_AFTER: Final = 30  # ticks without a look at the past, whose decoded groups take up to 100 MB at 224 CPUs
 _TICK_BYTES: Final = 200  # bytes of the objects around a record
@@ -56,6 +57,11 @@ class _Group:
     size: int = 0
     rows_size: int = 0  # the part of `size` that rows take
     left_out: frozenset[KindId] = frozenset()  # kinds whose rows had no room
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is decoded alone; a decoded tick takes about what its layout does."""
+        return _MOST_DECODED * _KEY_EVERY * self.layout.size > _MOST_DECODED_BYTES
 
     def add(self, encoded: EncodedTick) -> int:
         """Add a tick, and return its size in bytes."""
@@ -241,7 +247,7 @@ class PastRing:
             return None
         at = group.walls.index(wall_ns)
         found = self._decoded_of(group).frame(at)
-        if before is None:
+        if before is None or (at and before.is_large):
             return found
         earlier = self._decoded_of(before)
         if at:
@@ -255,7 +261,7 @@ class PastRing:
         """Return a group's frames, which stay decoded for the next step."""
         known = next((one for one in self._decoded if one.group is group), None) or _DecodedGroup(group)
         others = [one for one in self._decoded if one is not known]
-        self._decoded = [*others[1 - _MOST_DECODED:], known]
+        self._decoded = [known] if group.is_large else [*others[1 - _MOST_DECODED:], known]
         return known
 
 
