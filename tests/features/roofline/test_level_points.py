@@ -6,24 +6,23 @@ from dataclasses import replace
 
 import pytest
 from jsontables import tables
-from knownmachines import machine_of_few
 from model_truth import CpuTruth, truth_of
 from roofline_bed import Bed
 
-from turbotui.features.roofline.engine import count_machine
+from turbotui.features.roofline.engine import place_recorded
 from turbotui.features.roofline.level_points import level_notes, level_verdict
 from turbotui.features.roofline.live import RooflinePoint, total_of
 from turbotui.features.roofline.result_tables import level_table
 from turbotui.features.roofline.roofs import Bandwidth, Origin, Peak, RoofSet
 from turbotui.features.roofline.sharing import WorkingShare
 from turbotui.features.roofline.text import report_lines
+from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs
 from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.quantities import metric_table
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.roofline import Sizing, counted, levels_together
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
-from turbotui.simulated import simulated_host
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.json_lines import JsonLines
 
@@ -112,7 +111,12 @@ def test_intervals_together_have_the_mean_rate_of_a_level() -> None:
 
 
 def test_levels_are_reported_with_what_their_events_leave_out() -> None:
-    result = count_machine(machine_of_few(simulated_host("turin-2s", seed=3)), 0.05, 2, levels=True)
+    bed = Bed("turin-2s")
+    bed.columns = tuple(column for column in bed.catalog.columns if {"roofline", "levels"}.intersection(column.groups))
+    traffic = MemoryTraffic(bed.machine, by_cache=True)
+    bed.also = traffic.sources(), traffic.signals()
+    found = place_recorded(bed.machine, bed.frames(0.5, 2), bed.capabilities, bed.catalog, traffic=traffic)
+    result = replace(found, levels=True)
     envelope = Envelope(result.host, result.kind, 0, result.seconds)
     text = "\n".join(report_lines(envelope, result, plot=False, width=100, coloured=False))
     assert "points by memory level" in text
