@@ -125,8 +125,8 @@ def _add_methods(cls: type, *, frozen: bool, eq: bool, slots: bool) -> None:
 
 def _fields(cls: type) -> list[Field[Any]]:
     """The fields in order, without class variables that a standard-library base lists."""
-    found: dict[str, Field[Any]] = cls.__dict__[_FIELDS]
-    return [one for one in found.values() if one._field_type is _REGULAR]  # type: ignore[attr-defined]  # noqa: SLF001
+    fields: dict[str, Field[Any]] = cls.__dict__[_FIELDS]
+    return [one for one in fields.values() if one._field_type is _REGULAR]  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 @functools.cache

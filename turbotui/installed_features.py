@@ -52,8 +52,8 @@ def entry_points(folders: Iterable[str]) -> Iterator[EntryPoint]:
                 continue
             section = text.decode("utf-8", "replace").partition(f"[{GROUP}]\n")[2].partition("\n[")[0]
             for line in section.splitlines():
-                if (found := re.fullmatch(_LINE, line)) is not None:
-                    yield EntryPoint(found[1], found[2], package)
+                if (match := re.fullmatch(_LINE, line)) is not None:
+                    yield EntryPoint(match[1], match[2], package)
 
 
 def trusted_folders(path: Sequence[str]) -> Iterator[str]:
@@ -64,10 +64,10 @@ def trusted_folders(path: Sequence[str]) -> Iterator[str]:
 
 def _identity(folder: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(folder)
+        status = os.stat(folder)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def installed_features(own: Sequence[Feature]) -> tuple[tuple[Feature, ...], list[str]]:
@@ -79,7 +79,7 @@ def installed_features(own: Sequence[Feature]) -> tuple[tuple[Feature, ...], lis
     Returns:
         The features, and a sentence for each that is left out.
     """
-    found: list[Feature] = []
+    features: list[Feature] = []
     refused: list[str] = []
     taken = {word for feature in own for word in _claims(feature)}
     for entry in list(entry_points(trusted_folders(sys.path)))[:_MOST]:
@@ -94,8 +94,8 @@ def installed_features(own: Sequence[Feature]) -> tuple[tuple[Feature, ...], lis
             refused.append(_refusal(entry, f"another feature has the {clash[0]}"))
         else:
             taken.update(_claims(feature))
-            found.append(feature)
-    return tuple(found), refused
+            features.append(feature)
+    return tuple(features), refused
 
 
 def _refusal(entry: EntryPoint, why: str) -> str:

@@ -34,5 +34,5 @@ def screen_abilities(*, ascii_alone: bool, instead: str = "") -> Abilities:
     if environment.get("TERM") == "dumb":
         raise TerminalError("the dashboard needs a terminal that can move its cursor, and this one cannot, by "
                             f"TERM=dumb{instead}")
-    found = abilities_of(environment)
-    return Abilities(ASCII, found.colours, found.sixteen) if ascii_alone else found
+    abilities = abilities_of(environment)
+    return Abilities(ASCII, abilities.colours, abilities.sixteen) if ascii_alone else abilities

@@ -98,12 +98,12 @@ def _held_by(holders: Collection[Holder],
 def _below_base(moment: JudgedFrame) -> Observed | NoFinding:
     if any(_holds(verdict) for verdict in moment.limits):
         return NoFinding.CLEAR  # the finding about the holder reports it
-    found = [one for one in (_slow_clock(moment, verdict) for verdict in moment.limits) if one is not None]
-    if not found:
+    observations = [one for one in (_slow_clock(moment, verdict) for verdict in moment.limits) if one is not None]
+    if not observations:
         return NoFinding.CLEAR if moment.limits and all(map(_has_clocks, moment.limits)) else NoFinding.UNKNOWN
-    worst, more = max(found, key=lambda one: one.lost), len(found) - 1
+    worst, more = max(observations, key=lambda one: one.lost), len(observations) - 1
     also = f"; {more} more {'package is' if more == 1 else 'packages are'} as slow" if more else ""
-    return replace(worst, lost=min(1.0, math.fsum(one.lost for one in found)), sentence=worst.sentence + also)
+    return replace(worst, lost=min(1.0, math.fsum(one.lost for one in observations)), sentence=worst.sentence + also)
 
 
 def _has_clocks(verdict: LimitVerdict) -> bool:

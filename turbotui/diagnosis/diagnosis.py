@@ -106,15 +106,15 @@ class MachineDiagnosis:
                 tick.
             details: include those without which a rule can be judged, and says less.
         """
-        found: dict[str, CounterColumn] = {}
+        columns: dict[str, CounterColumn] = {}
         for rule in self._rules:
             if rule.costly and not costly:
                 continue
             for group in (*rule.needs, *((name,) for name in rule.wants if details)):
                 column = next((known for name in group if (known := self._catalog.get(name)) and can(known)), None)
                 if column is not None:
-                    found[column.id] = column
-        return tuple(found.values())
+                    columns[column.id] = column
+        return tuple(columns.values())
 
     def push(self, frame: Frame) -> None:
         """Add a frame; a repeated frame, or one without an interval, changes nothing."""
@@ -186,8 +186,8 @@ class MachineDiagnosis:
             over: also include causes that are absent in the newest interval but were present for this share of the
                 time.
         """
-        found = (self._finding(rule, self._past[rule.id], over) for rule in self._rules)
-        return tuple(sorted((finding for finding in found if finding is not None), key=lambda one: -one.score))
+        findings = (self._finding(rule, self._past[rule.id], over) for rule in self._rules)
+        return tuple(sorted((finding for finding in findings if finding is not None), key=lambda one: -one.score))
 
     def _finding(self, rule: SlownessRule, past: _Past, over: float | None) -> Finding | None:
         observed = past.last

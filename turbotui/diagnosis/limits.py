@@ -194,13 +194,13 @@ def holds_of(facts: Facts, before: Facts | None) -> tuple[Hold, ...]:
     Returns:
         Each holder once, with its best evidence.
     """
-    found: dict[Holder, Hold] = {}
+    holds: dict[Holder, Hold] = {}
     for hold in (*_counted(facts), *_bits(facts, before), *_settings(facts), *_inferred(facts)):
-        found.setdefault(hold.holder, hold)
-    if Holder.PL1 in found or Holder.PL2 in found:
-        found.pop(Holder.POWER, None)
+        holds.setdefault(hold.holder, hold)
+    if Holder.PL1 in holds or Holder.PL2 in holds:
+        holds.pop(Holder.POWER, None)
     order = list(Holder)
-    return tuple(sorted(found.values(), key=lambda hold: (-round(hold.share, 2), order.index(hold.holder))))
+    return tuple(sorted(holds.values(), key=lambda hold: (-round(hold.share, 2), order.index(hold.holder))))
 
 
 def _counted(facts: Facts) -> Iterable[Hold]:

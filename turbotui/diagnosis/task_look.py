@@ -105,14 +105,14 @@ class TaskLook:
             processes: processes that were just read.
             began_ns: start of that reading on the host's clock; None for now.
         """
-        now, found = self._host.now_ns() * 1e-9, dict(processes)
+        now, stats = self._host.now_ns() * 1e-9, dict(processes)
         self._units = {}
         seconds = now - self._began
         if not self._began:
             self._why_unseen = task_sight(self._host).unseen
         times, earlier = machine_times(self._host), self._times
         if self._before and seconds > 0:
-            self._uses = self._with_counts(_uses(self._before, found, seconds), seconds)
+            self._uses = self._with_counts(_uses(self._before, stats, seconds), seconds)
             if times is not None and earlier is not None and self._host.kind is HostKind.REAL:
                 self._rest = max(0.0, (times.busy - earlier.busy) * 1e-9 / (now - self._looked)
                                  - sum(use.ran for use in self._uses))
@@ -129,7 +129,7 @@ class TaskLook:
             self._threads = pid, asked * 1e-9, threads
         # from the start of one reading to the end of the next: on a swapping machine a reading takes seconds, and no
         # process may appear to have done more than possible
-        self._began, self._before = now if began_ns is None else began_ns * 1e-9, found
+        self._began, self._before = now if began_ns is None else began_ns * 1e-9, stats
 
     @property
     def busiest(self) -> tuple[str, float] | None:
@@ -182,11 +182,11 @@ class TaskLook:
             return
         for tid in tids:
             try:
-                found = process_stat(self._host.read_text(f"{folder}/{tid}/stat").encode())
+                stat = process_stat(self._host.read_text(f"{folder}/{tid}/stat").encode())
             except HostError:
                 continue  # it has ended meanwhile
-            if found is not None:
-                yield tid, found
+            if stat is not None:
+                yield tid, stat
 
     def _used_vectors(self, pid: int) -> bool:
         """Whether the kernel has ever seen AVX-512 state of a process's main thread (proc.rst, arch_status)."""
@@ -245,7 +245,7 @@ def _uses(before: Mapping[int, ProcessStat], now: Mapping[int, ProcessStat], sec
         old = before.get(pid)
         if old is not None and old.started == counts.started and (counts is not old or counts.state == "D"):
             groups[counts.name].append((counts.ran - old.ran, pid, old, counts))
-    found: list[TaskUse] = []
+    uses: list[TaskUse] = []
     for name, members in groups.items():
         active = sorted((one for one in members if one[0] > 0 or one[3].state == "D" or one[3].faults > one[2].faults),
                         key=lambda one: -one[0])
@@ -253,10 +253,10 @@ def _uses(before: Mapping[int, ProcessStat], now: Mapping[int, ProcessStat], sec
             faults = {pid: (new.faults - old.faults) / seconds for _, pid, old, new in active}
             waits = {pid: (new.delayed - old.delayed) / TICKS / seconds + (new.state == "D")
                      for _, pid, old, new in active}
-            found.append(TaskUse(
+            uses.append(TaskUse(
                 one_line(name), tuple(pid for _, pid, _, _ in active), sum(ran for ran, *_ in active) / TICKS / seconds,
                 sum(faults.values()), sum(waits.values()), faulting=_most_first(faults), waiting=_most_first(waits)))
-    return tuple(found)
+    return tuple(uses)
 
 
 def _most_first(parts: Mapping[int, float]) -> tuple[int, ...]:

@@ -31,8 +31,8 @@ def _judge(moment: JudgedFrame) -> Observed | NoFinding:
     look = next((look for name, look in _EVIDENCE if moment.can(name)), None)
     if not known or look is None:
         return NoFinding.UNKNOWN
-    found = [look(moment, verdict) for verdict in known if _is_slow(verdict)]
-    slow = [one for one in found if one is not None]
+    observations = [look(moment, verdict) for verdict in known if _is_slow(verdict)]
+    slow = [one for one in observations if one is not None]
     if not slow:
         return NoFinding.CLEAR if len(known) == len(moment.limits) else NoFinding.UNKNOWN
     busy = {verdict.row: verdict.facts.busy or 0.0 for verdict in known}

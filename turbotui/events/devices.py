@@ -60,10 +60,10 @@ class Devices:
 
     def matching(self, word: str) -> tuple[Pmu, ...]:
         """Return the PMU of that exact name alone, else every PMU whose name fits; empty if none fits."""
-        found = self._matches.get(word)
-        if found is None:
-            found = self._matches[word] = self._match(word)
-        return found
+        pmus = self._matches.get(word)
+        if pmus is None:
+            pmus = self._matches[word] = self._match(word)
+        return pmus
 
     def _match(self, word: str) -> tuple[Pmu, ...]:
         if word in self.names:
@@ -101,8 +101,8 @@ class Devices:
         """Return the PMUs of the cores: "cpu", or every PMU that has a file `cpus`."""
         if self._core is None:
             named = [name for name in self.names if name == "cpu" or self.host.exists(f"{DEVICES}/{name}/cpus")]
-            found = (self.exactly(name) for name in named)
-            self._core = tuple(pmu for pmu in found if pmu is not None)
+            pmus = (self.exactly(name) for name in named)
+            self._core = tuple(pmu for pmu in pmus if pmu is not None)
         return self._core
 
     def holding(self, event: str) -> tuple[Pmu, ...]:
@@ -117,8 +117,8 @@ class Devices:
                 for known in () if pmu is None else pmu.events:
                     holders[known.lower()] = (*holders.get(known.lower(), ()), name)
             self._holders = holders
-        found = (self.exactly(name) for name in self._holders.get(event.lower(), ()))
-        return tuple(pmu for pmu in found if pmu is not None and find_event(pmu, event) is not None)
+        pmus = (self.exactly(name) for name in self._holders.get(event.lower(), ()))
+        return tuple(pmu for pmu in pmus if pmu is not None and find_event(pmu, event) is not None)
 
     def alike(self, pmus: Sequence[Pmu], terms: Sequence[EventTerm]) -> Sequence[Sequence[Pmu]]:
         """Group PMUs for which the same terms mean the same event: the units of one kind; each core PMU is alone."""

@@ -70,7 +70,7 @@ class EventEncoder:
         Raises:
             EventError: one of the classes of `turbotui.events.errors`, for the first fault.
         """
-        found: list[EncodedEvent] = []
+        events: list[EncodedEvent] = []
         groups = 0
         for item in parse(text):
             if isinstance(item, WrittenGroup):
@@ -79,11 +79,11 @@ class EventEncoder:
                 grouped = reloaded(item.text, regroup(item, members, groups), self.devices)
                 self._check_filters(grouped)
                 groups += len({event.group for event in grouped})
-                found += grouped
+                events += grouped
             else:
-                found += reloaded(item.text, self._each(self._alike(item), lambda one: self._event(one, ""),
-                                                        some=is_pattern(item.head)), self.devices)
-        return tuple(found)
+                events += reloaded(item.text, self._each(self._alike(item), lambda one: self._event(one, ""),
+                                                          some=is_pattern(item.head)), self.devices)
+        return tuple(events)
 
     def _alike(self, written: Written) -> list[Written]:
         return alike(written, self.devices, self.tracepoints)
@@ -165,11 +165,11 @@ class EventEncoder:
     ) -> list[EncodedEvent]:
         """Encode an event for each PMU that can count it, in their order; PMUs that are alike are encoded once."""
         kinds = self.devices.alike(pmus, terms)
-        found = self._each(kinds, lambda units: self._of_units(written, units, terms, modifiers))
+        events = self._each(kinds, lambda units: self._of_units(written, units, terms, modifiers))
         if len(kinds) in (1, len(pmus)):
-            return found
+            return events
         order = {pmu.name: place for place, pmu in enumerate(pmus)}
-        return sorted(found, key=lambda event: order[event.pmu])
+        return sorted(events, key=lambda event: order[event.pmu])
 
     def _is_pmus(self, written: Written) -> bool:
         """Tell whether the terms of a generic name are fields of a PMU that has the event (cpu-cycles/cmask=1/)."""
@@ -180,18 +180,18 @@ class EventEncoder:
         self, items: Sequence[_Item], encode: Callable[[_Item], list[EncodedEvent]], *, some: bool = True
     ) -> list[EncodedEvent]:
         """Encode for every item that can count the event; raise the first refusal if none can, or if all have to."""
-        found: list[EncodedEvent] = []
+        events: list[EncodedEvent] = []
         refused: EventError | None = None
         for item in items:
             try:
-                found += encode(item)
+                events += encode(item)
             except EventError as error:
                 if not some:
                     raise
                 refused = refused or error
-        if not found and refused is not None:
+        if not events and refused is not None:
             raise refused
-        return found
+        return events
 
     def _of_pmu(self, written: Written, pmu: Pmu, terms: Sequence[EventTerm], modifiers: Modifiers) -> EncodedEvent:
         cores = self.devices.core()
@@ -279,11 +279,11 @@ class EventEncoder:
         cores = self.devices.core()
         if len(cores) <= 1:
             return [self._finish(written, cores[0] if cores else None, settings, modifiers, written.head)]
-        found = []
+        events = []
         for pmu in cores:
             own = replace(settings, words=[settings.words[0] | pmu.type << _TYPE_SHIFT, *settings.words[1:]])
-            found.append(self._finish(written, pmu, own, modifiers, f"{pmu.name}/{written.head}/"))
-        return found
+            events.append(self._finish(written, pmu, own, modifiers, f"{pmu.name}/{written.head}/"))
+        return events
 
     def _raw(self, written: Written, config: int, settings: Settings, modifiers: Modifiers) -> list[EncodedEvent]:
         cores = self.devices.core()
@@ -345,13 +345,13 @@ class EventEncoder:
                                     f"{dotted}: write that.")
         modifiers = parse_modifiers(written.modifiers, group)
         tracepoint = Pmu("tracepoint", TRACEPOINT)
-        found = []
+        events = []
         for system, name, number in self.tracepoints.find(written.head, tail):
             settings = Settings(kind=TRACEPOINT)
             settings.words[0] = number
             shown = f"{system}:{name}"
-            found.append(replace(self._finish(written, tracepoint, settings, modifiers, shown), name=shown))
-        return found
+            events.append(replace(self._finish(written, tracepoint, settings, modifiers, shown), name=shown))
+        return events
 
     def _hint(self, word: str) -> str:
         """What helps whoever wrote a word that is no event here, as the end of a sentence."""

@@ -80,18 +80,18 @@ def _by_kind(written: Written, devices: Devices) -> list[Written]:
     kinds = list(_kinds(pmus, devices))
     if len(kinds) < 2:
         return [written]
-    found = []
+    events = []
     rest = written.text[len(written.head) :]
     for kind in kinds:
         if not bare:
-            found.append(replace(written, text=f"{kind}{rest}", head=kind))
+            events.append(replace(written, text=f"{kind}{rest}", head=kind))
             continue
         terms = (EventTerm(written.head, None, written.position), *(written.terms or ()))
         letters = written.modifiers or written.tail or ""
         inner = rest[1:].rpartition("/")[0] if written.terms is not None else ""
         text = f"{kind}/{written.head}{',' if inner else ''}{inner}/{letters}"
-        found.append(replace(written, text=text, head=kind, terms=terms, tail=None, modifiers=letters))
-    return found
+        events.append(replace(written, text=text, head=kind, terms=terms, tail=None, modifiers=letters))
+    return events
 
 
 def _kinds(pmus: Sequence[Pmu], devices: Devices) -> Iterator[str]:
@@ -131,14 +131,14 @@ def _by_event(written: Written, devices: Devices) -> list[Written]:
     if not names:
         raise UnknownEventError(f"The PMU {pmus[0].name} has no event that fits {pattern!r}",
                                 lambda: nearest(pattern.strip("*?"), (name for pmu in pmus for name in pmu.events)))
-    found = []
+    events = []
     opening = written.text.index("/")
     for name in dict.fromkeys(names):
         whole = (*terms[:at], replace(terms[at], name=name, value=None), *terms[at + 1 :])
         inner = ",".join(_text(term) for term in whole)
         text = f"{written.text[:opening]}/{inner}/{written.modifiers}"
-        found += _by_event(replace(written, text=text, terms=whole), devices)
-    return found
+        events += _by_event(replace(written, text=text, terms=whole), devices)
+    return events
 
 
 def _event_word(term: EventTerm) -> str:

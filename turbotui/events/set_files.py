@@ -96,7 +96,7 @@ def parse_sets(text: str, origin: str) -> dict[str, EventSet]:
         last = max(1, len(text.splitlines()))
         where = str(error).replace("at end of document", f"at the end, line {last}")
         raise SetError(f"{origin} cannot be used: {where}") from error
-    found = {}
+    event_sets = {}
     for name, table in tables.items():
         try:
             title, columns = _read_set(name, table)
@@ -104,19 +104,19 @@ def parse_sets(text: str, origin: str) -> dict[str, EventSet]:
             lines = enumerate(text.splitlines(), 1)
             line = next((number for number, written in lines if error.key in written), 1)
             raise SetError(f"{origin}, line {line}: {error}") from error
-        found[name] = EventSet(name, title, columns, origin)
-    return found
+        event_sets[name] = EventSet(name, title, columns, origin)
+    return event_sets
 
 
 def shipped_sets() -> dict[str, EventSet]:
     """Return the sets that come with the program."""
-    found: dict[str, EventSet] = {}
+    event_sets: dict[str, EventSet] = {}
     folder = os.path.join(os.path.dirname(__file__), _FOLDER)  # importlib.resources takes 4 ms to import
     for name in sorted(os.listdir(folder)):
         if name.endswith(".toml"):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
-                found |= parse_sets(file.read(), name)
-    return found
+                event_sets |= parse_sets(file.read(), name)
+    return event_sets
 
 
 def read_sets(path: str) -> dict[str, EventSet]:
@@ -141,10 +141,10 @@ def known_sets(environment: Mapping[str, str], file: str = "") -> dict[str, Even
     from turbotui.machine.own_files import config_folder  # noqa: PLC0415 - most runs have no sets of their own
 
     users = os.path.join(config_folder(environment), _USERS) if environment.keys() & {"HOME", "XDG_CONFIG_HOME"} else ""
-    found = shipped_sets()
+    event_sets = shipped_sets()
     if os.path.exists(users):
-        found |= read_sets(users)
-    return found | (read_sets(file) if file else {})
+        event_sets |= read_sets(users)
+    return event_sets | (read_sets(file) if file else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,10 +75,10 @@ def settings_of(pmu: Pmu, terms: Sequence[EventTerm], *, core: bool, extended: b
     written: dict[str, int] = {}
     alias: PmuEvent | None = None
     for term in terms:
-        found = _alias(pmu, term)
-        if found is not None:
-            _take_event(settings, f"{pmu.name}/{found.name}/")
-            alias = found
+        event = _alias(pmu, term)
+        if event is not None:
+            _take_event(settings, f"{pmu.name}/{event.name}/")
+            alias = event
         elif term.name in pmu.formats:
             written[term.name] = _written(pmu, term)
         elif not set_option(settings, term):

@@ -28,8 +28,8 @@ class Cache:
 def read_caches(host: Host, cpu: int) -> tuple[Cache, ...]:
     """The data and unified caches of a CPU by level, as far as the machine describes them."""
     base = f"{_CPUS}/cpu{cpu}/cache"
-    found = (_cache(host, f"{base}/{name}", cpu) for name in names_in(host, base) if re.fullmatch(r"index\d+", name))
-    return tuple(sorted((cache for cache in found if cache is not None), key=lambda cache: cache.level))
+    caches = (_cache(host, f"{base}/{name}", cpu) for name in names_in(host, base) if re.fullmatch(r"index\d+", name))
+    return tuple(sorted((cache for cache in caches if cache is not None), key=lambda cache: cache.level))
 
 
 def _cache(host: Host, path: str, cpu: int) -> Cache | None:
@@ -53,7 +53,7 @@ def parse_size(text: str) -> int:
     Raises:
         ValueError: not a size, or zero.
     """
-    found = re.match(_SIZE, text.strip())
-    if found is None or (number := integer(found[1])) == 0:
+    match = re.match(_SIZE, text.strip())
+    if match is None or (number := integer(match[1])) == 0:
         raise ValueError(f"{text.strip()[:40]!r} is not a cache size")
-    return number * _SCALES[found[2]]
+    return number * _SCALES[match[2]]

@@ -34,11 +34,11 @@ def parse_cpulist(text: str) -> frozenset[int]:
     cpus: set[int] = set()
     named = 0
     for item in stripped.split(","):
-        found = _KERNEL_ITEM.match(item.strip())
-        if found is None:
+        match = _KERNEL_ITEM.match(item.strip())
+        if match is None:
             raise ValueError(f"{item[:80]!r} is not a CPU or a range in the CPU list {stripped[:80]!r}")
-        first = integer(found[1])
-        last = first if found[2] is None else integer(found[2])
+        first = integer(match[1])
+        last = first if match[2] is None else integer(match[2])
         if last >= MOST_CPUS:
             raise ValueError(f"{item!r} is beyond any CPU in the CPU list {stripped[:80]!r}")
         if last < first:
@@ -46,10 +46,10 @@ def parse_cpulist(text: str) -> frozenset[int]:
         named += last - first + 1
         if named > MOST_CPUS:
             raise ValueError(f"CPUs are named again and again in the CPU list {stripped[:80]!r}")
-        if found[3] is None:
+        if match[3] is None:
             cpus.update(range(first, last + 1))
             continue
-        used, group = integer(found[3]), integer(found[4])
+        used, group = integer(match[3]), integer(match[4])
         if not 0 < used <= group:
             raise ValueError(f"{item!r} uses {used} of every {group} CPUs in the CPU list {stripped[:80]!r}")
         cpus.update(cpu for cpu in range(first, last + 1) if (cpu - first) % group < used)
@@ -101,18 +101,18 @@ def parse_cpu_set(text: str) -> frozenset[int]:
         items.pop()
     cpus: set[int] = set()
     for item in items:
-        found = re.match(_SET_ITEM, item.strip())
-        if found is None:
+        match = re.match(_SET_ITEM, item.strip())
+        if match is None:
             raise UsageError(
                 f"--cpu {text!r}: {item!r} is not a CPU number or a range; write numbers and ranges joined by commas, "
                 "such as 0,4-7 or 0..3"
             )
-        first = _cpu_number(found[1])
-        last = first if found[2] is None else _cpu_number(found[2])
-        if found[2] is not None and last <= first < MAX_CPUS:
+        first = _cpu_number(match[1])
+        last = first if match[2] is None else _cpu_number(match[2])
+        if match[2] is not None and last <= first < MAX_CPUS:
             raise UsageError(f"--cpu {text!r}: the range {item!r} does not run upwards; write the lower CPU first")
         if last >= MAX_CPUS:
-            raise UsageError(f"--cpu {text!r}: CPU {found[2] or found[1]} is out of range; CPU numbers end at "
+            raise UsageError(f"--cpu {text!r}: CPU {match[2] or match[1]} is out of range; CPU numbers end at "
                              f"{MAX_CPUS - 1}")
         cpus.update(range(first, last + 1))
     return frozenset(cpus)

@@ -190,8 +190,8 @@ def _arm(block: Mapping[str, str], text: str) -> CpuModel:
 
 def _s390(keys: Mapping[str, str]) -> CpuModel:
     line = next((value for key, value in keys.items() if key.startswith("processor ")), "")
-    found = re.search(r"machine\s*=\s*(\w+)", line)
-    machine = keys.get("machine") or (found[1] if found else "")
+    match = re.search(r"machine\s*=\s*(\w+)", line)
+    machine = keys.get("machine") or (match[1] if match else "")
     return CpuModel(
         architecture="s390x",
         vendor="IBM/S390",

@@ -204,7 +204,7 @@ class AddressSpaces:
             return (KERNEL if sample.kernel else OTHER_MODE), 0
         starts = self._starts.get(sample.pid, [])
         at = bisect.bisect_right(starts, sample.ip) - 1
-        found = self._maps[sample.pid][starts[at]] if at >= 0 else None
-        if found is None or sample.ip >= found.start + found.length:
+        mapping = self._maps[sample.pid][starts[at]] if at >= 0 else None
+        if mapping is None or sample.ip >= mapping.start + mapping.length:
             return UNMAPPED, 0
-        return CodeFile(found.path, found.inode), sample.ip - found.start + found.offset
+        return CodeFile(mapping.path, mapping.inode), sample.ip - mapping.start + mapping.offset

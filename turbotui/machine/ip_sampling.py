@@ -213,10 +213,10 @@ class IpSampler:
         except HostError:
             return
         for line in lines:
-            found = _CODE.match(line)
-            if found is not None:
-                start, end, offset = (hexadecimal(found[at]) for at in (1, 2, 3))
-                yield FileMapped(0, pid, start, end - start, offset, integer(found[4]), one_line(found[5]))
+            match = _CODE.match(line)
+            if match is not None:
+                start, end, offset = (hexadecimal(match[at]) for at in (1, 2, 3))
+                yield FileMapped(0, pid, start, end - start, offset, integer(match[4]), one_line(match[5]))
 
     def _close(self) -> None:
         for ring in self._rings:

@@ -60,7 +60,7 @@ def _modules(host: Host) -> tuple[tuple[Module, ...], str]:
         names = host.list_dir(_ENTRIES)
     except HostError:
         return (), f"there is no {_ENTRIES} (SMBIOS)"
-    found: list[Module] = []
+    modules: list[Module] = []
     for name in names:
         if not name.startswith("17-"):
             continue
@@ -70,8 +70,8 @@ def _modules(host: Host) -> tuple[tuple[Module, ...], str]:
             root = "; root can" if error.name in ("EACCES", "EPERM") else ""
             return (), f"{_ENTRIES}/{name}/raw cannot be read ({error.name}){root}"
         if module is not None:
-            found.append(module)
-    return tuple(found), "" if found else "SMBIOS names no memory module"
+            modules.append(module)
+    return tuple(modules), "" if modules else "SMBIOS names no memory module"
 
 
 def parse_module(raw: bytes) -> Module | None:

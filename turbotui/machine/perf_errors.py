@@ -125,10 +125,10 @@ def explain_perf(error: HostError, what: str, facts: Circumstances, perf_type: i
     """
     if error.errno == NOT_GATHERED:
         return Unavailable(Reason.RECORDED, f"{what}: nothing can be counted on a copy of a machine's files")
-    found = _PERF.get(error.errno or 0)
-    if found is None:
+    reason = _PERF.get(error.errno or 0)
+    if reason is None:
         return Unavailable(Reason.FAILED, f"{what}: {os.strerror(error.errno or 0)} ({error.name})")
-    return found(what, facts, perf_type)
+    return reason(what, facts, perf_type)
 
 
 def explain_msr_open(error: HostError, cpu: int, facts: Circumstances) -> Unavailable:
@@ -140,10 +140,10 @@ def explain_msr_open(error: HostError, cpu: int, facts: Circumstances) -> Unavai
         return _not_gathered(device)
     if facts.recorded and error.errno == errno.ENOENT:
         return Unavailable(Reason.RECORDED, f"{device}: not among the files that were copied")
-    found = _MSR_OPEN.get(error.errno or 0)
-    if found is None:
+    reason = _MSR_OPEN.get(error.errno or 0)
+    if reason is None:
         return Unavailable(Reason.FAILED, f"{device}: {os.strerror(error.errno or 0)} ({error.name})")
-    return found(device, facts)
+    return reason(device, facts)
 
 
 def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unavailable:

@@ -72,8 +72,8 @@ def arm_core(implementer: int, part: int) -> Processor | None:
 
 def arm_implementer(implementer: int) -> str:
     """The vendor of a core by MIDR_EL1[31:24]; the number where no vendor is known by it."""
-    found = _found(ARM, f"0x{implementer:02x}")
-    return f"implementer {implementer:#04x}" if found is None else found.name
+    processor = _found(ARM, f"0x{implementer:02x}")
+    return f"implementer {implementer:#04x}" if processor is None else processor.name
 
 
 def processors(file: FactFile) -> Mapping[str, Processor]:

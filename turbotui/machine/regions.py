@@ -53,10 +53,10 @@ class RegionMark:
 
 def parse_mark(line: bytes) -> RegionMark | None:
     """Parse a line of the FIFO, without its end; None if it is no mark."""
-    found = _LINE.match(line) if len(line) <= LONGEST_LINE else None
-    if found is None:
+    match = _LINE.match(line) if len(line) <= LONGEST_LINE else None
+    if match is None:
         return None
-    kind, ns, pid, tid, lost, raw = found.groups()
+    kind, ns, pid, tid, lost, raw = match.groups()
     name = one_line(decoded(raw[:LONGEST_NAME])).strip()
     return RegionMark(kind == b"B", int(ns), (int(pid), int(tid)), int(lost), name) if name else None
 
@@ -203,14 +203,14 @@ class RegionTimes:
         times.update(dict.fromkeys(self._threads, now_ns - at))
         self._last = now_ns
         whole = now_ns - begin
-        found = tuple(RegionShare(name, ns / 1e9, min(1.0, ns / whole), bool(self.lost) or ns / whole < _WHOLE)
-                      for name, ns in sorted(times.items()) if ns > 0 and whole > 0)
-        for share in found:
+        shares = tuple(RegionShare(name, ns / 1e9, min(1.0, ns / whole), bool(self.lost) or ns / whole < _WHOLE)
+                       for name, ns in sorted(times.items()) if ns > 0 and whole > 0)
+        for share in shares:
             self.seconds[share.name] = self.seconds.get(share.name, 0.0) + share.seconds
             if share.apportioned:
                 self.apportioned[share.name] = self.apportioned.get(share.name, 0.0) + share.seconds
         self._fold()
-        return found
+        return shares
 
     def _fold(self) -> None:
         """Move regions to the others if there are very many."""

@@ -83,11 +83,11 @@ def resctrl_info(host: Host, top: str) -> ResctrlInfo:
     events: dict[str, tuple[str, ...]] = {}
     rmids: list[int] = []
     for name in names_in(host, f"{top}/info"):
-        found = _FEATURES.match(name)
-        if found is None:
+        match = _FEATURES.match(name)
+        if match is None:
             continue
         folder = f"{top}/info/{name}"
-        events[found["resource"]] = tuple(text_of(host, f"{folder}/mon_features").split())
+        events[match["resource"]] = tuple(text_of(host, f"{folder}/mon_features").split())
         rmids += numbers_among([text_of(host, f"{folder}/num_rmids").strip()])
     mode = re.search(r"\[(\w+)\]", text_of(host, f"{top}/info/L3_MON/mbm_assign_mode"))
     return ResctrlInfo(top, events, min(rmids, default=None), "" if mode is None else mode[1],
@@ -96,15 +96,15 @@ def resctrl_info(host: Host, top: str) -> ResctrlInfo:
 
 def resctrl_groups(host: Host, top: str) -> tuple[ResctrlGroup, ...]:
     """Return every group: the default one first, and each CTRL_MON group before its MON groups."""
-    found: list[ResctrlGroup] = []
+    groups: list[ResctrlGroup] = []
     for path in ("", *(f"/{name}" for name in names_in(host, top) if name not in _NO_GROUPS)):
         directory = f"{top}{path}"
         if not host.exists(f"{directory}/tasks"):
             continue
-        found.append(ResctrlGroup(path or "/", directory))
-        found += [ResctrlGroup(f"{path}/{_MON_GROUPS}/{name}", f"{directory}/{_MON_GROUPS}/{name}")
-                  for name in names_in(host, f"{directory}/{_MON_GROUPS}")]
-    return tuple(found)
+        groups.append(ResctrlGroup(path or "/", directory))
+        groups += [ResctrlGroup(f"{path}/{_MON_GROUPS}/{name}", f"{directory}/{_MON_GROUPS}/{name}")
+                   for name in names_in(host, f"{directory}/{_MON_GROUPS}")]
+    return tuple(groups)
 
 
 def domains_of(host: Host, directory: str) -> Mapping[str, str]:

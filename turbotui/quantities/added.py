@@ -146,7 +146,7 @@ def parse_added(text: str) -> AddedCounter:
     if text == "pmt" or text.startswith("pmt,"):
         return _telemetry(text)
     place: Place | None = None
-    found = AddedCounter("", FileAt(""))
+    counter = AddedCounter("", FileAt(""))
     for token in text.split(","):
         location = _location(token, text)
         if location is not None:
@@ -154,19 +154,19 @@ def parse_added(text: str) -> AddedCounter:
         elif isinstance(place, EventAt) and re.match(_TERM, token):
             place = replace(place, event=f"{place.event},{token}")
         elif token in ("u32", "u64"):
-            found = replace(found, width=int(token[1:]))
+            counter = replace(counter, width=int(token[1:]))
         elif token in _SCOPES:
-            found = replace(found, scope=_SCOPES[token])
+            counter = replace(counter, scope=_SCOPES[token])
         elif token in _TICKS:
-            found = replace(found, ticks=_TICKS[token])
+            counter = replace(counter, ticks=_TICKS[token])
         elif token in _SHAPES:
-            found = replace(found, shape=_SHAPES[token])
+            counter = replace(counter, shape=_SHAPES[token])
         elif token.strip():
-            found = replace(found, name=token.split()[0][:_NAME_LENGTH])
+            counter = replace(counter, name=token.split()[0][:_NAME_LENGTH])
     if place is None:
         raise AddError(f'--add "{text}" names no counter: give msr0xADDRESS, perf/DEVICE/EVENT, a path or pmt,...')
-    found = replace(found, place=place)
-    return found if found.name else replace(found, name=_default_name(found))
+    counter = replace(counter, place=place)
+    return counter if counter.name else replace(counter, name=_default_name(counter))
 
 
 def _location(token: str, text: str) -> Place | None:

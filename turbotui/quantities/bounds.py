@@ -119,7 +119,7 @@ def bounds_of_kind(name: SignalId, unit: Unit, counter: bool) -> Bounds:
     """Bounds of the numbers of a signal, or of a quantity that is measured like that signal."""
     if unit is Unit.TEXT:
         return NO_BOUNDS
-    for begins, ends, found in _BY_ID:
+    for begins, ends, bounds in _BY_ID:
         if name.startswith(begins) and name.endswith(ends):
-            return found
+            return bounds
     return (_COUNTERS if counter else _GAUGES).get(unit, NO_BOUNDS)

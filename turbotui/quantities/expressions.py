@@ -223,7 +223,7 @@ def parse_expression(text: str) -> Expression:
 
 
 def _tokens(text: str) -> list[Token]:
-    found: list[Token] = []
+    tokens: list[Token] = []
     lexeme = re.compile(_LEXEME)
     end = 0
     while text[end:].strip():
@@ -234,6 +234,6 @@ def _tokens(text: str) -> list[Token]:
         kind = match.lastgroup or ""
         if kind == "name" and match[kind] in WORDS:
             kind = "sign"
-        found.append(Token("name" if kind == "quoted" else kind, match[match.lastgroup or ""], start))
+        tokens.append(Token("name" if kind == "quoted" else kind, match[match.lastgroup or ""], start))
         end = match.end()
-    return function_or_name(found, (*FUNCTIONS, RATIO))
+    return function_or_name(tokens, (*FUNCTIONS, RATIO))

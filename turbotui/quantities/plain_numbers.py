@@ -77,10 +77,10 @@ def hexadecimal(text: str | bytes) -> int:
     Raises:
         ValueError: the text is another one, or the number has more bits.
     """
-    found = _HEXADECIMAL.fullmatch(_text(text).strip())
-    if found is None:
+    match = _HEXADECIMAL.fullmatch(_text(text).strip())
+    if match is None:
         raise ValueError(f"{_text(text)[:_SHOWN]!r} is no hexadecimal number of 64 bits")
-    return int(found[1], 16)
+    return int(match[1], 16)
 
 
 def integer_of_c(text: str) -> int:

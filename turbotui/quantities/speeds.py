@@ -46,11 +46,11 @@ def cpu_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizi
     how = sizing if not bits else Sizing(sizing.model, sizing.given, round(float(bits)))
     for definition in definitions:
         rates = {key: rate for key, signal in definition.signals if (rate := row.rate(signal)) is not None}
-        found = counted(definition, rates, how) if rates else None
-        if found is not None:
-            sized = found.flops if found.bytes is not None else 0.0
-            return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single,
-                         found.half, found.levels)
+        counts = counted(definition, rates, how) if rates else None
+        if counts is not None:
+            sized = counts.flops if counts.bytes is not None else 0.0
+            return Speed(counts.flops, counts.bytes, sized, counts.dominant, counts.width, counts.single,
+                         counts.half, counts.levels)
     return None
 
 

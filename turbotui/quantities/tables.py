@@ -224,8 +224,8 @@ class RowTable(Generic[R]):
         return [self.cell(column, row).bare for row in rows]
 
     def evidence(self, column: Column[R], row: R) -> CellEvidence:
-        found = self.basis(column, row)
-        return found if found.arithmetic else replace(found, arithmetic=arithmetic_lines(column, row))
+        evidence = self.basis(column, row)
+        return evidence if evidence.arithmetic else replace(evidence, arithmetic=arithmetic_lines(column, row))
 
     def own_rows(self, column: Column[R]) -> Sequence[R]:
         """All rows, because each has values of its own."""

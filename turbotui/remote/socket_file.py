@@ -82,8 +82,8 @@ def open_trusted_folder(folder: str, path: str) -> int:
             inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = inner
-        found = os.fstat(descriptor)
-        if found.st_uid not in trusted or (found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX):
+        status = os.fstat(descriptor)
+        if status.st_uid not in trusted or (status.st_mode & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX):
             os.close(descriptor)
             raise SocketFileError(f"{path}: others than root and this user can change {folder} or what is above it, "
                                   "and could put another socket there: choose a folder below /run")
@@ -97,11 +97,11 @@ def _take_stale_away(directory: int, name: str, path: str) -> None:
         SocketFileError: another file is there, or a collector listens.
     """
     try:
-        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
-        what = "is no socket" if not stat.S_ISSOCK(found.st_mode) else "is another user's socket"
+    if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
+        what = "is no socket" if not stat.S_ISSOCK(status.st_mode) else "is another user's socket"
         raise SocketFileError(f"{path} is there, and {what}: it is left as it is; name another path")
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)) as trial:
         number = trial.connect_ex(_within(directory, name))

@@ -189,32 +189,32 @@ def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape
     """
     if len(names) == 1 and names[0] in CALM:
         return _named(replace(shape, schedule=_schedule(BusyCpus.NONE, LIGHT, CALM[names[0]])), names), Strain()
-    found = [_cause(shape, name) for name in names]
-    for at, one in enumerate(found):
-        for other in found[at + 1:]:
+    causes = [_cause(shape, name) for name in names]
+    for at, one in enumerate(causes):
+        for other in causes[at + 1:]:
             why = one.at_odds(other)
             if why:
                 raise UsageError(f"{one.name} and {other.name} cannot both be made: {why}")
-    busy = next((cause.busy for cause in found if cause.busy not in (BusyCpus.NONE, BusyCpus.SELDOM)), BusyCpus.NONE)
-    work = next((cause.work for cause in found if cause.work is not None), INTEGER)
+    busy = next((cause.busy for cause in causes if cause.busy not in (BusyCpus.NONE, BusyCpus.SELDOM)), BusyCpus.NONE)
+    work = next((cause.work for cause in causes if cause.work is not None), INTEGER)
     shape = replace(shape, power=shape.power if work == COMPUTE else _roomy(shape.power),
-                    schedule=_schedule(busy, work, _role(found)))
+                    schedule=_schedule(busy, work, _role(causes)))
     strain = Strain()
-    for one in found:
+    for one in causes:
         shape, strain = one.change(shape), _joined(strain, one.strain)
     return _named(shape, names), strain
 
 
 def _cause(shape: MachineShape, name: str) -> SimulatedCause:
-    found = CAUSES.get(name)
-    if found is None:
+    cause = CAUSES.get(name)
+    if cause is None:
         alike = difflib.get_close_matches(name, (*APPLICATIONS, *CAUSES, *CALM), n=1)
         guess = f" (did you mean {alike[0]}?)" if alike else ""
         raise UsageError(f"simulated machines cannot run {name!r}{guess}; there are {', '.join(APPLICATIONS)}, and as "
                          f"causes of slowness, joined by +: {', '.join((*CAUSES, *CALM))}")
-    if not found.where(shape):
-        raise UsageError(f"{shape.name} cannot be made to have {name}: {found.summary}")
-    return found
+    if not cause.where(shape):
+        raise UsageError(f"{shape.name} cannot be made to have {name}: {cause.summary}")
+    return cause
 
 
 def _role(found: Sequence[SimulatedCause]) -> Role:

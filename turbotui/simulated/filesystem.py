@@ -132,12 +132,12 @@ _LARGE: Final = 0x7FFF  # size: see the extended one
 def memory_modules(shape: MachineShape) -> Mapping[str, Folder]:
     """Make one module in each channel, readable by root only, as in the kernel (drivers/firmware/dmi-sysfs.c)."""
     count = shape.packages * shape.memory_channels
-    found: dict[str, Folder] = {}
+    folders: dict[str, Folder] = {}
     for number in range(count):
         package, channel = divmod(number, shape.memory_channels)
         raw = _structure(number, shape, (shape.memory_gib << 10) // count, package, channel)
-        found[f"17-{number}"] = folder({"raw": _file(raw)})
-    return found
+        folders[f"17-{number}"] = folder({"raw": _file(raw)})
+    return folders
 
 
 def persistent_memory(shape: MachineShape) -> Mapping[str, File]:
@@ -173,7 +173,7 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
         place(children, f"/sys/fs/cgroup/{name}", node)
     for name, node in below_devices.items():
         place(children, f"/sys/devices/{name}", node)
-    for path, found in (
+    for path, files in (
         ("/sys/class/powercap", powercap(model)),
         ("/sys/class/hwmon", hwmon(model)),
         ("/sys/class/drm", graphics(model)),
@@ -186,8 +186,8 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
         ("/sys/firmware/acpi/tables", persistent_memory(model.shape)),
         ("/dev/cpu", cpuid_folder(model)),
     ):
-        if found:
-            place(children, path, folder(found))
+        if files:
+            place(children, path, folder(files))
     # No latency request is in force: the default of 2,000 s in microseconds (linux kernel/power/qos.c).
     unlimited = (2_000_000_000).to_bytes(4, "little")
     place(children, "/dev/cpu_dma_latency", File(lambda _now: unlimited, 0o600))

@@ -39,12 +39,12 @@ def _cas(made: Generation) -> tuple[int, int, int]:
 
 def halves_events() -> Mapping[str, EventFile]:
     """Return the events that the kernel names, if it names those of the two subchannels separately."""
-    found = {"clockticks": EventFile("event=0x01,umask=0x00")}
+    files = {"clockticks": EventFile("event=0x01,umask=0x00")}
     for number in (0, 1):
         for way, mask in (("read", 0xCF), ("write", 0xF0)):
             terms = f"event={5 + number:#04x},umask={mask:#04x}"
-            found[f"cas_count_{way}_sch{number}"] = EventFile(terms, _MEBIBYTE_SCALE, "MiB")
-    return found
+            files[f"cas_count_{way}_sch{number}"] = EventFile(terms, _MEBIBYTE_SCALE, "MiB")
+    return files
 
 
 def memory_counts(made: Generation, flows: Flows, share: float) -> Events:

@@ -101,14 +101,14 @@ class _Event:
 
 def event_files(mesh: str) -> Mapping[str, EventFile]:
     """Return the files of the events directory, for the types of nodes that the mesh has."""
-    found = {"dtc_cycles": EventFile(f"type={_DTC:#x}")}
+    files = {"dtc_cycles": EventFile(f"type={_DTC:#x}")}
     for name, one in _named(mesh).items():
         terms = f"type={one.kind:#x},eventid={one.code:#x}"
-        found[name] = EventFile(terms if one.occupancy is None else f"{terms},occupid={one.occupancy:#x}")
+        files[name] = EventFile(terms if one.occupancy is None else f"{terms},occupid={one.occupancy:#x}")
     for name, code in (("watchpoint_up", _UP), ("watchpoint_down", _DOWN)):
-        found[name] = EventFile(f"type={_WATCHPOINT:#x},eventid={code:#x},"
+        files[name] = EventFile(f"type={_WATCHPOINT:#x},eventid={code:#x},"
                                 "wp_dev_sel=?,wp_chn_sel=?,wp_grp=?,wp_val=?,wp_mask=?")
-    return found
+    return files
 
 
 def _named(mesh: str) -> Mapping[str, _Event]:
@@ -118,13 +118,13 @@ def _named(mesh: str) -> Mapping[str, _Event]:
         _HNF: _codes("hnf") if early else _codes("hnf", "hnf-later"),
         _RNI: _codes("rni", "rni-early" if early else "rni-later"), _SBSX: _codes("sbsx"), _CCLA: _codes("ccla"),
     }  # fmt: skip
-    found = {f"{nodes[kind].prefix}_{name}": _Event(kind, code)
-             for kind, names in tables.items() if kind in nodes for name, code in names.items()}
+    events = {f"{nodes[kind].prefix}_{name}": _Event(kind, code)
+              for kind, names in tables.items() if kind in nodes for name, code in names.items()}
     filtered = _FILTERED_EARLY if early else _FILTERED_LATER
     for kind, name, code, values, select in filtered:
-        found |= {f"{nodes[kind].prefix}_{name}_{word}": _Event(kind, code, at, select)
-                  for at, word in enumerate(values)}
-    return {**found, **_crosspoints(early=early)}
+        events |= {f"{nodes[kind].prefix}_{name}_{word}": _Event(kind, code, at, select)
+                   for at, word in enumerate(values)}
+    return {**events, **_crosspoints(early=early)}
 
 
 def _codes(*tables: str) -> Mapping[str, int]:
@@ -133,15 +133,15 @@ def _codes(*tables: str) -> Mapping[str, int]:
 
 def _crosspoints(*, early: bool) -> Mapping[str, _Event]:
     """Events of crosspoints: a CMN-600 has two ports at each and four channels."""
-    found: dict[str, _Event] = {}
+    events: dict[str, _Event] = {}
     sides = _INTERFACES[:6] if early else _INTERFACES
     for channel, word in enumerate(_CHANNELS[:4] if early else _CHANNELS):
         for side, where in enumerate(sides):
-            found |= {f"mxp_{where}_{word}_{name}": _Event(_XP, channel << 5 | side << 2 | code)
-                      for name, code in (("txflit_valid", 1), ("txflit_stall", 2))}
-    found |= {f"mxp_{where}_dat_partial_dat_flit": _Event(_XP, _DATA << 5 | side << 2 | 3)
-              for side, where in enumerate(sides) if where.startswith("p")}
-    return found
+            events |= {f"mxp_{where}_{word}_{name}": _Event(_XP, channel << 5 | side << 2 | code)
+                       for name, code in (("txflit_valid", 1), ("txflit_stall", 2))}
+    events |= {f"mxp_{where}_dat_partial_dat_flit": _Event(_XP, _DATA << 5 | side << 2 | 3)
+               for side, where in enumerate(sides) if where.startswith("p")}
+    return events
 
 
 Key: TypeAlias = tuple[int, int, int | None]

@@ -246,10 +246,10 @@ class PerfEvents:
             HostError: the CPU has no such event.
         """
         what = f"perf_event_open(type={attr.type}, config={attr.config:#x}, cpu={cpu})"
-        found = self._pmu_for(attr, cpu, what).resolve(attr, cpu)
-        if isinstance(found, int):
-            raise HostError(found, what)
-        return found.form
+        counter = self._pmu_for(attr, cpu, what).resolve(attr, cpu)
+        if isinstance(counter, int):
+            raise HostError(counter, what)
+        return counter.form
 
     def _pmu_for(self, attr: PerfAttr, cpu: int, what: str) -> SimulatedPmu:
         pmu = self._pmu_of(attr, cpu, what)

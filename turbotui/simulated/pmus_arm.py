@@ -62,13 +62,13 @@ def arm_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     shape = model.shape
     if not shape.mesh:
         return []
-    found = [_cluster(model, number, types) for number in range(_clusters(shape))]
+    pmus = [_cluster(model, number, types) for number in range(_clusters(shape))]
     for package in range(shape.packages):
-        found += [_mesh(model, package, types), _network(model, package, types)]
-        found += [_smmu(model, package, name, share, types)
-                  for name, share in zip(_smmus(package), _SMMU_SHARES, strict=True)]
-        found += [_controller(model, package, name, types) for name in _controllers(package)]
-    return found
+        pmus += [_mesh(model, package, types), _network(model, package, types)]
+        pmus += [_smmu(model, package, name, share, types)
+                 for name, share in zip(_smmus(package), _SMMU_SHARES, strict=True)]
+        pmus += [_controller(model, package, name, types) for name in _controllers(package)]
+    return pmus
 
 
 def _clusters(shape: MachineShape) -> int:

@@ -102,22 +102,22 @@ class StrainFiles:
     def groups(self) -> Mapping[str, Node]:
         """Files below /sys/fs/cgroup, by path."""
         memory = self._model.shape.memory_gib << 30
-        found: dict[str, Node] = {"cgroup.controllers": fixed("cpuset cpu io memory pids"),
+        files: dict[str, Node] = {"cgroup.controllers": fixed("cpuset cpu io memory pids"),
                                   "cgroup.stat": fixed(f"nr_descendants {len(GROUPS)}\nnr_dying_descendants 0"),
                                   "cpu.stat": File(self._usage(1.0))}
         for path, share in GROUPS:
-            found[f"{path}/cpu.stat"] = File(self._group_stat(share, limited=path == SLICE))
-            found[f"{path}/cpu.max"] = File(self._quota if path == SLICE else lambda _now: f"max {_PERIOD_US}\n")
+            files[f"{path}/cpu.stat"] = File(self._group_stat(share, limited=path == SLICE))
+            files[f"{path}/cpu.max"] = File(self._quota if path == SLICE else lambda _now: f"max {_PERIOD_US}\n")
             used = int(memory * share * MEMORY)
             for name, number in (("memory.current", used), ("memory.peak", 2 * used), ("memory.high", "max"),
                                  ("memory.max", memory // 2 if path == SLICE else "max"), ("memory.swap.current", 0),
                                  ("pids.current", int(share * PIDS)), ("pids.max", "max"),
                                  ("memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0")):
-                found[f"{path}/{name}"] = fixed(number)
-            found[f"{path}/io.stat"] = File(self._traffic(share))
+                files[f"{path}/{name}"] = fixed(number)
+            files[f"{path}/io.stat"] = File(self._traffic(share))
             for resource in ("cpu", "memory", "io"):
-                found[f"{path}/{resource}.pressure"] = File(self._pressure(resource))
-        return found
+                files[f"{path}/{resource}.pressure"] = File(self._pressure(resource))
+        return files
 
     def stalled(self, resource: str, line: str, now: float) -> float:
         """Return the seconds of pressure of a resource."""

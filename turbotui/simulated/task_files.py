@@ -104,14 +104,14 @@ def task_files(ran: Ran, waits: TaskWaits) -> dict[str, Node]:
         _Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
         for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)
     ]
-    found: dict[str, Node] = {str(one.pid): folder({**_files(one), "stat": fixed(_stat(one, []))}) for one in _OTHERS}
+    files: dict[str, Node] = {str(one.pid): folder({**_files(one), "stat": fixed(_stat(one, []))}) for one in _OTHERS}
     for kind, one in enumerate(work):
-        found[str(one.pid)] = folder({
+        files[str(one.pid)] = folder({
             **_files(one), "stat": File(partial(_stat_now, one, partial(ran, kind), kind, waits)),
             "status": File(partial(_status_now, one, kind, waits)),
             "task": Folder(partial(_threads, one, partial(ran, kind))),
         })
-    return found
+    return files
 
 
 def _threads(one: _Process, ran: Callable[[float], Sequence[float]]) -> Mapping[str, Node]:

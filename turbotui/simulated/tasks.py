@@ -105,10 +105,10 @@ class SimulatedTasks:
             fresh = not self._resting and now_ns - self._last_ns >= _EVERY_NS
             if self._stopped or not (fresh or self._pending):
                 return
-            found = self._sample(now, now_ns) if fresh else []
+            batches = self._sample(now, now_ns) if fresh else []
         news, self._news = self._news, []
         pending, self._pending = self._pending, []
-        yield [RingRecords(-1, tuple(news)), *pending, *found]
+        yield [RingRecords(-1, tuple(news)), *pending, *batches]
 
     def rest(self) -> None:
         """Keep the samples until now for `take`."""
@@ -195,9 +195,9 @@ class SimulatedTasks:
         for one in self._idle:
             samples = slices.setdefault(one.cpu, [])
             samples.append((one, self._rest_of_cpu(one, samples, now)))
-        found = [RingRecords(cpu, tuple(self._samples(cpu, samples, now_ns))) for cpu, samples in slices.items()]
+        batches = [RingRecords(cpu, tuple(self._samples(cpu, samples, now_ns))) for cpu, samples in slices.items()]
         self._threads.move(now)
-        return found
+        return batches
 
     def _rest_of_cpu(self, one: _Place, slices: Sequence[tuple[_Place, tuple[int, ...]]],
                      now: float) -> tuple[int, ...]:

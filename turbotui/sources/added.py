@@ -321,12 +321,12 @@ class AddedEvent(PerfSource):
             EventError: it cannot be encoded, or it names several uncore PMUs, whose counts this column would not sum.
         """
         written = f"{self._place.device}/{self._place.event}" + ("" if "/" in self._place.event else "/")
-        found = counted(PerfEncoder(machine.host).encode(written))
-        uncore = [event.pmu for event in found if event.uncore]
+        events = counted(PerfEncoder(machine.host).encode(written))
+        uncore = [event.pmu for event in events if event.uncore]
         if len(uncore) > 1:
             raise GroupError(f"The name stands for {len(uncore)} PMUs: add one of them, such as {uncore[0]}.")
         measured = frozenset(machine.topology.cpus)
-        return [event for event in found if event.uncore or not event.cpus or measured.intersection(event.cpus)]
+        return [event for event in events if event.uncore or not event.cpus or measured.intersection(event.cpus)]
 
     def _elsewhere(self, event: EncodedEvent) -> Unavailable:
         return Unavailable(

@@ -194,8 +194,8 @@ def _absent(machine: Machine) -> Unavailable:
         return Unavailable(Reason.NO_DRIVER, f"{detail}: the kernel was booted with {word}", f"boot without {word}")
     if machine.model.hypervisor:
         remedy = "modprobe cpuidle-haltpoll gives a guest's idle states, on a KVM host"
-        found = no_driver(host, "cpuidle-haltpoll", "HALTPOLL_CPUIDLE", detail, remedy=remedy)
-        return Unavailable(Reason.VIRTUALISED, found.detail, found.remedy)
+        reason = no_driver(host, "cpuidle-haltpoll", "HALTPOLL_CPUIDLE", detail, remedy=remedy)
+        return Unavailable(Reason.VIRTUALISED, reason.detail, reason.remedy)
     return Unavailable(
         Reason.NO_DRIVER, f"{detail}: no driver found idle states that it could use",
         "enable C-states in the firmware setup, and see: dmesg | grep -i idle",

@@ -95,7 +95,7 @@ def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
     encoded = [with_pmu_names(counted(engine.encode(item))) for item in request.items]
     if request.together:
         return _joined(machine.topology, request.events, encoded)
-    found: list[Bundle] = []
+    bundles: list[Bundle] = []
     for item, events in zip(request.items, encoded, strict=True):
         grouped = [event for event in events if event.group is not None]
         for number in dict.fromkeys(event.group for event in grouped):
@@ -104,14 +104,14 @@ def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
             # another PMU that is not the core's it stays 0 for ever (Linux 6.18).
             for pmu in dict.fromkeys(event.pmu for event in members):
                 own = tuple((event.string, event) for event in members if event.pmu == pmu)
-                found.append(Bundle(own, any(member.weak for member in members)))
-        found += [Bundle(((item, event),)) for event in events if event.group is None]
-    return [bundle for bundle in found if _is_measured(machine.topology, bundle.first)]
+                bundles.append(Bundle(own, any(member.weak for member in members)))
+        bundles += [Bundle(((item, event),)) for event in events if event.group is None]
+    return [bundle for bundle in bundles if _is_measured(machine.topology, bundle.first)]
 
 
 def _joined(topology: Topology, texts: Sequence[str], encoded: Sequence[Sequence[EncodedEvent]]) -> list[Bundle]:
     """Events of a formula, those of one PMU in a group that may be split."""
-    found: list[Bundle] = []
+    bundles: list[Bundle] = []
     together: dict[tuple[str, ...], list[tuple[str, Sequence[EncodedEvent]]]] = {}
     for text, events in zip(texts, encoded, strict=True):
         here = [event for event in events if _is_measured(topology, event)]
@@ -119,12 +119,12 @@ def _joined(topology: Topology, texts: Sequence[str], encoded: Sequence[Sequence
         if len(set(pmus)) == len(pmus):
             together.setdefault(pmus, []).append((text, here))
         else:
-            found += [Bundle(((text, event),)) for event in here]
+            bundles += [Bundle(((text, event),)) for event in here]
     for pmus, members in together.items():
-        found += [
+        bundles += [
             Bundle(tuple((text, events[index]) for text, events in members), weak=True) for index in range(len(pmus))
         ]
-    return found
+    return bundles
 
 
 def _is_measured(topology: Topology, event: EncodedEvent) -> bool:

@@ -75,15 +75,15 @@ class LocatedFiles(PerCpuSource, ABC):
         seen = self._sightings.look(machine)
         answers: dict[SignalId, Signal | Unavailable] = {}
         doubtful: set[SignalId] = set()
-        for name, found in seen.found.items():
-            if isinstance(found, Unavailable):
-                answers[name] = found
+        for name, signal in seen.found.items():
+            if isinstance(signal, Unavailable):
+                answers[name] = signal
                 continue
-            answers[name] = found.signal
-            refused = refusal_of(machine.host, _paths(machine, found))
-            if refused is None and next(_paths(machine, found), None) is None:
+            answers[name] = signal.signal
+            refused = refusal_of(machine.host, _paths(machine, signal))
+            if refused is None and next(_paths(machine, signal), None) is None:
                 answers[name] = Unavailable(
-                    Reason.OFFLINE, f"{found.signal.origin}: belongs to nothing that is measured")
+                    Reason.OFFLINE, f"{signal.signal.origin}: belongs to nothing that is measured")
             elif refused is not None and may_pass(refused, machine.host):
                 doubtful.add(name)
             elif refused is not None:

@@ -94,15 +94,15 @@ class MeterDevice:
         constants: dict[str, Raw] = {_LABEL: self.label}
         if self.interval_ms is not None:
             constants[_INTERVAL] = self.interval_ms
-        found: dict[SignalId, Signal] = {}
+        signals: dict[SignalId, Signal] = {}
         for word in (*origins, *constants):
             what, name = _QUANTITIES[word], meter_signal(self.kind, position, word)
-            found[name] = Signal(
+            signals[name] = Signal(
                 name, Scope.SYSTEM, what.unit, what.behavior,
                 Reduce.SUM if what.unit in {Unit.JOULE, Unit.WATT} else Reduce.MEAN,
                 origin=origins.get(word, self.label), document=document, scale=what.scale, constant=constants.get(word),
             )  # fmt: skip
-        return found
+        return signals
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,8 +137,8 @@ def _asked(nvml: Nvml, what: str, card: object) -> int | None:
 
 
 def _model(host: Host, address: str) -> str:
-    found = re.search(_MODEL, text_of(host, f"{CARDS}/{address}/information"))
-    return one_line(found[1]) if found else "NVIDIA"
+    match = re.search(_MODEL, text_of(host, f"{CARDS}/{address}/information"))
+    return one_line(match[1]) if match else "NVIDIA"
 
 
 def _why_not(machine: Machine, addresses: tuple[str, ...]) -> Unavailable | None:

@@ -107,16 +107,16 @@ def probe_events(
     host: Host, events: Iterable[GroupEvent], cpu: int, facts: Circumstances
 ) -> dict[SignalId, Unavailable | None]:
     """Open and close each counter alone on one CPU: None for one that opens, otherwise the reason."""
-    found: dict[SignalId, Unavailable | None] = {}
+    reasons: dict[SignalId, Unavailable | None] = {}
     for event in events:
         try:
             descriptor = host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)
         except HostError as error:
-            found[event.signal] = explain_perf(error, event.title, facts, event.attr.type)
+            reasons[event.signal] = explain_perf(error, event.title, facts, event.attr.type)
         else:
             host.close(descriptor)
-            found[event.signal] = None
-    return found
+            reasons[event.signal] = None
+    return reasons
 
 
 class PerfGroupReader:

@@ -87,14 +87,14 @@ _COUNTERS: tuple[_Counter, ...] = (
 
 def find_regions(host: Host) -> tuple[Region, ...]:
     """Every telemetry region, in the order of the numbers in their names."""
-    found = []
+    regions = []
     for directory in numbered_in(host, CLASS, "telem"):
         guid, size = read_line(host, f"{directory}/guid") or "", read_number(host, f"{directory}/size")
         try:
-            found.append(Region(directory, hexadecimal(guid), max(0, size or 0)))
+            regions.append(Region(directory, hexadecimal(guid), max(0, size or 0)))
         except ValueError:  # a region without a layout is unreadable for anybody
             continue
-    return tuple(found)
+    return tuple(regions)
 
 
 class PmtReader:

@@ -167,7 +167,7 @@ def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
     rows = _package_rows(words, topology)
     if machine.model.vendor in AMD_VENDORS:
         rows = _one_for_each_package(rows, topology)
-    found: list[_Zone] = []
+    zones: list[_Zone] = []
     notes: list[str] = []
     platforms = [name for name in names if words[name] == "psys"]
     owners: dict[tuple[str, RowId], str] = {}
@@ -178,20 +178,20 @@ def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
         if owner != name:
             notes.append(f"{name} ({word}): {owner} has this name too and is read")
         elif name in rows and row is not None:
-            found.append(_energy_zone(host, name, "energy.pkg", row))
-            found.extend(_limit_zones(host, name, row))
+            zones.append(_energy_zone(host, name, "energy.pkg", row))
+            zones.extend(_limit_zones(host, name, row))
             if read_line(host, f"{CLASS}/{name}/enabled") == "0":
                 notes.append(f"{name} ({word}): its power limits are not enabled")
         elif word == "psys":
             if name == platforms[0]:
-                found.append(_energy_zone(host, name, "energy.psys", SYSTEM_ROW))
+                zones.append(_energy_zone(host, name, "energy.psys", SYSTEM_ROW))
         elif word in _SUB_ZONES and row is not None:
-            found.append(_energy_zone(host, name, _SUB_ZONES[word], row))
+            zones.append(_energy_zone(host, name, _SUB_ZONES[word], row))
         else:
             notes.append(f"{name} ({word or 'no name'}): belongs to nothing measured here")
     if len(platforms) > 1:
         notes.append(f"{len(platforms)} psys zones; {platforms[0]} is read")
-    return tuple(found), "; ".join(notes)
+    return tuple(zones), "; ".join(notes)
 
 
 def zone_scope(host: Host) -> Scope | None:
@@ -253,17 +253,17 @@ def _energy_zone(host: Host, name: str, signal: SignalId, row: RowId) -> _Zone:
 
 
 def _limit_zones(host: Host, name: str, row: RowId) -> list[_Zone]:
-    found = []
+    zones = []
     for place in range(8):  # constraints are numbered from 0 without gaps (powercap.rst)
         word = read_line(host, f"{CLASS}/{name}/constraint_{place}_name")
         if word is None:
             break
         if word in _LIMITS:
-            found.append(_Zone(_LIMITS[word], row, f"{CLASS}/{name}/constraint_{place}_power_limit_uw"))
+            zones.append(_Zone(_LIMITS[word], row, f"{CLASS}/{name}/constraint_{place}_power_limit_uw"))
         most = f"{CLASS}/{name}/constraint_{place}_max_power_uw"
         if word == _LONG_TERM and read_number(host, most):
-            found.append(_Zone(_TDP, row, most))
-    return found
+            zones.append(_Zone(_TDP, row, most))
+    return zones
 
 
 def _described(signal: SignalId, all_zones: Sequence[_Zone]) -> Signal | Unavailable:

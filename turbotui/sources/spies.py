@@ -52,8 +52,8 @@ class Spies(PerCpuSource):
     @property
     def arrangement(self) -> Arrangement:
         """The plan in force on the machine; empty before the first probe."""
-        found = self._found
-        return Arrangement(self._plan) if found is None else found
+        arrangement = self._found
+        return Arrangement(self._plan) if arrangement is None else arrangement
 
     def follow(self, plan: SpyPlan) -> None:
         """Count by a plan from the next probe on."""

@@ -214,13 +214,13 @@ class SpyReader:
             self._switch()
 
     def _follow(self) -> None:
-        found = self._newest()
-        if found is self._arrangement:
+        arrangement = self._newest()
+        if arrangement is self._arrangement:
             return
         running = None if self._open is None else self._open.one
-        self._arrangement = found
-        self._sets = found.sets.get(self._cpu, ())
-        names = found.counted(self._cpu)
+        self._arrangement = arrangement
+        self._sets = arrangement.sets.get(self._cpu, ())
+        names = arrangement.counted(self._cpu)
         self._tallies = {name: self._tallies.get(name) or _Tally() for name in names}
         self._at = self._sets.index(running) if running in self._sets else 0
         self._switch()

@@ -106,11 +106,11 @@ class _Arranger:
         """Encode an event for this CPU's PMU; None, with the reason kept, if that is impossible."""
         if name not in self._encoded:
             self._encoded[name] = self._encode(name)
-        found = self._encoded[name]
-        if isinstance(found, Unavailable):
-            self._refused[name] = found
+        events = self._encoded[name]
+        if isinstance(events, Unavailable):
+            self._refused[name] = events
             return None
-        event = next((one for one in found if not one.cpus or cpu in one.cpus), None)
+        event = next((one for one in events if not one.cpus or cpu in one.cpus), None)
         if event is None:
             self._refused.setdefault(name, Unavailable(Reason.NO_HARDWARE, f"{name}: this kind of core lacks it"))
             return None
@@ -127,25 +127,25 @@ class _Arranger:
         from turbotui.sources.event_bundles import counted, counting  # noqa: PLC0415 - as above
 
         try:
-            found = tuple(counted(self._engine.encode(name)))
+            events = tuple(counted(self._engine.encode(name)))
         except (EventError, LibpfmAbsentError, PfmError) as error:
             return Unavailable(Reason.FAILED, str(error).rstrip("."))
-        unlike = list(dict.fromkeys(event.string for event in found))
+        unlike = list(dict.fromkeys(event.string for event in events))
         if len(unlike) > 1:
             return Unavailable(Reason.FAILED, f"{name} stands for {len(unlike)} events, {unlike[0]} among them",
                                "write them one by one")
-        kinds = [event for event in found if self._cpus_spied(name) & set(event.cpus)]
+        kinds = [event for event in events if self._cpus_spied(name) & set(event.cpus)]
         if are_unlike(kinds):
             pmus = ", ".join(dict.fromkeys(event.pmu for event in kinds))
             return Unavailable(Reason.FAILED, f"{name} is another event on each kind of core ({pmus}), and their sum "
                                "counts nothing", "name the PMU, or spy on one kind")
-        if any(event.uncore for event in found):
+        if any(event.uncore for event in events):
             return Unavailable(Reason.NO_HARDWARE, f"{name} counts for many CPUs at once, which no spy does",
                                "add it as a column of its own (--add)")
-        if len({event.group for event in found}) > 1 or any(event.group is not None for event in found):
+        if len({event.group for event in events}) > 1 or any(event.group is not None for event in events):
             return Unavailable(Reason.FAILED, f"{name} is a group: write its events one by one, a set is a group")
 
-        return tuple(replace(event, name=name, attr=counting(event)) for event in found)
+        return tuple(replace(event, name=name, attr=counting(event)) for event in events)
 
     def _cpus_spied(self, name: str) -> set[int]:
         """Return the CPUs on which an entry asks for an event."""

@@ -142,8 +142,8 @@ class UncoreSource(PerCpuSource):
             return {}
         facts = circumstances(machine)
         events = [GroupEvent(event, one.attr, f"perf {one.fstr}") for event, one in self._encoded.items()]
-        found = probe_events(machine.host, events, cpu, facts)
-        return {event: why for event, why in found.items() if why is not None}
+        reasons = probe_events(machine.host, events, cpu, facts)
+        return {event: why for event, why in reasons.items() if why is not None}
 
     def _of(self, unit: UncoreUnit) -> list[SignalId]:
         return [

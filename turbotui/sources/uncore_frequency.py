@@ -55,10 +55,10 @@ class UncoreFrequency(LocatedFiles):
 
     def probe(self, machine: Machine) -> Probe:
         """Find the files, and read the files of each signal; a clock that is 0 in all of them is unavailable."""
-        found = super().probe(machine)
+        probe = super().probe(machine)
         answers = {name: _believed(machine, answer, self.paths(machine, name)) if isinstance(answer, Signal) else answer
-                   for name, answer in found.signals.items()}
-        return Probe(answers, found.note, found.doubtful)
+                   for name, answer in probe.signals.items()}
+        return Probe(answers, probe.note, probe.doubtful)
 
     def _find(self, machine: Machine) -> LocatedSignals:
         host = machine.host

@@ -53,12 +53,12 @@ def cached(source: TableSource) -> VendorTables:
     except OSError:
         return source.read()
     path = os.path.join(cache_folder(os.environ), f"event-tables-{key[:16]}")
-    found = _read(path, key)
-    if found is None:
-        found = source.read()
+    tables = _read(path, key)
+    if tables is None:
+        tables = source.read()
         with contextlib.suppress(OSError):  # without a cache the next start is slower, nothing else
-            replace_file(path, "\n".join(_lines(found, key)))
-    return found
+            replace_file(path, "\n".join(_lines(tables, key)))
+    return tables
 
 
 def _lines(tables: VendorTables, key: str) -> Iterable[str]:

@@ -42,14 +42,14 @@ class VendorDevices(Devices):
         """Return the PMUs that have an event of that name; core PMUs only, if any core PMU has the event."""
         kernels = self._sysfs.holding(event)
         key = (self.owners(event), *[pmu.name for pmu in kernels])
-        found = self._having.get(key)
-        if found is None:
+        pmus = self._having.get(key)
+        if pmus is None:
             names = {name for row in self.tables.event(event) for name in self.matched(row)}
             names |= {pmu.name for pmu in kernels}
             core = tuple(pmu for pmu in self.core() if pmu.name in names)
-            found = self._having[key] = core or tuple(
+            pmus = self._having[key] = core or tuple(
                 pmu for name in self.names if name in names and (pmu := self.exactly(name)) is not None)
-        return found
+        return pmus
 
     def owners(self, word: str) -> object:
         return tuple([(row.pmu, row.compat) for row in self.tables.event(word)])

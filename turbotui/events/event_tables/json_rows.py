@@ -113,8 +113,8 @@ def pmu_of(unit: str) -> str:
 
 def scale_of(text: str) -> tuple[float, str]:
     """Split a ScaleUnit into factor and unit: "6.1e-05MiB" -> (6.1e-05, "MiB")."""
-    found = _SCALE.match(text)
-    return (float(found[0]), text[found.end() :]) if found else (1.0, text)
+    match = _SCALE.match(text)
+    return (float(match[0]), text[match.end() :]) if match else (1.0, text)
 
 
 def _terms(row: JsonRow) -> str:

@@ -86,10 +86,10 @@ class VendorRows(Generic[Row]):
     def named(self, name: str) -> tuple[Row, ...]:
         """Return the rows of a name in any case; () if there are none."""
         key = name.lower()
-        found = self._made.get(key)
-        if found is None:
-            found = self._made[key] = tuple(map(self._make, self._raw.get(key, ())))
-        return found
+        rows = self._made.get(key)
+        if rows is None:
+            rows = self._made[key] = tuple(map(self._make, self._raw.get(key, ())))
+        return rows
 
     def names(self) -> Sequence[str]:
         """Return all names in lower case, sorted."""

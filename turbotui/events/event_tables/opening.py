@@ -48,16 +48,16 @@ def open_vendor_tables(host: Host) -> VendorTables:
         NoTablesError: no tables were named, and perf has none of this CPU or is not installed.
         VendorTablesError: the named tables cannot be used, or have none of this CPU.
     """
-    found = _opened.get(host)
-    if found is None:
+    tables = _opened.get(host)
+    if tables is None:
         try:
-            found = _open(host, _named.get(host) or visible(os.environ.get(VARIABLE, "")) or _of_settings())
+            tables = _open(host, _named.get(host) or visible(os.environ.get(VARIABLE, "")) or _of_settings())
         except NoTablesError as error:  # running perf again would give the same error
-            found = error
-        _opened[host] = found
-    if isinstance(found, NoTablesError):
-        raise found
-    return found
+            tables = error
+        _opened[host] = tables
+    if isinstance(tables, NoTablesError):
+        raise tables
+    return tables
 
 
 def _of_settings() -> str:

@@ -178,9 +178,9 @@ def _free_running(name: str, unit: str) -> dict[str, str]:
 
 
 def _event_name(name: str) -> str:
-    found = re.match(r"OFFCORE_RESPONSE:request=(.*):response=(.*)", name)
-    if found is not None:
-        return f"OFFCORE_RESPONSE.{found[1]}.{found[2]}"
+    match = re.match(r"OFFCORE_RESPONSE:request=(.*):response=(.*)", name)
+    if match is not None:
+        return f"OFFCORE_RESPONSE.{match[1]}.{match[2]}"
     return name.replace("OFFCORE_RESPONSE_0", "OFFCORE_RESPONSE", 1) if name.startswith("OFFCORE_RESPONSE_0") else name
 
 

@@ -164,8 +164,8 @@ class Libpfm:
     def release(self) -> str:
         """Return the version ("4.13.0") from the loaded file's name: pfm_get_version() is the same for every 4.x."""
         with open("/proc/self/maps", encoding="utf-8") as maps:
-            found = re.search(r"/libpfm\.so\.(\d[\d.]*)", maps.read())
-        return found[1] if found else ""
+            match = re.search(r"/libpfm\.so\.(\d[\d.]*)", maps.read())
+        return match[1] if match else ""
 
     def terminate(self) -> None:
         """Free the library's memory; every later call raises `PfmNotInitializedError`."""
@@ -301,12 +301,12 @@ class Libpfm:
 
     def event(self, index: int) -> PfmEvent | None:
         """Return the event with a number as in `RawEncoding.idx`; None if no event has that number."""
-        found = EventInformation(size=ctypes.sizeof(EventInformation))
+        information = EventInformation(size=ctypes.sizeof(EventInformation))
         with self._lock:
-            if self._library.pfm_get_event_info(index, OS_PERF_EVENT_EXT, ctypes.byref(found)) != 0:
+            if self._library.pfm_get_event_info(index, OS_PERF_EVENT_EXT, ctypes.byref(information)) != 0:
                 return None
             attributes = []
-            for place in range(found.nattrs):
+            for place in range(information.nattrs):
                 each = AttributeInformation(size=ctypes.sizeof(AttributeInformation))
                 if self._library.pfm_get_event_attr_info(index, place, OS_PERF_EVENT_EXT, ctypes.byref(each)) == 0:
                     attributes.append(
@@ -316,8 +316,8 @@ class Libpfm:
                         )
                     )
         return PfmEvent(
-            name=_text(found.name), description=_text(found.desc), pmu=found.pmu,
-            equivalent=_text(found.equiv), attributes=tuple(attributes),
+            name=_text(information.name), description=_text(information.desc), pmu=information.pmu,
+            equivalent=_text(information.equiv), attributes=tuple(attributes),
         )  # fmt: skip
 
     def pmu_of(self, index: int) -> PfmPmu:

@@ -112,17 +112,17 @@ class _Walk:
             if name in self.parts:
                 continue
             named = self._metrics(name)
-            found = chosen(named, self.pmu)
-            if named and found is None:
+            metric = chosen(named, self.pmu)
+            if named and metric is None:
                 lacks = f" {self.tables.lacks_metrics}" if self.tables.lacks_metrics else ""
                 raise MetricError(f"{name} is a metric of {core_of(named[0])} only, and not of {self.pmu}.{lacks}")
-            if found is None:
+            if metric is None:
                 self.events[name] = None
                 continue
-            if name in above or found.name in above:
+            if name in above or metric.name in above:
                 raise MetricError(f"The metric {above[0]} refers to itself, by {' -> '.join((*above, name))}.")
-            part = self.folded(found, found.expression)
-            self.follow(part, (*above, found.name))
+            part = self.folded(metric, metric.expression)
+            self.follow(part, (*above, metric.name))
             self.parts[name] = part
 
 

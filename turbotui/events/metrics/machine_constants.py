@@ -89,8 +89,8 @@ class MachineConstants:
 
     def is_of_cores(self, event: str) -> bool:
         """Tell whether an event is counted by a core PMU of any core type."""
-        found = self.encoded(event_text(event))
-        return not isinstance(found, UsageError) and any(one.pmu in self.kinds for one in found)
+        events = self.encoded(event_text(event))
+        return not isinstance(events, UsageError) and any(one.pmu in self.kinds for one in events)
 
     def encoded(self, event: str) -> tuple[EncodedEvent, ...] | UsageError:
         """Return the counters of an event, or the error that says why there are none."""
@@ -105,15 +105,15 @@ class MachineConstants:
 
     def sources(self, event: str) -> int:
         """Return how many PMUs count an event: source_count() in perf's expressions."""
-        found = self.encoded(event)
-        return 1 if isinstance(found, UsageError) else len({one.pmu for one in found})
+        events = self.encoded(event)
+        return 1 if isinstance(events, UsageError) else len({one.pmu for one in events})
 
     def counters(self, event: str) -> int:
         """Return how many counters an event has on the whole machine: aggr_nr() in perf's expressions."""
-        found = self.encoded(event)
-        if isinstance(found, UsageError):
+        events = self.encoded(event)
+        if isinstance(events, UsageError):
             return 1
-        return sum(len(one.cpus) or int(self._online()) for one in found)
+        return sum(len(one.cpus) or int(self._online()) for one in events)
 
     @property
     def watchdog(self) -> bool:

@@ -77,7 +77,7 @@ def parse_metric(text: str, runtime: int = 0) -> MetricExpression:
 
 
 def _tokens(text: str, runtime: int) -> list[_Token]:
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     end = _after_blanks(text, 0)
     while end < len(text):
         match = _TOKEN.match(text, end)
@@ -88,15 +88,15 @@ def _tokens(text: str, runtime: int) -> list[_Token]:
         if kind == "name":
             kind = "word" if word in _WORDS or word in _FUNCTIONS or word in ASKED or word == "NaN" else "name"
             word = _ESCAPED.sub(r"\1", word).replace("?", str(runtime))
-        found.append(_Token(kind, word, end))
+        tokens.append(_Token(kind, word, end))
         end = _after_blanks(text, match.end())
-    found.append(_Token("end", "", len(text)))
-    return found
+    tokens.append(_Token("end", "", len(text)))
+    return tokens
 
 
 def _after_blanks(text: str, start: int) -> int:
-    found = _BLANKS.match(text, start)
-    return start if found is None else found.end()
+    match = _BLANKS.match(text, start)
+    return start if match is None else match.end()
 
 
 class _Parser:

@@ -26,23 +26,23 @@ def metrics_with(tables: VendorTables, event: str) -> tuple[MetricUse, ...]:
     wanted = event.lower()
     # an expression writes - as \-; an expression without the name need not be parsed
     likely = [one for one in tables.metrics() if wanted in _plain(one.expression) or wanted in _plain(one.threshold)]
-    found: dict[int, MetricUse] = {}
+    uses: dict[int, MetricUse] = {}
     for metric in likely:
         if wanted in _events(metric.expression):
-            found[id(metric)] = MetricUse(metric)
+            uses[id(metric)] = MetricUse(metric)
         elif wanted in _events(metric.threshold):
-            found[id(metric)] = MetricUse(metric, threshold=True)
+            uses[id(metric)] = MetricUse(metric, threshold=True)
     users = _users(tables)
-    waiting = list(found.values())
+    waiting = list(uses.values())
     while waiting:
         one = waiting.pop(0)
         if one.threshold:  # a metric that names that one uses its value, not its threshold
             continue
         for metric in users.get(one.metric.name, ()):
-            if id(metric) not in found:
-                found[id(metric)] = MetricUse(metric, one.metric.name)
-                waiting.append(found[id(metric)])
-    return tuple(sorted(found.values(), key=lambda one: (bool(one.through), one.threshold, one.metric.name.lower())))
+            if id(metric) not in uses:
+                uses[id(metric)] = MetricUse(metric, one.metric.name)
+                waiting.append(uses[id(metric)])
+    return tuple(sorted(uses.values(), key=lambda one: (bool(one.through), one.threshold, one.metric.name.lower())))
 
 
 def _plain(text: str) -> str:

@@ -77,9 +77,9 @@ class UncoreUnit:
 def find_units(machine: Machine) -> tuple[UncoreUnit, ...]:
     """Return every unit of every uncore PMU, sorted by kind, position and number."""
     devices = Devices.of(machine.host)
-    found = [unit for name in devices.names if name not in _NOT_UNCORE and not name.startswith(_IDLE)
+    units = [unit for name in devices.names if name not in _NOT_UNCORE and not name.startswith(_IDLE)
              for unit in _units(machine, devices, name)]
-    return tuple(sorted(found, key=lambda unit: (unit.kind, unit.package, unit.die, unit.numbers, unit.cpu)))
+    return tuple(sorted(units, key=lambda unit: (unit.kind, unit.package, unit.die, unit.numbers, unit.cpu)))
 
 
 def _units(machine: Machine, devices: Devices, name: str) -> Iterator[UncoreUnit]:

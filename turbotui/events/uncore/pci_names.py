@@ -25,7 +25,7 @@ class PciDevice:
 
 def read_devices(host: Host, addresses: Iterable[str]) -> tuple[PciDevice, ...]:
     """Read the ids of the devices at these addresses, leaving out devices without ids."""
-    found: list[PciDevice] = []
+    devices: list[PciDevice] = []
     for address in addresses:
         try:
             vendor, device, kind = (
@@ -34,8 +34,8 @@ def read_devices(host: Host, addresses: Iterable[str]) -> tuple[PciDevice, ...]:
             )
         except HostError:
             continue
-        found.append(PciDevice(address, vendor, device, kind))
-    return tuple(found)
+        devices.append(PciDevice(address, vendor, device, kind))
+    return tuple(devices)
 
 
 def names_of(host: Host, addresses: Iterable[str]) -> Mapping[str, str]:

@@ -87,8 +87,8 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
 
     def _targets(self) -> Mapping[Follow, CounterColumn]:
         watch = self.watch_state
-        found = {Follow.HOTTEST: watch.heat, Follow.BUSIEST: watch.busy, Follow.SLOWEST: watch.clock}
-        return {follow: column for follow, column in found.items() if column is not None}
+        columns = {Follow.HOTTEST: watch.heat, Follow.BUSIEST: watch.busy, Follow.SLOWEST: watch.clock}
+        return {follow: column for follow, column in columns.items() if column is not None}
 
     # Frames and columns
 

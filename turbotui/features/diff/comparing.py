@@ -112,20 +112,20 @@ def compared(first: Side, second: Side, named: Collection[ColumnId] = ()) -> tup
     family = [key for key, test in tests.items() if _varies(first.series[key], second.series[key])
               and test.least < SIGNIFICANT]
     chances = dict(zip(family, holm([tests[key].p for key in family]), strict=True))
-    found = []
+    comparisons = []
     for key in keys:
         series = first.series.get(key) or second.series.get(key)
         if series is not None:
             plain = ComparedColumn(series.column, series.row, (_spread(first, key, tests), _spread(second, key, tests)))
             test = tests.get(key)
             if test is None:
-                found.append(replace(plain, why=reasons.get(key)))
+                comparisons.append(replace(plain, why=reasons.get(key)))
             elif test.least >= SIGNIFICANT and _varies(first.series[key], second.series[key]):
-                found.append(replace(plain, effect=test.effect, why=_drifting(plain.spreads)))
+                comparisons.append(replace(plain, effect=test.effect, why=_drifting(plain.spreads)))
             else:
-                found.append(replace(plain, effect=test.effect, p=chances.get(key, 1.0),
-                                     least=min(1.0, test.least * len(family))))
-    return tuple(sorted(found, key=_order))
+                comparisons.append(replace(plain, effect=test.effect, p=chances.get(key, 1.0),
+                                                 least=min(1.0, test.least * len(family))))
+    return tuple(sorted(comparisons, key=_order))
 
 
 def _had(first: Side, second: Side, key: Key) -> bool:

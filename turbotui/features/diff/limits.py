@@ -44,11 +44,11 @@ class LimitResult:
 
 def parse_limit(text: str) -> Limit:
     """Parse a limit of the command line: "PkgWatt +5%", "Bzy_MHz -2%". Raises UsageError if the text is no limit."""
-    found = _FORM.fullmatch(text.strip())
-    if found is None:
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f'"{text}" is no limit: write a column, + where more is worse or - where less is, and how '
                          'many per cent are allowed, as "PkgWatt +5%" or "Bzy_MHz -2%"')
-    return Limit(text.strip(), found["name"], 1 if found["sign"] == "+" else -1, decimal(found["percent"]))
+    return Limit(text.strip(), match["name"], 1 if match["sign"] == "+" else -1, decimal(match["percent"]))
 
 
 def checked(limit: Limit, comparisons: Sequence[ComparedColumn]) -> LimitResult:

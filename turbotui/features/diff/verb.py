@@ -89,14 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
         spans = (_opened(arguments.a, opened), _opened(arguments.b, opened))
         columns, named = _chosen(spans, arguments.columns, limits)
         first, second, notes = _sides(spans, every, level, columns)
-    found = compared(first, second, named)
-    results = [checked(limit, found) for limit in limits]
+    comparisons = compared(first, second, named)
+    results = [checked(limit, comparisons) for limit in limits]
     names = dict.fromkeys(side.facts.machine for side in (first, second))
     envelope = Envelope(", ".join(names), HostKind.RECORDED, max(first.facts.end_ns, second.facts.end_ns),
-                        facts=facts_of(first, second), notes=(*notes, *notes_of(first, second, found)))
-    shown: Sequence[ComparedColumn] = found if arguments.all else [one for one in found if one.differs]
+                        facts=facts_of(first, second), notes=(*notes, *notes_of(first, second, comparisons)))
+    shown: Sequence[ComparedColumn] = comparisons if arguments.all else [one for one in comparisons if one.differs]
     print_tables(arguments, envelope, diff_tables(shown, results),
-                 lambda: diff_lines(envelope, (first, second), found, results, everything=arguments.all,
+                 lambda: diff_lines(envelope, (first, second), comparisons, results, everything=arguments.all,
                                     room=terminal_room()))
     if arguments.format != TEXT:
         for result in results:

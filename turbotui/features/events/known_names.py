@@ -226,7 +226,7 @@ def _of_libpfm(engine: LibpfmEngine, text: str) -> tuple[list[KnownEvent], list[
     if "/" in rest:
         return [], []
     wanted, mask = _name_and_mask(rest)
-    found: list[KnownEvent] = []
+    events: list[KnownEvent] = []
     masks: list[UnitMask] = []
     for pmu in library.pmus(present=library.only is None):
         if (model and pmu.name != model) or library.only not in (None, pmu.name):
@@ -240,8 +240,8 @@ def _of_libpfm(engine: LibpfmEngine, text: str) -> tuple[list[KnownEvent], list[
                 continue
             masks += _masks_of(event, pmu.name)
             string = f"{pmu.name}::{event.name}" + ("" if bare else f":{own[0].name}")
-            found.append(_by_libpfm(engine, event, string, "" if bare else own[0].description))
-    return found, masks
+            events.append(_by_libpfm(engine, event, string, "" if bare else own[0].description))
+    return events, masks
 
 
 def _name_and_mask(text: str) -> tuple[str, str]:

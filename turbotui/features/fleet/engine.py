@@ -155,7 +155,7 @@ class FleetReader:
         return answer
 
     def _nodes(self, values: Mapping[str, Mapping[str, float]]) -> list[FleetNode]:
-        now, found = self._clock(), list[FleetNode]()
+        now, nodes = self._clock(), list[FleetNode]()
         for name in sorted({*values, *self._labels}):
             current = values.get(name, {})
             age, labels = current.get(AGE), self._labels.get(name, {})
@@ -164,14 +164,14 @@ class FleetReader:
                 self._seen[name] = now, node
             else:
                 node = self._vanished(name, labels, age, now)
-            found.append(node)
+            nodes.append(node)
         for name, (at, node) in list(self._seen.items()):
             if name not in values and name not in self._labels:
                 if now - at > _FORGET_SECONDS:
                     del self._seen[name]
                 else:
-                    found.append(self._vanished(name, node.labels, None, now))
-        return found
+                    nodes.append(self._vanished(name, node.labels, None, now))
+        return nodes
 
     def _is_known(self, name: str) -> bool:
         """Tell whether the node was once seen alive, with its number of CPUs."""

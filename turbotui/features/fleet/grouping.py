@@ -32,8 +32,8 @@ GroupColumn: TypeAlias = Column[NodeGroup]
 
 def _over(column: str, reduce: Callable[[list[float]], float]) -> Callable[[NodeGroup], Value]:
     def compute(group: NodeGroup) -> Value:
-        found = group.numbers(column)
-        return reduce(found) if found else None
+        values = group.numbers(column)
+        return reduce(values) if values else None
 
     return compute
 

@@ -76,8 +76,8 @@ def run(words: Sequence[str]) -> str:
 def _address(node: FleetNode) -> str:
     """Return a node's target without the port of "10.0.0.7:9177" or "[fe80::1]:9177"."""
     target = node.labels.get("instance", node.name)
-    found = re.fullmatch(r"\[(.+)\](?::\d+)?|([^:]+)(?::\d+)?", target)
-    return target if found is None else found[1] or found[2]
+    match = re.fullmatch(r"\[(.+)\](?::\d+)?|([^:]+)(?::\d+)?", target)
+    return target if match is None else match[1] or match[2]
 
 
 def _value(node: FleetNode, name: str) -> str:

@@ -117,9 +117,9 @@ def _in_words(model: str, living: int, node: FleetNode) -> str:
 
 def _all_peers(members: Sequence[FleetNode], model: str, rules: Sequence[PeerRule]) -> Mapping[tuple[str, str], Peers]:
     """Return a model's peers by column and load, and by column and "" for all loads."""
-    found: dict[tuple[str, str], Peers] = {}
+    peers: dict[tuple[str, str], Peers] = {}
     if not model:
-        return found
+        return peers
     living = [node for node in members if not node.gone]
     for rule in rules:
         able = [node for node in living if rule.column in node.values and (not rule.working or _works(node))]
@@ -129,8 +129,8 @@ def _all_peers(members: Sequence[FleetNode], model: str, rules: Sequence[PeerRul
                 groups.setdefault(load, []).append(node.values[rule.column])
         for load, values in groups.items():
             if len(values) >= FEWEST:
-                found[rule.column, load] = _peers(rule, values, load)
-    return found
+                peers[rule.column, load] = _peers(rule, values, load)
+    return peers
 
 
 def _peers(rule: PeerRule, values: Sequence[float], load: str) -> Peers:
@@ -162,7 +162,7 @@ def _findings(node: FleetNode, peers: Mapping[tuple[str, str], Peers], rules: Se
               limits: NodeLimits) -> tuple[Oddity, ...]:
     if node.gone:
         return (_gone(node),)
-    found = [*_by_itself(node, limits)]
+    findings = [*_by_itself(node, limits)]
     for rule in rules:
         value = node.values.get(rule.column)
         known = peers.get((rule.column, _load(node))) or (
@@ -171,8 +171,8 @@ def _findings(node: FleetNode, peers: Mapping[tuple[str, str], Peers], rules: Se
             continue
         finding = _against(rule, value, known)
         if finding is not None:
-            found.append(finding)
-    return tuple(sorted(found, key=lambda one: -one.weight))
+            findings.append(finding)
+    return tuple(sorted(findings, key=lambda one: -one.weight))
 
 
 def _gone(node: FleetNode) -> Oddity:

@@ -46,10 +46,10 @@ class ReplayedFleet(RecordedSession):
             return None
         if self._read[0] != frame.newer.wall_ns:
             try:
-                found = reading_of(self.rows, frame, self._question)
+                reading = reading_of(self.rows, frame, self._question)
             except DamagedError as error:
-                self.trouble, found = str(error), None
-            self._read = frame.newer.wall_ns, found
+                self.trouble, reading = str(error), None
+            self._read = frame.newer.wall_ns, reading
         return self._read[1]
 
     def ask_past(self, request: PastRequest) -> None:

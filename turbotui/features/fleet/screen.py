@@ -126,8 +126,8 @@ class FleetScreen(RowTableScreen[FleetNode]):
             sort = self._table.view.sort
             column = _BY_ID.get("" if sort is None else sort.id, _BY_ID["Bzy_MHz"])
             content = self._table.content
-            found = [node for row in rows if content is not None and (node := content.get(row)) is not None]
-            self._trends.want(column, [node.name for node in found if not node.members])
+            nodes = [node for row in rows if content is not None and (node := content.get(row)) is not None]
+            self._trends.want(column, [node.name for node in nodes if not node.members])
 
     def _say_ready(self) -> None:
         """Post the message that pictures are ready. Runs on the session's thread."""
@@ -139,15 +139,15 @@ class FleetScreen(RowTableScreen[FleetNode]):
 
     def _show_sentence(self) -> None:
         node, reading = self.row_at_cursor, self._shown
-        found = [] if reading is None else [(f"▲ {note}", StyleRole.AMBER) for note in reading.notes[:1]]
+        segments = [] if reading is None else [(f"▲ {note}", StyleRole.AMBER) for note in reading.notes[:1]]
         if node is not None:
             words = f"{node.name}: {node.why}" if node.why else f"{node.name}: like the others · {node.peers}"
             role = StyleRole.PLAIN if node.why else StyleRole.DIM
             lines = textwrap.wrap(words, max(20, self.size.width - 2), max_lines=_SENTENCE_LINES, placeholder=" …")
-            found += [(line, role) for line in lines]
+            segments += [(line, role) for line in lines]
         line = self.query_one("#notes", SegmentLines)
-        line.styles.height = len(found)
-        line.show([[(f" {text}", role)] for text, role in found])
+        line.styles.height = len(segments)
+        line.show([[(f" {text}", role)] for text, role in segments])
 
     def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
         super().on_table_widget_moved(message)

@@ -85,10 +85,10 @@ def question_of(arguments: argparse.Namespace, limits: NodeLimits) -> FleetQuest
 
 def parse_window(text: str) -> float:
     """Parse the window of rates to seconds. Raises UsageError if it is none."""
-    found = _DURATION.match(text)
-    if found is None:
+    match = _DURATION.match(text)
+    if match is None:
         raise UsageError(f' "{text}": a time such as 90s, 5m or 1h')
-    return integer(found[1]) * _SECONDS[found[2]]
+    return integer(match[1]) * _SECONDS[match[2]]
 
 
 def parse_labels(text: str, option: str) -> tuple[str, ...]:

@@ -169,8 +169,8 @@ class FleetSession(FixedColumns):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        found = self.reading(self.latest)
-        return ("PARTIAL ANSWER",) if found is not None and found.notes else ()
+        reading = self.reading(self.latest)
+        return ("PARTIAL ANSWER",) if reading is not None and reading.notes else ()
 
     # The thread
 

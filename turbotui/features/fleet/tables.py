@@ -60,8 +60,8 @@ def _why(column: FleetColumn, node: FleetNode) -> Unavailable:
 def _basis(reading: FleetReading, column: FleetColumn, node: FleetNode) -> CellEvidence:
     """Return the PromQL of a cell, the server that answered, and the nodes of the comparison."""
     query = reading.queries.get(column.id)
-    found = [finding for finding in node.findings if finding.column == column.id or column.id in {"Odd", "Why"}]
-    remarks = [f"{finding.words}: {finding.basis}" for finding in found]
+    findings = [finding for finding in node.findings if finding.column == column.id or column.id in {"Odd", "Why"}]
+    remarks = [f"{finding.words}: {finding.basis}" for finding in findings]
     remarks += [node.peers] if node.peers else []
     if node.gone:
         age = "" if node.age is None else f", {duration(node.age)} ago"

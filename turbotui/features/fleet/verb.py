@@ -156,12 +156,12 @@ def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: Chec
         if arguments.intervals is None:
             last = journal.frame_at(journal.last_ns)
             frames = iter(() if last is None else (last,))
-        found = list(itertools.islice(recorded_readings(journal.rows, frames, question), arguments.intervals or 1))
-        if not found:
+        readings = list(itertools.islice(recorded_readings(journal.rows, frames, question), arguments.intervals or 1))
+        if not readings:
             raise TurbotuiError(f"{arguments.replay} holds no fleet: Ctrl+R in turbotui fleet records one")
         if arguments.action == _CHECK:
-            return _check(arguments, found[-1], limits)
-        _print(arguments, found, len(found))
+            return _check(arguments, readings[-1], limits)
+        _print(arguments, readings, len(readings))
     return 0
 
 
@@ -195,15 +195,15 @@ def _readings(reader: FleetReader, seconds: float, many: int) -> Iterator[FleetR
 
 
 def _check(arguments: argparse.Namespace, reading: FleetReading, limits: CheckLimits) -> int:
-    found = failing(reading.nodes, limits)
+    nodes = failing(reading.nodes, limits)
     why = why_unsure(reading.nodes, limits) or next(iter(reading.notes), "")
-    status = FOUND if found else UNSURE if why else 0
+    status = FOUND if nodes else UNSURE if why else 0
     word = {FOUND: "found", UNSURE: "unsure", 0: "fine"}[status]
     envelope = replace(_envelope(reading), facts={
-        "check": word, "why": why or None, "nodes": len(reading.nodes), "found": len(found)})
+        "check": word, "why": why or None, "nodes": len(reading.nodes), "found": len(nodes)})
     choice = _choice(arguments)
-    table = choice.of(replace(fleet_table(reading, choice.columns), rows=tuple(found)))
-    summary = {FOUND: f"{len(found)} of {len(reading.nodes)} nodes", UNSURE: f"no sure answer: {why}",
+    table = choice.of(replace(fleet_table(reading, choice.columns), rows=tuple(nodes)))
+    summary = {FOUND: f"{len(nodes)} of {len(reading.nodes)} nodes", UNSURE: f"no sure answer: {why}",
                0: f"fine: {len(reading.nodes)} nodes"}[status]
     print_tables(arguments, envelope, (table,), lambda: (*(f"{node.name}: {node.why}" for node in table.rows),
                                                          f"# {reading.server}: {summary}{_marked(envelope)}"))

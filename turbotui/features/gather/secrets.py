@@ -53,14 +53,14 @@ class Secret:
 
 def find_secrets(host: Host, environment: Mapping[str, str]) -> tuple[Secret, ...]:
     """Find the known secrets of a machine, the longest first, each once."""
-    found = [*_host_names(host), *_people(host), *_numbers(host), *_interfaces(host)]
+    secrets = [*_host_names(host), *_people(host), *_numbers(host), *_interfaces(host)]
     if host.kind is HostKind.REAL:
         people = [environment.get(word, "") for word in _OF_A_PERSON]
         home = environment.get("HOME", "").rstrip("/").rpartition("/")
         if home[0] in ("/home", "/Users"):
             people.append(home[2])
-        found += (Secret("user name", one_line(name)) for name in people if _is_name(name))
-    once = {secret.text.lower(): secret for secret in found if secret.text.lower() not in {*KERNELS, SCRUBBED}}
+        secrets += (Secret("user name", one_line(name)) for name in people if _is_name(name))
+    once = {secret.text.lower(): secret for secret in secrets if secret.text.lower() not in {*KERNELS, SCRUBBED}}
     return tuple(sorted(once.values(), key=lambda secret: (-len(secret.text), secret.text)))
 
 

@@ -54,15 +54,15 @@ def is_scaled(row: GroupRow, needs: Iterable[Quantity]) -> bool:
 def event_columns(counted: Iterable[CountedEvents]) -> tuple[GroupColumn, ...]:
     """Make the columns of some requests; a title that another column has gets a number."""
     taken = {column.id for column in COLUMNS}
-    found: list[GroupColumn] = []
+    columns: list[GroupColumn] = []
     for events in counted:
         for column in events.request.columns:
             made, number = _column(events.request, column), 2
             while made.id in taken:
                 made, number = replace(made, id=f"{column.name}~{number}"), number + 1
             taken.add(made.id)
-            found.append(made)
-    return tuple(found)
+            columns.append(made)
+    return tuple(columns)
 
 
 def _column(request: EventRequest, column: EventColumn) -> GroupColumn:

@@ -239,10 +239,10 @@ def files_for(wanted: frozenset[Quantity], controllers: frozenset[str]) -> tuple
 
     The file with the CPU time is the first.
     """
-    found: dict[str, GroupFile] = {}
+    files: dict[str, GroupFile] = {}
     left = set(wanted)
     for file in FILES:
         if file.controller in controllers and not left.isdisjoint(file.gives):
-            found[file.id] = file
+            files[file.id] = file
             left.difference_update(file.gives)
-    return tuple(sorted(found.values(), key=lambda file: "cpu_usec" not in file.gives))
+    return tuple(sorted(files.values(), key=lambda file: "cpu_usec" not in file.gives))

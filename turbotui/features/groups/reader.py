@@ -142,14 +142,14 @@ class CgroupReader:
             if then is not None and later and file.seldom:
                 readings[file.id] = then
                 continue
-            found = self._files.read(place.paths[file.id], file.parse)
-            if isinstance(found, Unavailable):
-                absent[file.id] = found
+            reading = self._files.read(place.paths[file.id], file.parse)
+            if isinstance(reading, Unavailable):
+                absent[file.id] = reading
                 continue
-            readings[file.id] = found
-            moved |= then is None or found.values is not then.values
+            readings[file.id] = reading
+            moved |= then is None or reading.values is not then.values
             if sleeping is not None and not moved and "cpu_usec" in file.gives:
-                sample = self._asleep(place, files, sleeping, found.at_ns)
+                sample = self._asleep(place, files, sleeping, reading.at_ns)
                 if sample is not None:
                     self._last[key] = sample
                     return sample
@@ -202,10 +202,10 @@ class CgroupReader:
         if self._unified is None:
             return None
         try:
-            found = self._files.read(f"{self._unified.top}/cgroup.stat", _descendants)
+            reading = self._files.read(f"{self._unified.top}/cgroup.stat", _descendants)
         except GoneError:
             return None
-        return found if isinstance(found, Unavailable) else dict(found.values)
+        return reading if isinstance(reading, Unavailable) else dict(reading.values)
 
     def _list(self) -> None:
         found: dict[str, dict[str, str]] = {}

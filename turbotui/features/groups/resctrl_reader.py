@@ -119,11 +119,11 @@ class ResctrlReader:
         readings: dict[str, FileReading] = {}
         absent: dict[str, Unavailable] = {}
         for quantity, path in place.files.items():
-            found = self._files.read(path, partial(parse_event, quantity))
-            if isinstance(found, Unavailable):
-                absent[quantity] = found
+            reading = self._files.read(path, partial(parse_event, quantity))
+            if isinstance(reading, Unavailable):
+                absent[quantity] = reading
             else:
-                readings[quantity] = found
+                readings[quantity] = reading
         return GroupSample(place.group, self._serials.get(key, 0), readings, absent, place.gives)
 
     def _list(self) -> None:

@@ -102,12 +102,12 @@ class GroupTotalsReader:
 
     def read(self) -> GroupTotals:
         """Read the counters' present values."""
-        found = [sample for sample in self._cgroups.read().samples.values() if self._has(sample.group.path)]
+        samples = [sample for sample in self._cgroups.read().samples.values() if self._has(sample.group.path)]
         monitored = [] if self._monitors.why_none is not None else list(self._monitors.read().samples.values())
-        nearest = sorted(found, key=lambda one: one.group.path.count("/"))[: self._most]
+        nearest = sorted(samples, key=lambda one: one.group.path.count("/"))[: self._most]
         groups = [GroupTotal(one.group, _values(one)) for one in nearest]
         groups += [GroupTotal(one.group, _sums(one)) for one in monitored[: self._most]]
-        return GroupTotals(groups, len(found) + len(monitored) - len(groups))
+        return GroupTotals(groups, len(samples) + len(monitored) - len(groups))
 
     def close(self) -> None:
         """Close every file."""

@@ -126,16 +126,16 @@ def _limit_reasons(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _uncore(facts: MachineFacts) -> Iterable[HeaderLine]:
     names = facts.names(_UNCORE)
-    domains = sorted(((integer(found[1]), name) for name in names if (found := re.match(_DOMAIN, name))), reverse=True)
+    domains = sorted(((integer(match[1]), name) for name in names if (match := re.match(_DOMAIN, name))), reverse=True)
     for _number, name in domains:
         ids = [facts.number(f"{_UNCORE}/{name}/{file}") for file in ("package_id", "domain_id", "fabric_cluster_id")]
         if None not in ids:
             yield from _range(facts, f"package{ids[0]} domain{ids[1]} cluster{ids[2]}", f"{_UNCORE}/{name}")
     if not domains:
         for name in names:
-            found = re.match(_LEGACY, name)
-            if found is not None:
-                yield from _range(facts, f"package{integer(found[1])} die{integer(found[2])}", f"{_UNCORE}/{name}")
+            match = re.match(_LEGACY, name)
+            if match is not None:
+                yield from _range(facts, f"package{integer(match[1])} die{integer(match[2])}", f"{_UNCORE}/{name}")
 
 
 def _range(facts: MachineFacts, where: str, folder: str) -> Iterator[HeaderLine]:

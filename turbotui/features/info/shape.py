@@ -243,7 +243,7 @@ def _side_caches(facts: MachineFacts, folder: str) -> Iterator[int]:
 
 
 def _node_numbers(facts: MachineFacts) -> list[int]:
-    return sorted(integer(found[1]) for name in facts.names(_NODES) if (found := re.match(_NODE, name)))
+    return sorted(integer(match[1]) for name in facts.names(_NODES) if (match := re.match(_NODE, name)))
 
 
 def _kibibytes(text: str | None) -> Mapping[str, int]:

@@ -204,7 +204,7 @@ def _line(line: MapLine, plan: CoreMapPlan, looks: Sequence[tuple[str, StyleRole
         for x, name in line.names:
             text = f"{flush_left(text, x)}{name}"
         return [(text, StyleRole.DIM)]
-    found: list[TextSegment] = [(flush_left(line.label, plan.label), StyleRole.TITLE)]
+    segments: list[TextSegment] = [(flush_left(line.label, plan.label), StyleRole.TITLE)]
     text, role, at, size = "", StyleRole.TITLE, plan.label, plan.size
     for mark in line.marks:
         char, style = looks[mark.place]
@@ -212,15 +212,15 @@ def _line(line: MapLine, plan: CoreMapPlan, looks: Sequence[tuple[str, StyleRole
             char, style = _CURSOR, StyleRole.CELL
         if style is not role:
             if text:
-                found.append((text, role))
+                segments.append((text, role))
             text, role = "", style
             if style is StyleRole.CELL:
-                found.append((" " * (mark.x - at), StyleRole.PLAIN))
+                segments.append((" " * (mark.x - at), StyleRole.PLAIN))
                 at = mark.x
         text += " " * (mark.x - at) + char * size
         at = mark.x + size
-    found.append((text, role))
-    return found
+    segments.append((text, role))
+    return segments
 
 
 def first_cpu(topology: Topology, row: RowId) -> int | None:

@@ -31,7 +31,7 @@ class KeptLines:
 
     def get(self, key: Hashable, draw: Callable[[], list[Line]]) -> list[Line]:
         """Return the lines for some dependencies, drawn on first use."""
-        found = self._lines.get(key)
-        if found is None:
-            found = self._lines[key] = draw()
-        return found
+        lines = self._lines.get(key)
+        if lines is None:
+            lines = self._lines[key] = draw()
+        return lines

@@ -46,19 +46,19 @@ class CellPlace:
 
 def places_of(lines: Sequence[Line]) -> list[CellPlace]:
     """Return the positions of cells, from the top left; adjacent spans of one target are joined."""
-    found: list[CellPlace] = []
+    cells: list[CellPlace] = []
     for y, line in enumerate(lines):
         x = 0
         for span in line:
             if span.target is not None:
-                last = found[-1] if found else None
+                last = cells[-1] if cells else None
                 if last is not None and last.y == y and last.target == span.target and last.x + last.width == x:
-                    found[-1] = CellPlace(last.x, y, last.width + span.cells, span.target,
+                    cells[-1] = CellPlace(last.x, y, last.width + span.cells, span.target,
                                           last.letters + _letters(span.text))
                 else:
-                    found.append(CellPlace(x, y, span.cells, span.target, _letters(span.text)))
+                    cells.append(CellPlace(x, y, span.cells, span.target, _letters(span.text)))
             x += span.cells
-    return found
+    return cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +116,18 @@ def nearest(places: Sequence[CellPlace], here: CellPlace, across: int, down: int
 
 def _segments(line: Sequence[Span]) -> list[TextSegment]:
     """Join adjacent spans of one role, as `merged` does."""
-    found: list[TextSegment] = []
+    segments: list[TextSegment] = []
     text, role = "", StyleRole.PLAIN
     for span in line:
         if span.role is role:
             text += span.text
         else:
             if text:
-                found.append((text, role))
+                segments.append((text, role))
             text, role = span.text, span.role
     if text:
-        found.append((text, role))
-    return found
+        segments.append((text, role))
+    return segments
 
 
 class OverviewLines(SegmentLines):

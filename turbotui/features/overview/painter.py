@@ -221,16 +221,16 @@ class OverviewPainter:
         gap: list[Line] = [()] * plan.gap
         if self._kept.begin(frame, *key[1:], inputs.history, inputs.history.pushed, inputs.seconds):
             self.charts = tuple(chart_of(source, frame, inputs.history, width) for source in self._sources)
-        found = self._chart_lines(inputs, width, plan.charts)
+        lines = self._chart_lines(inputs, width, plan.charts)
         if plan.meters is not None:
-            found += [*gap, *meter_lines(self._source(inputs), plan.meters, self._kept)]
+            lines += [*gap, *meter_lines(self._source(inputs), plan.meters, self._kept)]
         elif plan.core_map is not None and self._numbers.busy is not None:
-            found += gap
-            self.map_top = len(found)
-            found += self._map_lines(inputs, plan.core_map, self._numbers.busy, width)
-        found += self._row_lines(inputs, plan, width, gap)
-        found += [()] * max(0, height - plan.note - len(found))
-        return [*found[:height - plan.note], *([(Span(inputs.note, StyleRole.DIM),)] if plan.note else [])]
+            lines += gap
+            self.map_top = len(lines)
+            lines += self._map_lines(inputs, plan.core_map, self._numbers.busy, width)
+        lines += self._row_lines(inputs, plan, width, gap)
+        lines += [()] * max(0, height - plan.note - len(lines))
+        return [*lines[:height - plan.note], *([(Span(inputs.note, StyleRole.DIM),)] if plan.note else [])]
 
     def _map_lines(self, inputs: OverviewInputs, plan: CoreMapPlan, busy: CounterColumn, width: int) -> list[Line]:
         """Draw the map, with the figures of each package if there is room at the right."""

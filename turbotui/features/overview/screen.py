@@ -174,12 +174,12 @@ class OverviewScreen(CellCursorScreen):
 
     def _places(self) -> list[CellPlace]:
         """Return the positions of all drawn cells, including the map's marks."""
-        found = places_of(self.drawn.lines)
+        cells = places_of(self.drawn.lines)
         plan, busy = self._painter.map_plan, self._numbers.busy
         if plan is not None and busy is not None:
-            found += [CellPlace(mark.x, self._painter.map_top + y, plan.size, (busy, mark.row))
+            cells += [CellPlace(mark.x, self._painter.map_top + y, plan.size, (busy, mark.row))
                       for y, line in enumerate(plan.lines) for mark in line.marks]
-        return found
+        return cells
 
     def _go(self, across: int, down: int) -> None:
         places = self._places()
@@ -190,9 +190,9 @@ class OverviewScreen(CellCursorScreen):
             first = self._first(places)
             self._select(first.target)
             return
-        found = nearest(places, here, across, down)
-        if found is not None:
-            self._select(found.target)
+        cell = nearest(places, here, across, down)
+        if cell is not None:
+            self._select(cell.target)
 
     @staticmethod
     def _first(places: Sequence[CellPlace]) -> CellPlace:
@@ -206,10 +206,10 @@ class OverviewScreen(CellCursorScreen):
 
     def on_overview_lines_clicked(self, message: OverviewLines.Clicked) -> None:
         """Move the cursor to the click; a double click opens the CPU."""
-        found = next((place for place in self._places()
-                      if place.y == message.y and place.x <= message.x < place.x + place.width), None)
-        if found is not None:
-            self._select(found.target)
+        cell = next((place for place in self._places()
+                    if place.y == message.y and place.x <= message.x < place.x + place.width), None)
+        if cell is not None:
+            self._select(cell.target)
             if message.times == 2:
                 self.open_chosen()
 

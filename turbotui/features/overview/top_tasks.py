@@ -135,10 +135,10 @@ def _machine(host: Host) -> MachineStatus:
 def _numbers(host: Host, path: str, count: int) -> tuple[float, ...] | None:
     """Return the first `count` words of a file as numbers, if they are numbers."""
     try:
-        found = tuple(decimal(word) for word in host.read_text(path).split()[:count])
+        values = tuple(decimal(word) for word in host.read_text(path).split()[:count])
     except (HostError, ValueError):
         return None
-    return found if len(found) == count else None
+    return values if len(values) == count else None
 
 
 def make_poll(host: Host, stats: ProcessStats, before: ProcessLook | None,

@@ -77,8 +77,8 @@ class Balance:
 
 def balance_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> Balance:
     """Compute the balance of an interval."""
-    found = consumers_of(frame, catalog, model)
-    return replace(balanced(found, frame.seconds or 0.0), wall_ns=frame.newer.wall_ns)
+    consumers = consumers_of(frame, catalog, model)
+    return replace(balanced(consumers, frame.seconds or 0.0), wall_ns=frame.newer.wall_ns)
 
 
 def balanced(consumers: Sequence[Consumer], seconds: float) -> Balance:

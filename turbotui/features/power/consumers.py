@@ -111,12 +111,12 @@ def _packages(frame: Frame, catalog: Catalog, model: tuple[int | None, int | Non
             ("GFXWatt", f"graphics{number}", "graphics", "graphics in the package"),
             ("RAMWatt", f"memory{number}", "memory", "DRAM"),
         ):
-            found = _rapl(frame, catalog, name, row)
-            if found is None or (found.why is not None and found.why.reason is Reason.NO_HARDWARE):
+            figure = _rapl(frame, catalog, name, row)
+            if figure is None or (figure.why is not None and figure.why.reason is Reason.NO_HARDWARE):
                 continue
             held = kind in {"cores", "graphics"} or (kind == "memory" and model in _MEMORY_ON_PACKAGE)
             role = BalanceRole.INSIDE if held else BalanceRole.COUNTED
-            yield Consumer(word, kind, words, role, found.watts, found.why, whole if held else "", found.target)
+            yield Consumer(word, kind, words, role, figure.watts, figure.why, whole if held else "", figure.target)
 
 
 def _device(frame: Frame, catalog: Catalog, meter: PowerMeter, meters: tuple[PowerMeter, ...], *,
@@ -130,20 +130,20 @@ def _device(frame: Frame, catalog: Catalog, meter: PowerMeter, meters: tuple[Pow
     if kind.id == "npu":
         column = catalog.get(f"{name}%") or catalog.get(f"{name}MHz")
         if column is not None:
-            found = _figure(frame, column, SYSTEM_ROW)
+            figure = _figure(frame, column, SYSTEM_ROW)
             yield Consumer(name, kind.id, meter.label, BalanceRole.NO_WATTS, None,
                            Unavailable(Reason.NO_HARDWARE, f"{meter.label} tells its time and clock, no watts"),
-                           target=found.target, busy=number("%"), clock=number("MHz"))
+                           target=figure.target, busy=number("%"), clock=number("MHz"))
         return
     column = catalog.get(f"{name}Watt")
     if column is None or kind.place is WattPlace.NOTHING:
         return
-    found = _figure(frame, column, SYSTEM_ROW)
+    figure = _figure(frame, column, SYSTEM_ROW)
     inside = _container(meter, meters, has_package=has_package)
     role = BalanceRole.INSIDE if inside else BalanceRole.COUNTED
     if kind.place is WattPlace.PLATFORM:
         role = BalanceRole.PLATFORM
-    yield Consumer(name, kind.id, meter.label, role, found.watts, found.why, inside, found.target, meter.interval,
+    yield Consumer(name, kind.id, meter.label, role, figure.watts, figure.why, inside, figure.target, meter.interval,
                    frame.inputs(SYSTEM_ROW).value(meter.signal("age")) if "age" in meter.quantities else None)
 
 

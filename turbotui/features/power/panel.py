@@ -276,10 +276,10 @@ def _missing(source: PowerSource, verdict: LimitVerdict, width: int, *, most: in
         ("clock", "Bzy_MHz", facts.mhz is not None),
         ("throttle reasons", "Throttle", False),
     )
-    found: list[Line] = []
+    lines: list[Line] = []
     for what, name, needless in asked:
         why = None if needless else facts.why.get(name)
         if why is not None:
             target = source.target(name, verdict.row)
-            found += wrapped(f"No {what}: {why.sentence()}", width, StyleRole.DIM, target, most=most)
-    return found
+            lines += wrapped(f"No {what}: {why.sentence()}", width, StyleRole.DIM, target, most=most)
+    return lines

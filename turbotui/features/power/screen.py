@@ -69,15 +69,15 @@ class PowerScreen(CellCursorScreen):
     def wanted(self) -> Sequence[CounterColumn]:
         """Return the columns of verdicts and panels that the machine has."""
         watch = self.watch_state
-        found: list[CounterColumn] = []
+        columns: list[CounterColumn] = []
         meters = (column.id for column in power_columns(watch.session.catalog.columns))
         for name in dict.fromkeys((*limits.COLUMNS, *meters)):
             for one in (name, limits.STAND_INS.get(name, name)):
                 column = watch.session.catalog.get(one)
                 if column is not None and watch.why_absent(column) is None:
-                    found.append(column)
+                    columns.append(column)
                     break
-        return (*found, *watch.judge.wanted())
+        return (*columns, *watch.judge.wanted())
 
     def take(self, frame: Frame) -> None:
         """Update verdicts and the past of every bar, also while paused."""

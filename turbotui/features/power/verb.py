@@ -252,12 +252,12 @@ def _print(arguments: argparse.Namespace, machine: Machine, frames: Iterable[Fra
     with open_output(arguments, many).until_interrupted() as output:
         for frame in frames:
             catalog = catalog_for(frame.capabilities.signals)
-            found = balance_of(frame, catalog, model)
-            tables = _tables(found, frame, catalog)
+            balance = balance_of(frame, catalog, model)
+            tables = _tables(balance, frame, catalog)
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
-                                facts={"balance": sentence(found)}, notes=found.contradictions)
+                                facts={"balance": sentence(balance)}, notes=balance.contradictions)
             shown = [table for table in tables if arguments.table in {"", table.name}]
-            output.write(envelope, tables, partial(_text, envelope, found, shown))
+            output.write(envelope, tables, partial(_text, envelope, balance, shown))
 
 
 def _tables(found: Balance, frame: Frame, catalog: Catalog) -> Sequence[RowTable[Any]]:

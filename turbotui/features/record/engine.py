@@ -156,7 +156,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
     Raises:
         TurbotuiError: the sampling failed, or the command cannot be run.
     """
-    found = RecordingResult()
+    result = RecordingResult()
     with contextlib.ExitStack() as stack:
         stack.callback(recorder.close)
         marks = REGIONS in tables or REGION_SLOTS in tables
@@ -175,29 +175,29 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         session.start(frames.put, intervals=intervals, on_end=frames.close)
         stack.callback(session.stop)
         watcher: threading.Thread | None = None
-        for frame in _with_losses(frames, recorder, found):
-            _take(recorder, frame, found, take_marks)
+        for frame in _with_losses(frames, recorder, result):
+            _take(recorder, frame, result, take_marks)
             for one in beside:
                 one.end_interval(frame)
             if seen is not None and watcher is None:  # now every counter is open
                 seen.run()
                 watcher = threading.Thread(target=_stop_behind, args=(seen, session), name="command", daemon=True)
                 watcher.start()
-            if found.failure and seen is None:
+            if result.failure and seen is None:
                 session.stop(0.0)
         if seen is not None and watcher is not None:
             watcher.join()
-            found.status = seen.commands[0].status or 0
+            result.status = seen.commands[0].status or 0
         for one in beside:
             one.stop()
-        found.missing = {one.what: one.failure for one in beside if one.failure} | recorder.failures
+        result.missing = {one.what: one.failure for one in beside if one.failure} | recorder.failures
         for source in rows:
             of_kind = None if session.latest is None else session.latest.kind(source.kind.id)
             if isinstance(of_kind, Unavailable):
-                found.missing[source.kind.title] = of_kind.sentence()
+                result.missing[source.kind.title] = of_kind.sentence()
         raise_failure(session)
-    found.size = recorder.size
-    return found
+    result.size = recorder.size
+    return result
 
 
 def _stop_behind(seen: Observation, session: Session) -> None:

@@ -93,9 +93,9 @@ class LookRecorder(RowRecorder):
 
     def end_interval(self, frame: Frame) -> None:
         """Look again, if it is time to."""
-        found = self._looks.record(frame)
-        if found is not None:
-            self._record(found)
+        record = self._looks.record(frame)
+        if record is not None:
+            self._record(record)
 
 
 class TaskRecorder(RowRecorder):
@@ -279,10 +279,10 @@ class RegionSlotsRecorder(RowRecorder):
         taken = threading.Event()
 
         def take() -> None:
-            found = self._slots.interval()
-            self.failure = "" if found is not None else _NOTHING_MARKED
-            if found is not None:
-                self._record(RegionSlotsRecord(*frame.clocks, found))
+            interval = self._slots.interval()
+            self.failure = "" if interval is not None else _NOTHING_MARKED
+            if interval is not None:
+                self._record(RegionSlotsRecord(*frame.clocks, interval))
             taken.set()
 
         if self._counting.ask(take):

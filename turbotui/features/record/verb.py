@@ -95,12 +95,12 @@ def run(arguments: argparse.Namespace) -> int:
             _say(note)
         _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {len(columns)} columns; "
              + ("until the command ends" if arguments.command else "Ctrl-C ends it"))
-        found = record(session, recorder, intervals=arguments.intervals, command=arguments.command,
-                       take_marks=marks.take, tables=tables)
-    _report(found, arguments.file, session)
-    if found.failure and not arguments.command:
+        result = record(session, recorder, intervals=arguments.intervals, command=arguments.command,
+                        take_marks=marks.take, tables=tables)
+    _report(result, arguments.file, session)
+    if result.failure and not arguments.command:
         return 1
-    return found.status if ended is None else ended.status
+    return result.status if ended is None else ended.status
 
 
 def _tables(text: str) -> tuple[str, ...]:

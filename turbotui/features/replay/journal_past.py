@@ -74,17 +74,17 @@ class JournalPast:
         if at != self._at:  # after a jump the user may step back
             self._by = 1 if at == self._at + 1 else -1
             self._at = at
-        found = self._frames.get(time_ns)
-        if found is None:
+        frame = self._frames.get(time_ns)
+        if frame is None:
             with self._reading:
                 self._decode(time_ns)
-            found = self._frames.get(time_ns)
+            frame = self._frames.get(time_ns)
         elif self._reading.acquire(blocking=False):  # otherwise the file is read again
             try:
                 self._decode_ahead()
             finally:
                 self._reading.release()
-        return found
+        return frame
 
     def _decode(self, time_ns: int) -> None:
         """Decode a moment, within its stretch."""

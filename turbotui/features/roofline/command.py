@@ -347,11 +347,11 @@ def speed_of(
 
 def joined_intervals(slices: Sequence[tuple[int, SetInterval]]) -> tuple[tuple[int, Joined], ...]:
     """Join the numbered time slices of each interval by instructions over the whole run, and add them up."""
-    found: dict[int, Joined] = {}
+    joined_sets: dict[int, Joined] = {}
     for (number, _slice), one in zip(slices, join_rotation([part for _number, part in slices]), strict=True):
-        before = found.get(number)
-        found[number] = one if before is None else _sum(before, one)
-    return tuple(found.items())
+        before = joined_sets.get(number)
+        joined_sets[number] = one if before is None else _sum(before, one)
+    return tuple(joined_sets.items())
 
 
 def _sum(one: Joined, two: Joined) -> Joined:

@@ -161,22 +161,22 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
         if counting is not None:
             counting.start()
         with ending_signals(lambda: session.stop(wait_seconds=0.0)) as ended:
-            found = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by,
-                            sizing=sizing, theory=theory)
+            result = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by,
+                             sizing=sizing, theory=theory)
     finally:
         if counting is not None:
             counting.stop()
     if counting is not None:
-        found = _with_regions(found, machine, counting.totals(), sizing, theory=theory)
+        result = _with_regions(result, machine, counting.totals(), sizing, theory=theory)
         if not definitions:
             why = session.capabilities.why_missing(NO_FLOPS).sentence()
-            found = replace(found, notes=(*found.notes, f"operations and bytes are not known: {why}"))
-        if not found.regions.points:
-            found = replace(found, notes=(*found.notes, "no program marked a region in the FIFO while it was read"))
-    found = replace(found, levels=levels, notes=(*found.notes, *level_notes(found.points, wanted=levels)))
+            result = replace(result, notes=(*result.notes, f"operations and bytes are not known: {why}"))
+        if not result.regions.points:
+            result = replace(result, notes=(*result.notes, "no program marked a region in the FIFO while it was read"))
+    result = replace(result, levels=levels, notes=(*result.notes, *level_notes(result.points, wanted=levels)))
     if not ended.number:
-        return found
-    return replace(found, notes=(_INTERRUPTED, *found.notes), status=signal_status(ended.number))
+        return result
+    return replace(result, notes=(_INTERRUPTED, *result.notes), status=signal_status(ended.number))
 
 
 def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capabilities, catalog: Catalog, *,
@@ -200,16 +200,16 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
             totals[:] = totals if newest is None else [newest]
             yield frame
 
-    found = _placed(machine, noted(), capabilities, catalog, traffic=traffic, by=by, sizing=sizing, theory=theory)
+    result = _placed(machine, noted(), capabilities, catalog, traffic=traffic, by=by, sizing=sizing, theory=theory)
     for total in totals:
-        found = _with_regions(found, machine, total, sizing, theory=theory)
+        result = _with_regions(result, machine, total, sizing, theory=theory)
     why = "" if definitions else capabilities.why_missing(NO_FLOPS).sentence()
-    if why and not found.regions.points:
+    if why and not result.regions.points:
         raise MachineError(f"nothing to place on the roofline: {why}")
-    if not found.points and not found.regions.points:
+    if not result.points and not result.regions.points:
         raise MachineError("nothing to place on the roofline: its events were not recorded in that time "
                            "(turbotui record -e roofline records them)")
-    return found if not why else replace(found, notes=(f"operations and bytes are not known: {why}", *found.notes))
+    return result if not why else replace(result, notes=(f"operations and bytes are not known: {why}", *result.notes))
 
 
 def _with_regions(found: Result, machine: Machine, totals: RegionTotals, sizing: Sizing, *, theory: bool) -> Result:

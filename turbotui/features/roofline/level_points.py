@@ -78,13 +78,13 @@ def level_verdict(point: RooflinePoint, choice: LevelRoofs) -> LevelVerdict:
     roofs = choice.under(point.working)
     rates = {} if roofs is None else {bandwidth.level: bandwidth.rate / 1e9 for bandwidth in roofs.best_bandwidths()}
     peak = None if roofs is None else flat_roof(roofs, point.gflops * 1e9, point.dominant, point.single)
-    found = list(_points(point, rates, choice.used(point.working)))
-    used = max((one.share for one in found if one.share is not None), default=0.0)
+    points = list(_points(point, rates, choice.used(point.working)))
+    used = max((one.share for one in points if one.share is not None), default=0.0)
     compute = None if peak is None or not peak.flops else point.gflops * 1e9 / peak.flops
     if used >= BINDING and used > (compute or 0.0):
-        found = [one if one.share != used else LevelPoint(one.point, one.level, one.gbytes, one.roof, one.share,
-                                                          binds=True) for one in found]
-    return LevelVerdict(tuple(found), compute)
+        points = [one if one.share != used else LevelPoint(one.point, one.level, one.gbytes, one.roof, one.share,
+                                                            binds=True) for one in points]
+    return LevelVerdict(tuple(points), compute)
 
 
 def level_notes(points: Sequence[RooflinePoint], *, wanted: bool) -> list[str]:

@@ -96,19 +96,19 @@ def read_points(
     if frame.older is not None:  # one sweep over the signals, and not one for each row
         by_cpu = {row: cpu_speed(inputs, definitions, sizing) for row, inputs in each_row(frame, Scope.CPU)}
     at_work = WorkingCores(frame.topology, by_cpu, weights, traffic)
-    found: list[RooflinePoint] = []
+    points: list[RooflinePoint] = []
     unknown = 0
     for row, name in rows:
         speed = _speed(frame, row, by_cpu)
         if speed is None:
             unknown += 1
             continue
-        found.append(RooflinePoint(
+        points.append(RooflinePoint(
             row, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9, speed.intensity,
             speed.dominant, speed.width, seconds, frame.seconds or 0.0, estimated, single=speed.single,
             working=at_work.of(row), half=speed.half, levels=giga(speed.levels),
         ))
-    return IntervalPoints(tuple(found), unknown, at_work)
+    return IntervalPoints(tuple(points), unknown, at_work)
 
 
 def total_of(points: Sequence[RooflinePoint]) -> RooflinePoint | None:

@@ -81,10 +81,10 @@ class RegionWatch:
 
     def until(self, now: float) -> Sequence[RegionShare]:
         """Return the regions that were open since the last reading, with their shares of the time."""
-        found = self._times.until(round(now * 1e9))
+        shares = self._times.until(round(now * 1e9))
         rest = self._pipe.rest() if len(self._shares) < _MOST_SLICES else _LATER
         self._pause_until = time.monotonic() + rest
-        return found
+        return shares
 
     def add(self, shares: Sequence[RegionShare], speed: Speed | None, *, estimated: bool) -> None:
         """Add to each region its share of the counts between two readings."""
@@ -160,7 +160,7 @@ def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
     Args:
         topology: the machine's topology; the command's share is that of the CPUs that it keeps busy.
     """
-    found = []
+    regions = []
     busy = (totals.run_ns or 0.0) / 1e9 / totals.seconds if totals.seconds else 0.0
     row = SYSTEM_ROW if busy > ONE_CPU else cpu_row(topology.cpus[0])
     working = working_of(topology, busy if busy > ONE_CPU else 1.0, None)
@@ -173,9 +173,9 @@ def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
             point = replace(point_of(one.name, speed, one.seconds, estimated=one.estimated or share > _EXACT), row=row,
                             seconds=totals.seconds, task=f"{REGION}{one.name}",
                             working=working)
-        found.append(RegionPoint(one.name, one.entries, one.seconds, share, point,
-                                 None if point is not None else totals.why or _NOT_COUNTED))
-    return tuple(found)
+        regions.append(RegionPoint(one.name, one.entries, one.seconds, share, point,
+                                     None if point is not None else totals.why or _NOT_COUNTED))
+    return tuple(regions)
 
 
 def _kind_speed(kind: KindCounts, seconds: float, sizing: Sizing,

@@ -37,8 +37,8 @@ def _verdict_columns(of: Callable[[J], RoofVerdict | None]) -> tuple[Column[J], 
     """Make the columns of the verdict: a row's bound, and its distance from it."""
     def column(name: str, unit: str, decimals: int, value: Callable[[RoofVerdict], Value], text: str) -> Column[J]:
         def compute(row: J) -> Value:
-            found = of(row)
-            return None if found is None else value(found)
+            verdict = of(row)
+            return None if verdict is None else value(verdict)
 
         return Column(name, unit, decimals, (), compute, help=text)
 

@@ -133,9 +133,9 @@ class RoofSet:
     def top_peak(self, precision: Precision | None = None) -> Peak | None:
         """Return the highest flat roof in a precision, or in double, then single; of equal ones, the widest."""
         for wanted in (Precision.DOUBLE, Precision.SINGLE) if precision is None else (precision,):
-            found = [peak for peak in self.flat_roofs(wanted) if peak.precision is wanted]
-            if found:
-                return max(found, key=lambda peak: (peak.flops, peak.bits))
+            peaks = [peak for peak in self.flat_roofs(wanted) if peak.precision is wanted]
+            if peaks:
+                return max(peaks, key=lambda peak: (peak.flops, peak.bits))
         return None
 
     def best_bandwidths(self) -> tuple[Bandwidth, ...]:

@@ -22,19 +22,19 @@ Lines = list[list[TextSegment]]
 
 def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
     """Return notes on points that are not in the picture, the most important first."""
-    found = [*view.flats.notes, *view.notes]
+    notes = [*view.flats.notes, *view.notes]
     if outside:
-        found.append(Note(f"{outside} outside the axes: A shows them", f"{outside} outside the axes: A"))
+        notes.append(Note(f"{outside} outside the axes: A shows them", f"{outside} outside the axes: A"))
     if view.unknown:
-        found.append(Note(f"{view.unknown} not counted", f"{view.unknown} not counted"))
+        notes.append(Note(f"{view.unknown} not counted", f"{view.unknown} not counted"))
     unplaced = [region for region in view.regions if region.point is None]
     if unplaced:
         why = unplaced[0].why
-        found.append(Note(f"{len(unplaced)} regions without a point: {'' if why is None else why.sentence()}",
+        notes.append(Note(f"{len(unplaced)} regions without a point: {'' if why is None else why.sentence()}",
                           f"{len(unplaced)} regions without a point"))
     if view.idle:
-        found.append(Note(f"{view.idle} without floating-point work or bytes", f"{view.idle} without FLOPs or bytes"))
-    return tuple(found)
+        notes.append(Note(f"{view.idle} without floating-point work or bytes", f"{view.idle} without FLOPs or bytes"))
+    return tuple(notes)
 
 
 def below_lines(view: RoofView, notes: Sequence[Note], power: Lines, width: int) -> Lines:

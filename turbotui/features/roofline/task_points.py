@@ -102,17 +102,17 @@ def _point(
         return None
     if any(term.event not in row.counts for term in definition.flops):
         return None  # the thread did not run during the set's time slice
-    found = counted(definition, {name: count / ran for name, count in row.counts.items()}, sizing)
-    if found is None:
+    counts = counted(definition, {name: count / ran for name, count in row.counts.items()}, sizing)
+    if counts is None:
         return None
     place = SYSTEM_ROW if row.last_cpu < 0 else cpu_row(row.last_cpu)
     # With some widths unknown, neither their mean nor the most frequent one can be determined.
     widths = all(width.event in row.counts for width in definition.widths)
-    moved = None if found.width is WidthModel.MIX and not widths else found.bytes
+    moved = None if counts.width is WidthModel.MIX and not widths else counts.bytes
     return RooflinePoint(
-        place, f"{row.name or '(no name)'} {row.tid if row.tid is not None else ''}".strip(), found.flops / 1e9,
-        None if moved is None else moved / 1e9, found.flops / moved if moved else None,
-        found.dominant if widths else "", None if moved is None else found.width, seconds, ran,
-        estimated=bool(row.estimated), task=row.key, single=found.single, half=found.half,
+        place, f"{row.name or '(no name)'} {row.tid if row.tid is not None else ''}".strip(), counts.flops / 1e9,
+        None if moved is None else moved / 1e9, counts.flops / moved if moved else None,
+        counts.dominant if widths else "", None if moved is None else counts.width, seconds, ran,
+        estimated=bool(row.estimated), task=row.key, single=counts.single, half=counts.half,
         not_scheduled=lacks and moved is None,
     )

@@ -122,11 +122,11 @@ def _alone(machine: Machine, row: RowId, environment: Mapping[str, str], *, theo
         if row.scope is Scope.PACKAGE and every is not None:
             return LevelRoofs(part_of(every, cpus, word), f"measured {every.when}, its share of all cores")
     try:
-        found = machine_roofs(machine, word, cpus, highest=True)
+        roofs = machine_roofs(machine, word, cpus, highest=True)
     except (MachineError, UsageError) as error:
         return LevelRoofs(None, str(error))
-    clocks = dict.fromkeys(f"{one.kind + ' ' if one.kind else ''}{one.hertz / 1e9:.2f} GHz" for one in found.groups)
-    return LevelRoofs(found, f"theory at the highest clock, {', '.join(clocks)}; not measured")
+    clocks = dict.fromkeys(f"{one.kind + ' ' if one.kind else ''}{one.hertz / 1e9:.2f} GHz" for one in roofs.groups)
+    return LevelRoofs(roofs, f"theory at the highest clock, {', '.join(clocks)}; not measured")
 
 
 def _one_core(machine: Machine, row: RowId) -> tuple[int, ...]:
@@ -142,8 +142,8 @@ def _one_core(machine: Machine, row: RowId) -> tuple[int, ...]:
 
 def peak_of(roofs: RoofSet, dominant: str, precision: Precision = Precision.DOUBLE) -> Peak | None:
     """Return the highest flat roof of a width in one precision; None if there is none."""
-    found = [peak for peak in roofs.peaks if peak.isa == dominant and peak.precision is precision]
-    return max(found, key=lambda peak: peak.flops, default=None)
+    peaks = [peak for peak in roofs.peaks if peak.isa == dominant and peak.precision is precision]
+    return max(peaks, key=lambda peak: peak.flops, default=None)
 
 
 def flat_roof(roofs: RoofSet, flops: float, dominant: str, single: float | None) -> Peak | None:

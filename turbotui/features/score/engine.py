@@ -152,8 +152,8 @@ def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Ru
             with one_interval(session) as frames:
                 printed = run()
             frame = frames[-1]
-    found = [_ratio_of(session, frame, cpu) for cpu in machine.topology.cpus]
-    return judge(frame.seconds or 0.0, found, _throttling(session, frame)), printed
+    ratios = [_ratio_of(session, frame, cpu) for cpu in machine.topology.cpus]
+    return judge(frame.seconds or 0.0, ratios, _throttling(session, frame)), printed
 
 
 @contextlib.contextmanager

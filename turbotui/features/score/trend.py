@@ -97,11 +97,11 @@ def _trend(runs: Sequence[KeptRun], days: float) -> Trend:
     # similar to the newest valid run, even if the very newest one is doubtful
     last = certain[-1] if certain else newest
     sure = [one for one in certain if not unlike_loads(last.busy_cpus, last.busy, one.busy_cpus, one.busy)]
-    found = [_change("ratio", sure, days, lambda one: one.ratio)] if sure else []
+    changes = [_change("ratio", sure, days, lambda one: one.ratio)] if sure else []
     scored = [one for one in sure if one.measured is not None]
     if scored:
-        found.append(_change("measured", scored, days, lambda one: one.measured))
-    return Trend(newest.baseline, newest.load, newest.unit, tuple(found), len(alike) - len(certain), len(others),
+        changes.append(_change("measured", scored, days, lambda one: one.measured))
+    return Trend(newest.baseline, newest.load, newest.unit, tuple(changes), len(alike) - len(certain), len(others),
                  tuple(sorted(differing)), days, len(certain) - len(sure))
 
 

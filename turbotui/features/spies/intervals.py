@@ -121,10 +121,10 @@ class Joiner:
 
     def add(self, frame: Frame) -> list[SpiedInterval]:
         """Take one frame, and return the intervals that are complete now."""
-        found: list[SpiedInterval] = []
+        intervals: list[SpiedInterval] = []
         signals = frame.capabilities.signals
         if frame.older is None or SETS not in signals:
-            return found
+            return intervals
         sets = frame.levels(SETS)
         for position, instance in enumerate(frame.topology.instances(Scope.CPU)):
             count = sets[position]
@@ -135,8 +135,8 @@ class Joiner:
                 continue
             cpu = instance.cpus[0]
             self._past.setdefault(cpu, []).append((frame.seq, interval))
-            found += self._known(cpu, lag=int(count) - 1)
-        return found
+            intervals += self._known(cpu, lag=int(count) - 1)
+        return intervals
 
     def rest(self) -> list[SpiedInterval]:
         """Return the last intervals, which hold the last rates, because no frame follows."""
@@ -162,7 +162,7 @@ class Joiner:
         given = self._given.get(cpu, 0)
         joined: tuple[Joined, ...] = join_rotation([interval for _seq, interval in past])
         ready = max(given, len(past) - lag)
-        found = [
+        intervals = [
             SpiedInterval(seq, cpu, one.seconds, one.counts, one.estimated)
             for (seq, _interval), one in list(zip(past, joined, strict=True))[given:ready]
         ]
@@ -170,4 +170,4 @@ class Joiner:
         spare = max(0, ready - lag - 1)
         del past[:spare]
         self._given[cpu] = ready - spare
-        return found
+        return intervals

@@ -262,8 +262,8 @@ _NUMBER = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\s*\Z", re.A
 
 def _count(text: str, what: str) -> int:
     """Parse a number from 1 as strtoul with base 0 does (docs/specs/turbostat.md 1.1)."""
-    found = _NUMBER.match(text)
-    digits = "" if found is None else found[1]
+    match = _NUMBER.match(text)
+    digits = "" if match is None else match[1]
     number = 0
     if digits:
         base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10

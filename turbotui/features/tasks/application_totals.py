@@ -124,16 +124,16 @@ class ApplicationTotals:
         Without what only one of several sets counts, for that was counted for a part of the time.
         """
         every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if since is None else since
-        found: dict[str, Apart] = {}
+        parts: dict[str, Apart] = {}
         for aggregator, marks in zip(self._aggregators, every, strict=True):
             for what, done in aggregator.apart(marks).items():
-                part = found.setdefault(what, Apart({name: 0 for name in self.names if name in self.always}, {}))
+                part = parts.setdefault(what, Apart({name: 0 for name in self.names if name in self.always}, {}))
                 for name, count in zip(aggregator.names, done.totals, strict=True):
                     if name in part.counts:
                         part.counts[name] += count
                 for cpu, load in done.loads_by_cpu().items():
                     part.loads[cpu] = part.loads.get(cpu, 0) + load
-        return found
+        return parts
 
     def totals(self, since: Marks | None = None) -> Totals:
         """Counts of the rows since the given marks, or since the start.

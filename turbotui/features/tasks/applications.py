@@ -97,25 +97,25 @@ def parse_targets(text: str) -> tuple[Application, ...]:
         words = shlex.split(text)
     except ValueError as error:
         raise UsageError(f'"{text}" is not understood: {error}') from None
-    found = []
+    applications = []
     for word in words:
         if word == "all":
-            found.append(Application("all", everything=True))
+            applications.append(Application("all", everything=True))
         elif whole_number(word) is not None:
-            found.append(Application(word, pids=_pids(word, word)))
+            applications.append(Application(word, pids=_pids(word, word)))
         elif word.startswith("/"):
-            found.append(Application(word, cgroup=word))
+            applications.append(Application(word, cgroup=word))
         elif word.startswith("container=") and word != "container=":
             name = word.partition("=")[2]
-            found.append(Application(name, container=name))
+            applications.append(Application(name, container=name))
         else:
-            found.append(parse_application(word))
-    if not found:
+            applications.append(parse_application(word))
+    if not applications:
         raise UsageError(f"say what to watch: all, a process id, a control group's path, container=NAME, or {GRAMMAR}")
-    refuse_duplicates(found)
-    if any(application.command for application in found):
+    refuse_duplicates(applications)
+    if any(application.command for application in applications):
         raise UsageError("run= is for the command line: the screen watches what runs already")
-    return tuple(found)
+    return tuple(applications)
 
 
 def refuse_duplicates(applications: Sequence[Application]) -> None:

@@ -159,11 +159,11 @@ def _further(
     left = [one for one in wanted if one.name not in first.names]
     while left and REFERENCE in first.names:
         more = with_wanted(host, replace(first, counters=anchors), cpu, left, target)
-        found = more.counters[len(anchors):]
-        if not found:
+        counters = more.counters[len(anchors):]
+        if not counters:
             return  # they open nowhere
         yield more
-        left = [one for one in left if one not in found]
+        left = [one for one in left if one not in counters]
 
 
 def _asked(host: Host, application: Application) -> tuple[tuple[TaskCounter, ...], str]:

@@ -63,8 +63,8 @@ def load_events(host: Host, cpus: int) -> tuple[LoadEvent, ...] | Unavailable:
     """The load-sampling events for a number of CPUs, or the reason why there are none."""
     names = list_pmus(host)
     if _IBS in names:
-        found = _of_ibs(host, cpus)
-        return (found,) if isinstance(found, LoadEvent) else found
+        reason = _of_ibs(host, cpus)
+        return (reason,) if isinstance(reason, LoadEvent) else reason
     events: list[LoadEvent] = []
     for name in names:
         pmu = read_pmu(host, name)

@@ -80,7 +80,7 @@ def definition_counters(machine: Machine) -> tuple[TaskCounter, ...] | Unavailab
     if core_kinds(machine.host):
         return Unavailable(Reason.NO_HARDWARE, "this machine has several kinds of core, which count FLOPs by different "
                            "events: one set cannot hold a thread that moves between them")
-    found = []
+    counters = []
     for event in definition.events:
         if any(term.per_vector for term in definition.flops if term.event == event.key) and _vectors_unknown(machine):
             continue
@@ -88,8 +88,8 @@ def definition_counters(machine: Machine) -> tuple[TaskCounter, ...] | Unavailab
             encoded = encode_event(machine.host, f"{pmu}/{event.perf}/")
         except EventError:
             continue  # its format has no such field: as if the core did not have the event
-        found.append(TaskCounter(event.key, encoded[0].attr))
-    return tuple(found)
+        counters.append(TaskCounter(event.key, encoded[0].attr))
+    return tuple(counters)
 
 
 def _vectors_unknown(machine: Machine) -> bool:

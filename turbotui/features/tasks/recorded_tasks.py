@@ -66,18 +66,18 @@ def facts_from(said: JsonValue) -> dict[TaskKey, TaskFacts]:
     if not len(pids) == len(names) == len(arguments) == len(users) == len(chosen) or any(
             at is not None and not 0 <= at < len(groups) for at in chosen):
         raise DamagedError(f"{said.where} of the recording has columns of different lengths, or groups of no number")
-    found: dict[TaskKey, TaskFacts] = {}
+    facts: dict[TaskKey, TaskFacts] = {}
     for at, (pid, stat) in enumerate(zip(pids, _stats_from(processes, names), strict=True)):
         group = chosen[at]
-        found[pid, None] = found[pid, pid] = TaskFacts(stat, names[at], arguments[at], users[at],
+        facts[pid, None] = facts[pid, pid] = TaskFacts(stat, names[at], arguments[at], users[at],
                                                        None if group is None else groups[group])
     tids, owners = threads["tid"].values(int), threads["pid"].values(int)
     threads.expect_columns(len(tids), owners)
     for pid, tid, stat in zip(owners, tids, _stats_from(threads, [""] * len(tids)), strict=True):
-        process = found.get((pid, None))
+        process = facts.get((pid, None))
         if process is not None:
-            found[pid, tid] = TaskFacts(stat, process.process, process.arguments, process.user, process.group)
-    return found
+            facts[pid, tid] = TaskFacts(stat, process.process, process.arguments, process.user, process.group)
+    return facts
 
 
 def ancestry_facts(ancestry: Ancestry) -> dict[str, object]:
@@ -325,11 +325,11 @@ def _joined(later: Iterable[Report], earlier: Iterable[Report]) -> Iterable[Repo
 
 def _joined_rows(earlier: Sequence[TaskRow], later: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
     known = {(row.key, row.name): row for row in earlier}
-    found = []
+    rows = []
     for row in later:
         first = known.pop((row.key, row.name), None)
-        found.append(row if first is None else _plus(first, row))
-    return tuple(sorted((*found, *known.values()), key=lambda row: (-row.cpu_ns, row.pid or 0, row.tid or 0)))
+        rows.append(row if first is None else _plus(first, row))
+    return tuple(sorted((*rows, *known.values()), key=lambda row: (-row.cpu_ns, row.pid or 0, row.tid or 0)))
 
 
 def _plus(first: TaskRow, later: TaskRow) -> TaskRow:

@@ -107,16 +107,16 @@ def idle_apart(apart: Mapping[str, Apart], idle_ns: int | None, *, by_cycles: bo
         The run time of both, because other counts are of both together; all counts of both as one where the idle time
         is unknown.
     """
-    found, nothing = dict(apart), Apart({RUN: 0}, {})
-    either, outside = found.pop(IDLE_PART, nothing), found.pop(OUTSIDE_PART, nothing)
+    parts, nothing = dict(apart), Apart({RUN: 0}, {})
+    either, outside = parts.pop(IDLE_PART, nothing), parts.pop(OUTSIDE_PART, nothing)
     if idle_ns is None:
-        return found | {EITHER_PART: either, OUTSIDE_PART: outside}
+        return parts | {EITHER_PART: either, OUTSIDE_PART: outside}
     both = either.counts[RUN]
     idle = min(idle_ns, both)
     idle_loads = {} if by_cycles else {cpu: load * idle // both for cpu, load in either.loads.items() if both}
     loads = {cpu: either.loads.get(cpu, 0) + outside.loads.get(cpu, 0) - idle_loads.get(cpu, 0)
              for cpu in {**either.loads, **outside.loads}}
-    return found | {IDLE_PART: Apart({RUN: idle}, idle_loads),
+    return parts | {IDLE_PART: Apart({RUN: idle}, idle_loads),
                     OUTSIDE_PART: Apart({RUN: both - idle + outside.counts[RUN]}, loads)}
 
 

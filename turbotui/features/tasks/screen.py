@@ -426,11 +426,11 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             if text is None:
                 return
             try:
-                found = parsed(text)
+                applications = parsed(text)
             except UsageError as error:
                 self.notice(str(error))
                 return
-            self.restart(found)
+            self.restart(applications)
 
         self.app.push_screen(Prompt("watch", before, typed, replaces=True), done)
 

@@ -184,12 +184,12 @@ class TreePainter(RowPainter[TaskInputs]):
     """Paints names indented by their depth in the tree."""
 
     def ids(self, content: RowContent[TaskInputs], line: Line[Hashable]) -> list[TextSegment]:
-        found = super().ids(content, line)
+        segments = super().ids(content, line)
         row = content.get(line.row)
         at = next((at for at, slot in enumerate(self.fixed) if slot.column.id == NAME), None)
         if row is None or at is None:
-            return found
-        text = "".join(part for part, _ in found)
+            return segments
+        text = "".join(part for part, _ in segments)
         start = sum(slot.outer for slot in self.fixed[:at])
         mark = " " if line.open is None else OPEN if line.open else FOLDED
         name = f" {'  ' * min(line.depth, _DEEPEST)}{mark} {row.row.name}{'' if line.open is not False else ' Σ'}"

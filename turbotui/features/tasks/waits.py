@@ -115,10 +115,10 @@ def _asleep(waits: Waits, seconds: float) -> MeasuredCell:
 
 
 def _waits_for(waits: Waits, seconds: float) -> MeasuredCell:
-    found = waits.complete
-    if found is None:
+    sums = waits.complete
+    if sums is None:
         return MeasuredCell(None, waits.why_no_wakeups or waits.why_no_records)
-    kinds = {"CPU": found.queued - found.held, "quota": found.held, "storage": found.storage, "sleep": found.asleep}
+    kinds = {"CPU": sums.queued - sums.held, "quota": sums.held, "storage": sums.storage, "sleep": sums.asleep}
     most = max(kinds, key=kinds.__getitem__)
     if kinds[most] <= _LITTLE * 1e9 * seconds:
         return MeasuredCell("nothing")

@@ -118,8 +118,8 @@ class WatchedApplications:
         if self.facts.sight.foreign and not application.everything:
             raise MachineError(f"tasks cannot be found: {FOREIGN.sentence()}; or watch --all")
         if application.container and self._host.kind is HostKind.REAL:
-            found = find_container(self._host, application.container)
-            application = replace(application, cgroup=found.path)
+            container = find_container(self._host, application.container)
+            application = replace(application, cgroup=container.path)
         pids = application.pids if child is None else (child,)
         chosen = self._choose(application, pids)
         try:

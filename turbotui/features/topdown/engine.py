@@ -115,14 +115,14 @@ class TopdownSource(PerCpuSource):
 
     def probe(self, machine: Machine) -> Probe:
         """Return the events that can be opened; on CPUs that were not chosen there are none."""
-        found = self._source.probe(machine)
+        probe = self._source.probe(machine)
         if self._cpus is None:
-            return found
+            return probe
         why = Unavailable(Reason.NOT_READ, f"{self.title} is counted only for the row that was opened")
         others = {cpu: why for cpu in machine.topology.cpus if cpu not in self._cpus}
-        return replace(found, signals={
+        return replace(probe, signals={
             name: one if isinstance(one, Unavailable) else replace(one, absent={**others, **one.absent})
-            for name, one in found.signals.items()
+            for name, one in probe.signals.items()
         })
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
@@ -252,13 +252,13 @@ class TopdownCounters:
                     Reason.NOT_READ, f"{group.request.text} was not counted in this interval")
                 continue
             increases = frame.deltas(signal)
-            found = [None if at is None else increases[at] for at in places]
-            if all(value is None for value in found):
+            values = [None if at is None else increases[at] for at in places]
+            if all(value is None for value in values):
                 missing[name] = problem(frame, known, group.branch.cpus) or Unavailable(
                     Reason.NEVER_RAN, f"{known.origin} never got a counter in this interval",
                     "end other perf sessions, or turn the NMI watchdog off (sysctl kernel.nmi_watchdog=0)")
                 continue
-            counts[name] = found
+            counts[name] = values
         if not counts:
             return GroupCounts({}, why=next(iter(missing.values())), missing=missing)
         first = group.signal(next(iter(counts)))

@@ -83,10 +83,10 @@ def _run_threads(machine: Machine, counters: TopdownCounters, printer: TopdownPr
             seen.run()
             while not seen.wait(time.monotonic() + LOOK):
                 threads.look()
-            found = threads.measure()
+            interval = threads.measure()
         finally:
             threads.close()
-        _show(machine, counters, printer, found, _unseen(found, seen))
+        _show(machine, counters, printer, interval, _unseen(interval, seen))
         return seen.commands[0].status or 0
 
 

@@ -99,8 +99,8 @@ class TopdownRow:
 
     def slots(self) -> float | None:
         """Return the number of slots, or cycles, in the interval."""
-        found = [self._evaluate(branch, branch.tree.slots, "") for branch in self.branches]
-        return None if not found or None in found else math.fsum(one for one in found if one is not None)
+        values = [self._evaluate(branch, branch.tree.slots, "") for branch in self.branches]
+        return None if not values or None in values else math.fsum(one for one in values if one is not None)
 
     def _of(self, branch: Branch, node_id: str) -> float | None:
         node = branch.tree.by_id.get(node_id)
@@ -183,10 +183,10 @@ class TopdownRow:
         """Return why an event that a node's share needs is unknown; None if no such event is missing by itself."""
         whole = (branch.tree.slots,) if self.several else ()
         for name in dict.fromkeys(name for formula in (*node.formulas, *whole) for name in formula.names):
-            found = (self._lacks(branch, branch.tree.by_id[name]) if name in branch.tree.by_id
-                     else self._why_missing(branch, node.parent, name))
-            if found is not None:
-                return found
+            reason = (self._lacks(branch, branch.tree.by_id[name]) if name in branch.tree.by_id
+                      else self._why_missing(branch, node.parent, name))
+            if reason is not None:
+                return reason
         return None
 
     def _why_missing(self, branch: Branch, parent: str, name: str) -> Unavailable | None:
@@ -218,9 +218,9 @@ class TopdownRow:
 
     def stands_out(self, node_id: str) -> bool:
         """Tell whether a share is past its vendor's threshold, in all trees that have one."""
-        found = [self._threshold(branch, node) for branch in self.branches
-                 for node in [branch.tree.by_id.get(node_id)] if node is not None and node.rule is not None]
-        return bool(found) and all(found)
+        values = [self._threshold(branch, node) for branch in self.branches
+                  for node in [branch.tree.by_id.get(node_id)] if node is not None and node.rule is not None]
+        return bool(values) and all(values)
 
     def _threshold(self, branch: Branch, node: Node) -> float | None:
         """Evaluate a node's rule; a rule over shares uses the row's shares, which are computed once."""
@@ -238,8 +238,8 @@ class TopdownRow:
         """Return the nodes below a node, of all trees of the row."""
         if not self.several:
             return self.branches[0].tree.children(parent) if self.branches else ()
-        found = {node.id: node for branch in self.branches for node in branch.tree.children(parent)}
-        return tuple(found.values())
+        nodes = {node.id: node for branch in self.branches for node in branch.tree.children(parent)}
+        return tuple(nodes.values())
 
     def is_divided(self, node: Node) -> bool:
         """Tell whether a node is divided in the same way in all trees of the row."""
@@ -284,12 +284,12 @@ class TopdownRow:
 
     def hottest_path(self) -> tuple[Node, ...]:
         """Return the hottest node of level 1, the hottest below it, and so on while shares are known and not 0."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         node = self.hottest()
         while node is not None and self.fraction(node.id):
-            found.append(node)
+            nodes.append(node)
             node = self.hottest(node.id)
-        return tuple(found)
+        return tuple(nodes)
 
     def total(self, parent: str = "") -> float | None:
         """Return the sum of the nodes below a node in percent; None if one is unknown, or if they need not add up."""

@@ -76,7 +76,7 @@ def _refused(data: JsonValue | None, reasons: Sequence[Unavailable], many: int) 
 
 
 def _numbers(data: JsonValue, many: int) -> list[float | None]:
-    found = [None if item.value is None else item.number() for item in data.items()]
-    if len(found) != many:
-        raise DamagedError(f"{data.where} of the recording has {len(found)} values for {many} rows")
-    return found
+    values = [None if item.value is None else item.number() for item in data.items()]
+    if len(values) != many:
+        raise DamagedError(f"{data.where} of the recording has {len(values)} values for {many} rows")
+    return values

@@ -30,12 +30,12 @@ class ThreadRecord(IntervalRows):
     interval: ThreadInterval
 
     def facts(self) -> Mapping[str, object]:
-        found = self.interval
-        threads = found.threads
+        interval = self.interval
+        threads = interval.threads
         return {
-            "table": "topdown threads", "seconds": found.seconds, "left_out": found.left_out,
-            "user_only": found.user_only,
-            "refused": [[number, reason_facts(why)] for why, number in found.refused.items()],
+            "table": "topdown threads", "seconds": interval.seconds, "left_out": interval.left_out,
+            "user_only": interval.user_only,
+            "refused": [[number, reason_facts(why)] for why, number in interval.refused.items()],
             "pid": [thread.thread.pid for thread in threads], "tid": [thread.thread.tid for thread in threads],
             "name": [thread.thread.name for thread in threads],
             "groups": group_facts([thread.counts for thread in threads]),

@@ -123,10 +123,10 @@ class RegionSums:
         entries, counts = by_rows(entered, rows, int.__add__), by_rows(self._counts, rows, added)
         seconds, apportioned = (by_rows(one, rows, float.__add__) for one in (self._seconds, self._apportioned))
         names = [name for name in dict.fromkeys(rows.values()) if entries.get(name) or seconds.get(name)]
-        found = [RegionCount(RegionExtent(name, entries.get(name, 0), seconds.get(name, 0.0),
-                                          apportioned.get(name, 0.0)), counts.get(name, {})) for name in names]
-        found.sort(key=lambda region: (region.extent.name == OTHERS, -region.extent.seconds, region.extent.name))
-        return RegionSpan(self.seconds, self.whole, tuple(found))
+        regions = [RegionCount(RegionExtent(name, entries.get(name, 0), seconds.get(name, 0.0),
+                                                apportioned.get(name, 0.0)), counts.get(name, {})) for name in names]
+        regions.sort(key=lambda region: (region.extent.name == OTHERS, -region.extent.seconds, region.extent.name))
+        return RegionSpan(self.seconds, self.whole, tuple(regions))
 
 
 def _shape(parts: tuple[PartCount, ...] | Unavailable) -> list[frozenset[str]]:

@@ -84,10 +84,10 @@ class ShownRegions(FollowedRows[RegionInterval]):
             return
 
         def publish() -> None:
-            recorder, found = self.watch.recorder, slots.interval()
-            if recorder is not None and found is not None:
-                recorder.rows(RegionSlotsRecord(*clocks, found))
-            self.post(FollowedRowsReady(found, clocks, slots))
+            recorder, interval = self.watch.recorder, slots.interval()
+            if recorder is not None and interval is not None:
+                recorder.rows(RegionSlotsRecord(*clocks, interval))
+            self.post(FollowedRowsReady(interval, clocks, slots))
 
         if not marks.ask(publish):  # the program has ended; its counts stay
             self._is_over = True

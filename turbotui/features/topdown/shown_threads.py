@@ -77,8 +77,8 @@ class ShownThreads(FollowedRows[ThreadInterval]):
             self._threads.drill(None if place is None else place.tid, Drill(tuple(node.id for node in path)))
 
     def has_ended(self, opened: CpuSet) -> bool:
-        found = self.newest
-        return isinstance(found, ThreadInterval) and opened.tid is not None and found.gone == opened.tid
+        interval = self.newest
+        return isinstance(interval, ThreadInterval) and opened.tid is not None and interval.gone == opened.tid
 
     def rows(self, found: ThreadInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
         key, branches = None if opened is None else opened.key, self.counters.branches

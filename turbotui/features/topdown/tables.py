@@ -162,13 +162,13 @@ def _slots(row: TopdownRow) -> Value:
 
 
 def _ran(row: TopdownRow) -> Value:
-    found = list(row.ran.values())
-    return 100.0 * min(found) if found else None
+    values = list(row.ran.values())
+    return 100.0 * min(values) if values else None
 
 
 def _ran_first(row: TopdownRow) -> Value:
-    found = [ran for (_pmu, parent), ran in row.ran.items() if not parent]
-    return 100.0 * min(found) if found else None
+    values = [ran for (_pmu, parent), ran in row.ran.items() if not parent]
+    return 100.0 * min(values) if values else None
 
 
 HOTTEST: Final[TopdownColumn] = Column("Hottest", "", -1, (), _hottest, width=15, priority=0, document=_METHOD,
@@ -230,13 +230,13 @@ def region_table(counters: TopdownCounters, rows: Sequence[TopdownRow], levels: 
 
 def columns_of(counters: TopdownCounters, levels: int) -> tuple[TopdownColumn, ...]:
     """Return the columns of all trees' nodes down to a level, level by level."""
-    found: dict[str, TopdownColumn] = {}
+    columns: dict[str, TopdownColumn] = {}
     for level in range(1, levels + 1):
         for branch in counters.branches:
             for node in branch.tree.nodes:
                 if node.level == level:
-                    found.setdefault(node.id, node_column(node))
-    return tuple({column.id: column for column in found.values()}.values())
+                    columns.setdefault(node.id, node_column(node))
+    return tuple({column.id: column for column in columns.values()}.values())
 
 
 def topdown_table(counters: TopdownCounters, frame: Frame | None, level: RowLevel, places: Sequence[CpuSet],

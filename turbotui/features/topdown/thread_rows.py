@@ -133,8 +133,8 @@ def _nothing(place: CpuSet, branches: Sequence[Branch], counts: Counts, enabled:
 
 
 def _parts(counts: Counts, pmu: str, parent: str) -> Sequence[PartCount]:
-    found = counts.get((pmu, parent), ())
-    return () if isinstance(found, Unavailable) else found
+    parts = counts.get((pmu, parent), ())
+    return () if isinstance(parts, Unavailable) else parts
 
 
 def interval_notes(found: ThreadInterval) -> tuple[str, ...]:

@@ -72,9 +72,9 @@ class BusyThreadWatch:
                 self._wake.wait_for(lambda: self._over, CHOOSING)
             self._threads.look()
             while self._next():
-                found = self._threads.measure()
-                if found.seconds > 0:  # a request that came while the last one was measured may leave no time
-                    self._publish(found, self._clocks)
+                interval = self._threads.measure()
+                if interval.seconds > 0:  # a request that came while the last one was measured may leave no time
+                    self._publish(interval, self._clocks)
         except HostError as error:
             self._publish(error, None)
         finally:

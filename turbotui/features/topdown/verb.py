@@ -169,14 +169,14 @@ def _replay(arguments: argparse.Namespace, level: RowLevel) -> int:
         if level is RowLevel.COMMAND:
             _replay_regions(arguments, journal, counters, output, level)
         elif level is RowLevel.THREAD:
-            found = (frame for frame in replayed_frames(arguments, journal) if threads_of(journal.rows, frame))
+            frames = (frame for frame in replayed_frames(arguments, journal) if threads_of(journal.rows, frame))
             printer = TopdownPrinter(counters, level, arguments.level, output)
-            _replay_threads(journal, counters, printer, recorded_ones(arguments, found, "slots of threads", "threads"),
+            _replay_threads(journal, counters, printer, recorded_ones(arguments, frames, "slots of threads", "threads"),
                             frozenset(arguments.pid))
         else:
-            found = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
+            frames = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
             TopdownPrinter(counters, level, arguments.level, output).all(
-                journal.machine, recorded_ones(arguments, found, "slots of pipelines", "topdown"))
+                journal.machine, recorded_ones(arguments, frames, "slots of pipelines", "topdown"))
         report_missing(journal)
     return 0
 

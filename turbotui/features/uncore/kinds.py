@@ -71,18 +71,18 @@ class UncoreUnits:
     @cached_property
     def rows(self) -> tuple[UnitRow, ...]:
         """Return a sum for a machine of several packages, and for each package a sum followed by its units."""
-        found: list[UnitRow] = []
+        rows: list[UnitRow] = []
         packages = dict.fromkeys(unit.package for unit in self.units)
         if len(packages) > 1:
-            found.append(UnitRow(f"{self.kind.id}.machine", MACHINE, self.units, UNKNOWN))
+            rows.append(UnitRow(f"{self.kind.id}.machine", MACHINE, self.units, UNKNOWN))
         for package in packages:
             members = tuple(unit for unit in self.units if unit.package == package)
             where = "" if package == UNKNOWN else f"pkg {package}"
             if len(members) > 1:
-                found.append(UnitRow(f"{self.kind.id}.{package}", f"{where} Σ".strip(), members, package))
-            parent = found[-1].key if len(members) > 1 else None
-            found += [UnitRow(unit.key, label_of(unit, members), (unit,), package, parent) for unit in members]
-        return tuple(found)
+                rows.append(UnitRow(f"{self.kind.id}.{package}", f"{where} Σ".strip(), members, package))
+            parent = rows[-1].key if len(members) > 1 else None
+            rows += [UnitRow(unit.key, label_of(unit, members), (unit,), package, parent) for unit in members]
+        return tuple(rows)
 
     def find(self, package: int) -> tuple[UncoreUnit, ...]:
         """Return the units of one package."""

@@ -265,13 +265,13 @@ def _stroke_line(stroke: _Stroke, *, both: bool = False) -> MapLine:
 
 def _cut(line: MapLine, width: int) -> MapLine:
     """Cut a line at the right border."""
-    found: MapLine = []
+    segments: MapLine = []
     for text, role in line:
         if width <= 0:
             break
-        found.append((_fitting(text, width), role))
+        segments.append((_fitting(text, width), role))
         width -= len(text)
-    return found
+    return segments
 
 
 def _fitting(text: str, width: int) -> str:

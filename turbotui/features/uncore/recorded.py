@@ -96,14 +96,14 @@ def _made_of(units: UncoreUnits, bundles: Sequence[frozenset[str]]) -> tuple[Met
     plain = {name for one in derived if not one.chosen for name in one.needs}
     derived = [one for one in derived if not one.chosen or not plain.issuperset(one.needs)]
     needed = {name for one in derived for name in one.needs}
-    found = list(derived)
+    metrics = list(derived)
     for event in dict.fromkeys(name for bundle in bundles for name in sorted(bundle)):
         if event not in needed:
             try:
-                found.append(typed_metric(units, event))
+                metrics.append(typed_metric(units, event))
             except EventError:  # the kept files name no such field, so no column can show its counts
                 continue
-    return tuple(found)
+    return tuple(metrics)
 
 
 def look_up_events(machine: Machine) -> None:

@@ -62,9 +62,9 @@ class Edge:
     def metrics(self) -> Iterator[Metric]:
         """Return all metrics that the edge needs."""
         for name in dict.fromkeys((self.place.inward, self.place.outward, self.place.peak)):
-            found = self.metric(name) if name else None
-            if found is not None:
-                yield found
+            metric = self.metric(name) if name else None
+            if metric is not None:
+                yield metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ def find_edges(machine: Machine, kinds: Sequence[UncoreUnits]) -> tuple[Edge, ..
     """Return every edge that a PMU of the machine counts, sorted by package."""
     dies = {(place.package, place.die) for place in machine.topology.places.values()}
     packages = _Packages(tuple(sorted({package for package, _die in dies})), len(dies))
-    found = [edge for units in kinds for place in units.edges for edge in _edges(packages, units, place)]
-    memory = {(edge.units.kind.id, edge.package) for edge in found
+    edges = [edge for units in kinds for place in units.edges for edge in _edges(packages, units, place)]
+    memory = {(edge.units.kind.id, edge.package) for edge in edges
               if edge.place.kind is EdgeKind.MEMORY and edge.units.metrics}
     order = list(EdgeKind)
-    return tuple(sorted((edge for edge in found if edge.place.kind is not EdgeKind.MEMORY
+    return tuple(sorted((edge for edge in edges if edge.place.kind is not EdgeKind.MEMORY
                          or (_SAME_MEMORY.get(edge.units.kind.id, ""), edge.package) not in memory),
                         key=lambda edge: (edge.package, order.index(edge.place.kind))))
 
@@ -173,9 +173,9 @@ def traffic_of(counters: UncoreCounters, frame: Frame | None, edges: Sequence[Ed
     if frame is None:
         return tuple(Traffic(edge, _WAITING, _WAITING, _WAITING, _WAITING) for edge in edges)
     counters.follow(frame)
-    found = [_traffic(counters, frame, edge) for edge in edges]
+    traffic = [_traffic(counters, frame, edge) for edge in edges]
     return tuple(replace(row, inward=sent.outward, total=_sum(sent.outward, row.outward), sender=sent.edge)
-                 if (sent := _sender(row, found)) is not None else row for row in found)
+                 if (sent := _sender(row, traffic)) is not None else row for row in traffic)
 
 
 def _sender(row: Traffic, rows: Sequence[Traffic]) -> Traffic | None:

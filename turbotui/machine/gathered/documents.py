@@ -71,8 +71,8 @@ def _device_rows(words: Mapping[str, Mapping[int, Answer]]) -> list[dict[str, ob
     """Return a row for each offset of a device; CPUs with equal answers share an answer."""
     rows: dict[tuple[str, str], defaultdict[str, set[int]]] = {}
     for path, answers in words.items():
-        found = _CPU_DEVICE.match(path)
-        group, cpu = (path, 0) if found is None else (f"/dev/cpu/*/{found[2]}", integer(found[1]))
+        match = _CPU_DEVICE.match(path)
+        group, cpu = (path, 0) if match is None else (f"/dev/cpu/*/{match[2]}", integer(match[1]))
         rows.setdefault((group, _OPENED), defaultdict(set))[""].add(cpu)
         for offset, answer in answers.items():
             text = _name(answer) if isinstance(answer, int) else answer.hex()

@@ -57,7 +57,7 @@ def running_containers(host: Host) -> list[RunningContainer]:
     """Return every container and pod with a process that this user can see."""
     names = _names(host)
     pods = _pod_names(host)
-    found: dict[str, RunningContainer] = {}
+    containers: dict[str, RunningContainer] = {}
     for pid in processes(host):
         try:
             group = group_name(group_paths(host.read_text(f"/proc/{pid}/cgroup")))
@@ -65,15 +65,15 @@ def running_containers(host: Host) -> list[RunningContainer]:
             continue  # the process has ended
         if group is None or group.kind == "conmon":
             continue
-        if group.container and group.path not in found:
+        if group.container and group.path not in containers:
             known = names.get(group.container, ())
-            found[group.path] = RunningContainer(group.kind, group.container, known, group.path)
+            containers[group.path] = RunningContainer(group.kind, group.container, known, group.path)
         elif group.kind in ("lxc", "nspawn", "machine"):
-            found[group.path] = RunningContainer(group.kind, group.name, (group.name,), group.path)
+            containers[group.path] = RunningContainer(group.kind, group.name, (group.name,), group.path)
         if group.pod:
             path = group.path if not group.container else group.path.rpartition("/")[0]
-            found.setdefault(path, RunningContainer("pod", group.pod, pods.get(group.pod, ()), path))
-    return sorted(found.values(), key=lambda one: (one.names or (one.id,), one.path))
+            containers.setdefault(path, RunningContainer("pod", group.pod, pods.get(group.pod, ()), path))
+    return sorted(containers.values(), key=lambda one: (one.names or (one.id,), one.path))
 
 
 def find_container(host: Host, word: str) -> RunningContainer:
@@ -84,11 +84,11 @@ def find_container(host: Host, word: str) -> RunningContainer:
     """
     running, word = running_containers(host), one_line(word)  # as their names are
     exact = [container for container in running if word in container.names or word == container.id]
-    found = exact or [container for container in running if len(word) >= _LEAST and container.id.startswith(word)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise MachineError(f'"{word}" is the name of {len(found)} containers: {_listed(found)}; give the id')
+    containers = exact or [container for container in running if len(word) >= _LEAST and container.id.startswith(word)]
+    if len(containers) == 1:
+        return containers[0]
+    if containers:
+        raise MachineError(f'"{word}" is the name of {len(containers)} containers: {_listed(containers)}; give the id')
     if not running:
         raise MachineError(f'there is no container "{word}": no process that this user can see is in one')
     unnamed = any(not container.names for container in running)
@@ -130,15 +130,15 @@ def _podman(host: Host) -> Iterator[tuple[str, str]]:
 
 def _kubelet(host: Host) -> Iterator[tuple[str, str]]:
     for name in names_in(host, CONTAINER_LOGS):
-        found = _LOG.fullmatch(name)
-        if found is not None:
-            yield found["id"], f"{found['pod']}/{found['container']}"
-            yield found["id"], f"{found['space']}/{found['pod']}/{found['container']}"
+        match = _LOG.fullmatch(name)
+        if match is not None:
+            yield match["id"], f"{match['pod']}/{match['container']}"
+            yield match["id"], f"{match['space']}/{match['pod']}/{match['container']}"
 
 
 def _pod_names(host: Host) -> Mapping[str, tuple[str, ...]]:
-    found = (_POD_LOG.fullmatch(name) for name in names_in(host, POD_LOGS))
-    return {one["uid"]: (one["pod"], f"{one['space']}/{one['pod']}") for one in found if one is not None}
+    matches = (_POD_LOG.fullmatch(name) for name in names_in(host, POD_LOGS))
+    return {one["uid"]: (one["pod"], f"{one['space']}/{one['pod']}") for one in matches if one is not None}
 
 
 def _json(host: Host, path: str) -> object:

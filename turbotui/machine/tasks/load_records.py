@@ -155,10 +155,10 @@ class LoadCounts:
 
 def loads_of_all(parts: Iterable[LoadCounts]) -> LoadCounts:
     """Add up the loads of several threads."""
-    found = LoadCounts()
+    counts = LoadCounts()
     for part in parts:
-        found.add(part)
-    return found
+        counts.add(part)
+    return counts
 
 
 class LoadRecords:
@@ -184,8 +184,8 @@ class LoadRecords:
 
     def take(self) -> dict[int, LoadCounts]:
         """Return the loads since the last call."""
-        found, self.threads = self.threads, {}
-        return found
+        counts, self.threads = self.threads, {}
+        return counts
 
     def read(self, block: bytes) -> None:
         """Add the records of one ring."""

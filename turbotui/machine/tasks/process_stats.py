@@ -108,31 +108,31 @@ class ProcessStats:
     def _parsed(self, pid: int, content: bytes) -> tuple[bytes, ProcessStat] | None:
         """Parse the changed content of an open file, and return the counts of its process."""
         if pid not in self._brief:
-            found = self._stat(content)
-            if found is not None and found.threads == 1 and pid in self._files.open and pid not in self._silent:
+            stat = self._stat(content)
+            if stat is not None and stat.threads == 1 and pid in self._files.open and pid not in self._silent:
                 # with one thread, counts change only if the process runs (but for its resident pages), and schedstat
                 # tells that in a fifth of the time (1 us instead of 5): CPU time, waiting time and time slices
                 # (Documentation/scheduler/sched-stats.rst), all 0 if the kernel keeps none
                 self._exchange(pid, "schedstat")
                 content = b""  # the other file's content is not known yet
-            return None if found is None else (content, found)
+            return None if stat is None else (content, stat)
         try:
-            found = self._stat(read_bytes(self._host, f"/proc/{pid}/stat", _PIECE))  # after its schedstat
+            stat = self._stat(read_bytes(self._host, f"/proc/{pid}/stat", _PIECE))  # after its schedstat
         except HostError:
             return None
         if content == _NEVER_RAN:
             self._silent.add(pid)
-        if found is not None and (found.threads != 1 or pid in self._silent):
+        if stat is not None and (stat.threads != 1 or pid in self._silent):
             self._exchange(pid, "stat")
             content = b""
-        return None if found is None else (content, found)
+        return None if stat is None else (content, stat)
 
     def _stat(self, content: bytes) -> ProcessStat | None:
         """Parse a stat file; a container's rows have other numbers than the CPU there."""
-        found = process_stat(content)
+        stat = process_stat(content)
         if self._renumbered is None:
             self._renumbered = self._host.privileges().renumbered
-        return found._replace(cpu=-1) if self._renumbered and found is not None else found
+        return stat._replace(cpu=-1) if self._renumbered and stat is not None else stat
 
     def _exchange(self, pid: int, name: str) -> None:
         """Replace the open file of a process; no file if it cannot be opened."""

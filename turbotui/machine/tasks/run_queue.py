@@ -129,8 +129,8 @@ class RunQueue:
         for tid, state in self._off.items():
             if state.left is not LeaveReason.AWAY:
                 self._book(self._of(tid), state, now)
-        found, self._waited = self._waited, {}
-        return found
+        sums, self._waited = self._waited, {}
+        return sums
 
     def _of(self, tid: int) -> WaitSums:
         waited = self._waited.get(tid)

@@ -206,22 +206,22 @@ def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cg
                      sample_period=period, sample_type=int(SAMPLE_TYPE))
     match choice.when:
         case SamplingMoment.ENDS:
-            found = [replace(clock, flags=common | leads, sample_period=0, sample_type=_TRAILER)]
+            attrs = [replace(clock, flags=common | leads, sample_period=0, sample_type=_TRAILER)]
         case SamplingMoment.TICKS:
-            found = [replace(clock, flags=common | leads)]
+            attrs = [replace(clock, flags=common | leads)]
         case SamplingMoment.SWITCHES:
-            found = [replace(clock, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), clock]
-    found += [replace(counter.attr, flags=counter.attr.flags | common, read_format=choice.read_format)
+            attrs = [replace(clock, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), clock]
+    attrs += [replace(counter.attr, flags=counter.attr.flags | common, read_format=choice.read_format)
               for counter in choice.on_cpu(cpu)]
     # ended threads report to the last event, which does not sample. They end on any CPU, and a ring has one writer at a
     # time: that event has a ring of its own, whose writers the kernel serialises (child_mutex in
     # perf_event_exit_event(), kernel/events/core.c).
     if choice.needs_reporter:
-        found.append(PerfAttr(_SOFTWARE, _DUMMY, flags=common, read_format=choice.read_format))
+        attrs.append(PerfAttr(_SOFTWARE, _DUMMY, flags=common, read_format=choice.read_format))
     if choice.last:
-        found[-1] = replace(found[-1], flags=found[-1].flags | _INHERIT_STAT | _SAMPLE_ID_ALL, sample_type=_TRAILER)
+        attrs[-1] = replace(attrs[-1], flags=attrs[-1].flags | _INHERIT_STAT | _SAMPLE_ID_ALL, sample_type=_TRAILER)
     target = _PID_CGROUP if cgroup else 0
-    return [replace(timed(attr), target_flags=target) for attr in found]
+    return [replace(timed(attr), target_flags=target) for attr in attrs]
 
 
 def switch_namer(*, cgroup: bool) -> PerfAttr:
@@ -295,10 +295,10 @@ def choose(host: Host, cpu: int, wanted: Sequence[TaskCounter], *, whole_cpus: b
 def _refusal(host: Host, choice: TaskSampling, cpu: int, target: int) -> HostError | None:
     whole = choice.mode is Mode.CPUS
     try:
-        found = open_set(host, choice, -1 if whole else target, -1 if choice.mode is Mode.THREADS else cpu)
+        counters = open_set(host, choice, -1 if whole else target, -1 if choice.mode is Mode.THREADS else cpu)
     except HostError as error:
         return error
-    found.close(host)
+    counters.close(host)
     return None
 
 

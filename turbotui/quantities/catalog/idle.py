@@ -179,18 +179,18 @@ def _leaving(states: Sequence[int]) -> CounterColumn:
     signals = tuple(tuple(f"cpuidle.{state}.{fact}" for fact in ("usage", "latency", "time")) for state in states)
 
     def of_cpu(cpu: Inputs) -> float | None:
-        found = []
+        values = []
         for usage, latency_of, time in signals:
             rate, latency, spent = cpu.rate(usage), cpu.value(latency_of), cpu.rate(time)
             if rate is not None and latency is not None:
                 # a latency is the longest that leaving takes: a CPU that is woken while it enters a state leaves it
                 # sooner. The time in a state includes entering and leaving it, so no more than that went into leaving.
-                found.append(rate * latency if spent is None else smaller(rate * latency, spent))
-        return smaller(100.0, 100.0 * added(found)) if found else None
+                values.append(rate * latency if spent is None else smaller(rate * latency, spent))
+        return smaller(100.0, 100.0 * added(values)) if values else None
 
     def share(row: Inputs) -> Value:
-        found = [part for cpu in row.each(Scope.CPU) if (part := of_cpu(cpu)) is not None]
-        return added(found) / len(found) if found else None
+        values = [part for cpu in row.each(Scope.CPU) if (part := of_cpu(cpu)) is not None]
+        return added(values) / len(values) if values else None
 
     return CounterColumn(
         id="IdleExit%", category=Category.IDLE, scope=Scope.CPU, unit="%", decimals=2,

@@ -72,9 +72,9 @@ def _joined(ids: SpySignals) -> Formula:
         if row.total(ids.beside) is None:
             return None
         # CPUs execute different code, each at its own rate: a quotient of sums is not the sum of the quotients
-        found = [_of_cpu(inputs, ids) for inputs in row.each(Scope.CPU) if inputs.delta(ids.beside) is not None]
-        known = [one for one in found if one is not None]
-        return math.fsum(known) if known and len(known) == len(found) else None
+        values = [_of_cpu(inputs, ids) for inputs in row.each(Scope.CPU) if inputs.delta(ids.beside) is not None]
+        known = [one for one in values if one is not None]
+        return math.fsum(known) if known and len(known) == len(values) else None
 
     return compute
 

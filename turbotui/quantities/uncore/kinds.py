@@ -113,23 +113,23 @@ def metrics_of(pmu: str, processor: str = "") -> tuple[Metric, ...]:
     """
     tables = tuple(_tables(pmu, processor))
     clocks = frozenset(dict(table.events).get(table.clock, table.clock) for table in tables if table.clock)
-    found: list[Metric] = []
+    metrics: list[Metric] = []
     timed = [table for table in tables if table.clock]
     for table in timed:
         event = table.clock if table.clock.replace(".", "").isidentifier() else f"'{table.clock}'"
         told = table is timed[-1]  # the kernel's clock of Intel's memory controllers is not their other events' clock
-        found.append(metric_of(pmu, "frequency" if told else table.clock, "GHz", f"{event} / dt", chosen=not told,
-                               document=table.document, clocks=clocks, events=dict(table.events)))
+        metrics.append(metric_of(pmu, "frequency" if told else table.clock, "GHz", f"{event} / dt", chosen=not told,
+                                   document=table.document, clocks=clocks, events=dict(table.events)))
     for table in tables:
         rows = [("", False, row) for row in table.values]
         rows += [(tier, True, (what, unit, formula)) for tier, what, unit, formula in table.tiers]
         rows += [("", True, row) for row in table.more]
-        found += (
+        metrics += (
             metric_of(pmu, what, unit, formula, document=table.document, clocks=clocks, chosen=chosen, tier=tier,
                       events=dict(table.events))
             for tier, chosen, (what, unit, formula) in rows
         )
-    return tuple(found)
+    return tuple(metrics)
 
 
 @functools.cache

@@ -65,7 +65,7 @@ class Exporter:
 
     def _take(self, frame: Frame) -> None:
         self._metrics.feed(frame)
-        found = RenderedScrape(self._metrics.metrics(frame, self._session.own_cost()))
+        scrape = RenderedScrape(self._metrics.metrics(frame, self._session.own_cost()))
         with self._changed:
-            self._newest, self._counted = found, frame.older is not None
+            self._newest, self._counted = scrape, frame.older is not None
             self._changed.notify_all()

@@ -276,10 +276,10 @@ class MachineMetrics:
         marks = about.marks_of(self._machine.host.kind)
         common = sum(len(name) + len(value) + 4 for name, value in marks.items())
         parts = [part.read() for part in self._request.parts]
-        found = [one for one in (*self._all(frame, cost), *(one for some, _ in parts for one in some)) if one.samples]
+        metrics = [one for one in (*self._all(frame, cost), *(one for some, _ in parts for one in some)) if one.samples]
         left_out = {**self._meters.left_out, **{word: number for _, others in parts for word, number in others.items()}}
         asked = (*self._asked, COLUMN, *(level for part in self._request.parts for level in part.levels))
-        kept = within(found, asked, common, series=self._request.series, size=self._request.size, others=left_out)
+        kept = within(metrics, asked, common, series=self._request.series, size=self._request.size, others=left_out)
         return tuple(with_labels(kept, marks))
 
     def _reasons_in(self, capabilities: Capabilities) -> Mapping[str, str]:

@@ -73,10 +73,10 @@ def parse_request(head: bytes) -> HttpRequest:
         RefusedError: the bytes are no request, or the request has another method or a body.
     """
     first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    found = _LINE.fullmatch(first)
-    if found is None:
+    match = _LINE.fullmatch(first)
+    if match is None:
         raise RefusedError(400, "this is no request of HTTP/1.1")
-    method, target, minor = found[1].decode(), found[2].decode(), found[3]
+    method, target, minor = match[1].decode(), match[2].decode(), match[3]
     if method not in _METHODS:
         raise RefusedError(405, "metrics can be read, and nothing else: GET or HEAD", {"Allow": "GET, HEAD"})
     fields: dict[str, str] = {}

@@ -41,9 +41,9 @@ class TaskMetrics:
 
     def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
         """Return the present metrics, and how many processes were left out."""
-        found = list(self._processes())
-        chosen = heapq.nlargest(self._most, found, key=lambda one: (one.stat.ran, -one.pid))
-        return self._metrics(chosen), {"tasks": len(found) - len(chosen)}
+        processes = list(self._processes())
+        chosen = heapq.nlargest(self._most, processes, key=lambda one: (one.stat.ran, -one.pid))
+        return self._metrics(chosen), {"tasks": len(processes) - len(chosen)}
 
     def _processes(self) -> Iterator[_Process]:
         tree = for_cpu_time(hierarchies(self._host))

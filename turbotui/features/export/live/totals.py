@@ -98,16 +98,16 @@ def _increases(frame: Frame, family: CounterFamily) -> Sequence[float | None]:
     """Return a counter's increase for each instance; None if it, or a signal of `together`, is unknown."""
     signals = frame.capabilities.signals
     scope = signals[family.signals[0]].scope
-    found: list[float | None] = list(frame.deltas(family.signals[0]))
+    values: list[float | None] = list(frame.deltas(family.signals[0]))
     for name in family.signals[1:]:
         if name in signals and signals[name].scope is scope:
             more = frame.deltas(name)
-            found = [None if a is None or b is None else a + b for a, b in zip(found, more, strict=True)]
+            values = [None if a is None or b is None else a + b for a, b in zip(values, more, strict=True)]
     for name in family.together:
         if name in signals and signals[name].scope is scope and frame.has_gaps(name):
-            found = [None if b is None else a for a, b in zip(found, frame.deltas(name), strict=True)]
+            values = [None if b is None else a for a, b in zip(values, frame.deltas(name), strict=True)]
     factor = _factor(frame, family.factor)
-    return found if factor == 1.0 else [None if a is None else a * factor for a in found]
+    return values if factor == 1.0 else [None if a is None else a * factor for a in values]
 
 
 def _without(frame: Frame, family: CounterFamily) -> frozenset[int]:

@@ -126,9 +126,9 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
 
 def _columns(session: Session, text: str) -> Sequence[CounterColumn]:
     words = [word.strip() for word in text.split(",") if word.strip()]
-    found = session.catalog.select(words) if words else ()
+    columns = session.catalog.select(words) if words else ()
     known = session.capabilities.signals.keys()
-    return [column for column in found if set(column.needs) <= known]
+    return [column for column in columns if set(column.needs) <= known]
 
 
 def _parts(arguments: argparse.Namespace, host: Host) -> Sequence[RequestedPart]:
@@ -208,12 +208,12 @@ def _write(arguments: argparse.Namespace) -> int:
     with ending_signals(exporter.interrupt) as ended:
         exporter.start()
         try:
-            found = exporter.wait()
-            while found is not None:
-                file.publish(found.body(PLAIN, packed=False), again=not arguments.once)
+            scrape = exporter.wait()
+            while scrape is not None:
+                file.publish(scrape.body(PLAIN, packed=False), again=not arguments.once)
                 if arguments.once:
                     return 0
-                found = exporter.wait(found)
+                scrape = exporter.wait(scrape)
         finally:
             exporter.stop()
             if not arguments.once:
@@ -225,10 +225,10 @@ def _once(arguments: argparse.Namespace) -> int:
     exporter, _machine = _exporter(arguments, _ONCE)
     exporter.start()
     try:
-        found = exporter.wait()
+        scrape = exporter.wait()
     finally:
         exporter.stop()
-    if found is not None:
-        sys.stdout.write(found.text())
+    if scrape is not None:
+        sys.stdout.write(scrape.text())
         sys.stdout.flush()
     return 0
