@@ -328,7 +328,8 @@ class SampleAggregator(TotalsTable):
             elif self._kept is not None and tid not in self._kept and tid not in (0, OUTSIDE):
                 pid, tid = -1, OTHERS
         else:
-            root = self._roots.get(sample.event, -1)
+            # what /proc tells has no event: each thread is its own root
+            root = self._roots.get(sample.event, sample.tid if self.choice.mode is Mode.PROC else -1)
             if root < 0 and (root := self._root_of(tid)) < 0:
                 self.misnumbered += 1  # its counts come with the thread's next sample, of its clock or its end
                 return
