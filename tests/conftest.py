@@ -9,6 +9,7 @@ import math
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sized
@@ -49,6 +50,13 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 # what tests start is looked at by nobody who could end the tour
 os.environ["TURBOTUI_TOUR"] = "0"
+# nor do the settings, roofs and alerts of the person who runs the suite decide anything, or grow by it
+if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the folder
+    os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # guests' kernels, fetched once
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
+        os.environ.pop(name, None)
+    HOME: Final = tempfile.TemporaryDirectory(prefix="turbotui-home-")
+    os.environ["HOME"] = HOME.name
 # a perf of this machine, if there is one, decides no test
 os.environ["TURBOTUI_EVENT_TABLES"] = "none"
 
