@@ -57,9 +57,8 @@ def _interrupt_when_heard(ended: threading.Event) -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
-@pytest.mark.parametrize(("words", "status"), [(["--", "tonto"], 130), ([], 0)])
-def test_an_interrupt_is_reported_and_is_the_status_of_a_command(words: list[str], status: int,
-                                                             capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("words", [["--", "tonto"], []])
+def test_an_interrupt_is_reported_and_is_the_status(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     ended = threading.Event()
     sender = threading.Thread(target=_interrupt_when_heard, args=(ended,))
     sender.start()
@@ -68,7 +67,7 @@ def test_an_interrupt_is_reported_and_is_the_status_of_a_command(words: list[str
     finally:
         ended.set()
         sender.join()
-    assert found == status
+    assert found == 130
     assert "note: interrupted: this is what was counted until then" in capsys.readouterr().out
 
 
