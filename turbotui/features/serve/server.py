@@ -59,7 +59,8 @@ class LimitedConnections:
             other.force_close()
 
 
-async def serve_until_signal(app: web.Application, listener: socket.socket, tabs: Collection[object]) -> int:
+async def serve_until_signal(app: web.Application, listener: socket.socket, tabs: Collection[object],
+                             announce: Callable[[], None]) -> int:
     """Serve an application until a signal that ends a process, and return the exit status.
 
     A connection that sends no whole request within `ASK_SECONDS` is closed.
@@ -72,6 +73,7 @@ async def serve_until_signal(app: web.Application, listener: socket.socket, tabs
             server = runner.server
             if server is not None:  # always, after setup
                 listening = await loop.create_server(LimitedConnections(server, tabs), sock=listener)
+                announce()
                 await over.wait()
                 listening.close()
         finally:
@@ -226,7 +228,8 @@ class DashboardServer:
 
     async def serve_at(self, listener: socket.socket) -> int:
         """Serve at a listening socket until a signal, and return the exit status."""
-        return await serve_until_signal(self.application(), listener, self._tabs)
+        return await serve_until_signal(self.application(), listener, self._tabs, lambda: print(
+            f"The dashboard is at {self.address}\nCtrl+C ends it.", flush=True))
 
     @web.middleware
     async def _checked(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
@@ -325,6 +328,5 @@ def serve(host: str, port: int, options: Sequence[str]) -> int:
         raise TurbotuiError(f"{host}, port {port} cannot be listened at: {why}") from error
     with listener:
         server = DashboardServer(host, listener.getsockname()[1], options)
-        print(f"The dashboard is at {server.address}\nCtrl+C ends it.")
         logging.getLogger("aiohttp.server").addFilter(_is_fault)
         return asyncio.run(server.serve_at(listener))
