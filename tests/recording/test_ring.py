@@ -205,19 +205,20 @@ def test_layouts_that_are_large_are_known_to_whoever_keeps_them_alone(monkeypatc
 
 def test_decoded_ticks_are_forgotten_when_nobody_looks_at_the_past() -> None:
     topology, ring = topology_of_cpus(range(4)), PastRing()
+    elsewhere = _decoded()
     made = list(frames(75, topology))
     for frame in made[:40]:
         ring.take(frame)
     assert ring.frame(made[20].newer.wall_ns) is not None
-    assert _decoded() > 0
+    assert _decoded() > elsewhere
     for frame in made[40:]:
         ring.take(frame)
-    assert not _decoded()
+    assert _decoded() <= elsewhere
 
 
 def test_large_groups_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("turbotui.recording.ring._MOST_DECODED_BYTES", 0)
-    ring, live = PastRing(), list(frames(70))
+    ring, live, elsewhere = PastRing(), list(frames(70)), _decoded()
     for frame in live:
         ring.take(frame)
     for frame in reversed(live):
@@ -225,8 +226,10 @@ def test_large_groups_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch)
         assert found is not None
         assert said(found) == said(frame)
         del found
-        assert _decoded() <= 32, "a group of 15, and the one before while its last tick is decoded"
+        assert _decoded() <= elsewhere + 32, "a group of 15, and the one before while its last tick is decoded"
 
 
 def _decoded() -> int:
+    """Those that are reachable; other tests of this process may still hold some."""
+    gc.collect()
     return sum(type(one) is DecodedTick for one in gc.get_objects())
