@@ -84,11 +84,12 @@ class TestExample:
         terminal.until(b"a.{1,40} days")
         terminal.press(b"a")
         terminal.until(rb"0\.[0-9]+ d\b")
+        log = tmp_path / "turbotui" / "alerts.log"
+        terminal.read_while(lambda: log.read_text().count(" begins ") < 2, "never logged two alerts")
         terminal.press(b"q")
         assert terminal.ended() == 0
-        log = (tmp_path / "turbotui" / "alerts.log").read_text()
-        assert "begins Uptime>0: " in log
-        assert "begins pace>0.5 and up: up" in log
+        assert "begins Uptime>0: " in log.read_text()
+        assert "begins pace>0.5 and up: up" in log.read_text()
 
 
 @pytest.mark.parametrize(("line", "module", "why"), [

@@ -46,11 +46,12 @@ def own_names(extra: tuple[str, ...] = ()) -> frozenset[str]:
 
 
 def serve_until_signal(exporter: Exporter, listener: socket.socket, names: frozenset[str], access: Access,
-                       reread: Callable[[], Access]) -> int:
+                       reread: Callable[[], Access], *, announce: Callable[[], None]) -> int:
     """Answer scrapes until a signal, or until sampling ends.
 
     Args:
         reread: reads the rules again after each SIGHUP; an error is reported, and the old rules stay.
+        announce: says where, once signals end the work: whoever reads the address may send one at once.
 
     Returns:
         The exit status.
@@ -60,15 +61,17 @@ def serve_until_signal(exporter: Exporter, listener: socket.socket, names: froze
     """
     server = ScrapeServer(listener, answers(lambda: exporter.newest), names, ClientTimes())
     server.access = access
-    return asyncio.run(_serve(exporter, server, reread))
+    return asyncio.run(_serve(exporter, server, reread, announce))
 
 
-async def _serve(exporter: Exporter, server: ScrapeServer, reread: Callable[[], Access]) -> int:
+async def _serve(exporter: Exporter, server: ScrapeServer, reread: Callable[[], Access],
+                 announce: Callable[[], None]) -> int:
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     with ending_signals(lambda: loop.call_soon_threadsafe(over.set), {
         signal.SIGHUP: lambda _number: loop.call_soon_threadsafe(_reread_into, server, reread)
     }) as ended:
+        announce()
         exporter.start(on_end=lambda: loop.call_soon_threadsafe(over.set))
         serving = loop.create_task(server.run())
         try:

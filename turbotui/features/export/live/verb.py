@@ -184,12 +184,16 @@ def _listen(arguments: argparse.Namespace) -> int:
     with listener:
         scheme, place = "http" if who.tls is None else "https", f"[{address}]" if address.version == 6 else address
         url = f"{scheme}://{place}:{listener.getsockname()[1]}/metrics"
-        print(f"{_named(machine)}: {url}, read every {arguments.interval or _INTERVAL} s; SIGTERM or Ctrl+C ends it",
-              flush=True)
-        if not address.is_loopback and who.admits_all:
-            print(f"turbotui: everybody who reaches {address} can read these metrics: --web-config asks for passwords",
-                  file=sys.stderr, flush=True)
-        return serve_until_signal(exporter, listener, own_names(tuple(arguments.allow_host)), who, access)
+
+        def announce() -> None:
+            every = arguments.interval or _INTERVAL
+            print(f"{_named(machine)}: {url}, read every {every} s; SIGTERM or Ctrl+C ends it", flush=True)
+            if not address.is_loopback and who.admits_all:
+                print(f"turbotui: everybody who reaches {address} can read these metrics: --web-config asks for "
+                      "passwords", file=sys.stderr, flush=True)
+
+        return serve_until_signal(exporter, listener, own_names(tuple(arguments.allow_host)), who, access,
+                                  announce=announce)
 
 
 def _named(machine: Machine) -> str:
