@@ -155,14 +155,15 @@ def test_the_command_stops_and_continues_with_the_dashboard(tmp_path: Path) -> N
         running.until(rb"begun")
         pid = int((tmp_path / "pid").read_text())
 
-        def stopped() -> bool:
-            return _fields(pid)[0] in "tT"
+        def stopped(process: int) -> bool:
+            return _fields(process)[0] in "tT"
 
         dashboard = int(_fields(pid)[1])
         os.kill(dashboard, signal.SIGTSTP)
-        running.read_while(lambda: not stopped(), "the command did not stop")
+        running.read_while(lambda: not stopped(pid), "the command did not stop")
+        running.read_while(lambda: not stopped(dashboard), "the dashboard, which stops last, did not stop")
         os.kill(dashboard, signal.SIGCONT)
-        running.read_while(stopped, "the command did not go on")
+        running.read_while(lambda: stopped(pid), "the command did not go on")
         running.press(b"\x03")
         assert running.ended() == 128 + signal.SIGINT
 

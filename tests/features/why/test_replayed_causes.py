@@ -149,7 +149,8 @@ def test_by_default_the_commands_find_the_same(machine: str, tmp_path: Path,
     second = json.loads(capsys.readouterr().out)
     named = [{row["cause"]: (row["values"]["who"] or "").split(" (")[0] for row in found["rows"]}
              for found in (first, second)]
-    assert named[0] == named[1]
+    causes = machine.split("+")[1:]  # the two runs are of different moments, at which lesser ones come and go
+    assert [named[0][cause] for cause in causes] == [named[1][cause] for cause in causes]
     assert second["facts"]["blind"] == first["facts"]["blind"]
 
 
