@@ -128,6 +128,7 @@ def test_cells_wrap_at_32_bits_and_a_restarted_one_is_unknown() -> None:
     bench.tick("   CPU0 CPU1\n 24: 6 3 chip  1-edge  dev\n")
     assert (bench.value("24:0", "Int/s"), bench.value("24:1", "Int/s"), bench.value("24", "Int/s")) == (1, None, None)
     assert bench.why("24", "Int/s") is Reason.WENT_BACK
+    assert [bench.value("24", name) for name in ("CPUs", "Top", "Top%")] == [None] * 3
     bench.tick("   CPU0 CPU1\n 24: 7 4 chip  1-edge  dev\n")
     assert bench.value("24", "Int/s") == 2
 
@@ -148,6 +149,7 @@ def test_a_cpu_that_comes_has_no_difference_and_no_part_in_its_sources() -> None
     assert bench.keys == {"24", "24:0", "24:2"}
     assert bench.value("24", "Int/s") == 1
     assert bench.why("24:2", "Int/s") is Reason.FIRST_TICK
+    assert [bench.value("24", name) for name in ("CPUs", "Top", "Top%")] == [None] * 3, "CPU 2 may have taken more"
     bench.tick("   CPU0 CPU2\n 24: 12 5002 chip  1-edge  dev\n")
     assert (bench.value("24", "Int/s"), bench.value("24:2", "Int/s")) == (3, 2)
     bench.tick("   CPU0 CPU3\n 24: 12 5002 chip  1-edge  dev\n")  # the same line, of other CPUs

@@ -228,10 +228,17 @@ def _cpu(row: KindRow) -> Value:
     return whole_number(row.row.key.rpartition(":")[2]) if row.row.parent else None
 
 
+def _shares(row: KindRow) -> list[tuple[float, KindRow]] | None:
+    """What each CPU took; None if that is not known of every one, as any of them may have taken the most."""
+    counts = [(part.delta("count"), part) for part in row.parts]
+    known = [(count, part) for count, part in counts if count is not None]
+    return known if len(known) == len(counts) else None
+
+
 def _busiest(row: KindRow) -> KindRow | None:
-    """The CPU that took the most; None if none took any, or the row is a CPU."""
-    taken = [(count, part) for part in row.parts if (count := part.delta("count"))]
-    return max(taken, key=lambda one: one[0])[1] if taken else None
+    """The CPU that took the most; None if none took any, it is not known, or the row is a CPU."""
+    most, part = max(_shares(row) or (), key=lambda share: share[0], default=(0, None))
+    return part if most else None
 
 
 def _top_cpu(row: KindRow) -> Value:
@@ -248,13 +255,16 @@ def _top_share(row: KindRow) -> Value:
 def _taking(row: KindRow) -> Value:
     if row.row.parent or row.row.name in WHOLE_LABELS or row.delta("count") is None:
         return None
-    return sum(1 for part in row.parts if part.delta("count"))
+    shares = _shares(row)
+    return None if shares is None else sum(1 for count, _part in shares if count)
 
 
 def _no_top(row: KindRow) -> str:
     if row.row.name in WHOLE_LABELS:
         return "the kernel counts these for the whole machine"
-    return "the row is one CPU's" if row.row.parent else "no CPU took any in this interval"
+    if row.row.parent:
+        return "the row is one CPU's"
+    return "one CPU's count has no increase" if _shares(row) is None else "no CPU took any in this interval"
 
 
 COLUMNS: Final[tuple[RowColumn, ...]] = (
