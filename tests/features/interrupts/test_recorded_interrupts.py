@@ -59,7 +59,7 @@ def test_an_unknown_table_is_refused_with_the_kinds_that_there_are(
 
 def test_a_recording_gives_every_interval_and_their_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recording = str(tmp_path / "a.ttj")
-    assert main(["record", recording, "--machine", "laptop", "-i", "0.1", "-n", "3", "--tables", "interrupts"]) == 0
+    assert main(["record", recording, "--machine", "laptop", "-i", "0.4", "-n", "3", "--tables", "interrupts"]) == 0
     capsys.readouterr()
     assert main(["interrupts", "--replay", recording, "--json", "--cpus"]) == 0
     each = tables(capsys.readouterr().out)
