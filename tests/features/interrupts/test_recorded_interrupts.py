@@ -64,7 +64,7 @@ def test_a_recording_gives_every_interval_and_their_sum(tmp_path: Path, capsys: 
     assert main(["interrupts", "--replay", recording, "--json", "--cpus"]) == 0
     each = tables(capsys.readouterr().out)
     assert len(each) == 3
-    assert main(["interrupts", "--replay", recording, "--json", "--cpus", "--every", "10s"]) == 0
+    assert main(["interrupts", "--replay", recording, "--json", "--cpus", "--every", "3650d"]) == 0
     (whole,) = tables(capsys.readouterr().out)
     totals, last = ({(row["irq"], row.get("cpu")): row["values"]["Total"] for row in table["rows"]}
                     for table in (whole, each[-1]))
