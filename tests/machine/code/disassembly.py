@@ -39,7 +39,7 @@ def a64(code: bytes, folder: Path) -> list[str]:
     if llvm is None:
         pytest.skip("neither an AArch64 objdump nor llvm-mc is installed (Debian: binutils-aarch64-linux-gnu, llvm)")
     done = subprocess.run(  # noqa: S603 - a disassembler
-        [llvm, "--disassemble", "--arch=aarch64", "--mattr=+sve,+bf16,+i8mm,+dotprod"],
+        [llvm, "--disassemble", "--arch=aarch64", "--mattr=+sve,+bf16,+i8mm,+dotprod,+crc"],
         input=" ".join(f"{byte:#04x}" for byte in code), capture_output=True, text=True, check=False,
     )
     if done.returncode:

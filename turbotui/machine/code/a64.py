@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from turbotui.machine.code.shapes import Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
+from turbotui.machine.code.shapes import RAW_CLOCK, ChainShape, Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.quantities.precision import Precision
 
 _D, _S, _H = Precision.DOUBLE, Precision.SINGLE, Precision.HALF
@@ -237,3 +237,34 @@ def clock(shape: LoopShape) -> Kernel:
 def vector_length() -> bytes:
     """A function without arguments that returns the SVE vector length in bytes (RDVL x0, #1)."""
     return struct.pack("<2I", 0x04BF5020, _RET)
+
+
+_EOR: Final = 0xCA1802F7  # eor x23, x23, x24
+_MUL: Final = 0x9B177EF7  # mul x23, x23, x23: by its factors, because cores forward a sum
+_CRC32CX: Final = 0x9AD85EF7  # crc32cx w23, w23, x24
+_ODD: Final = 0xD28246B7  # mov x23, #0x1235
+# stp x29, x30, [sp, #-64]!; stp of x19 to x24; mov x19, x0; mov x20, x1; mov x21, x2; mov x24, #0x5670
+_ENTER: Final = (0xA9BC7BFD, 0xA90153F3, 0xA9025BF5, 0xA90363F7, 0xAA0003F3, 0xAA0103F4, 0xAA0203F5, 0xD28ACE18)
+_LEAVE: Final = (0xA94153F3, 0xA9425BF5, 0xA94363F7, 0xA8C47BFD, _RET)
+# cbz x23, next: the barrier before the counter is read then waits for the chain; mov x0, clock; mov x1, x19; blr x20;
+# add x19, x19, #16
+_STAMP: Final = (0xB4000037, 0xD2800000 | RAW_CLOCK << 5, 0xAA1303E1, 0xD63F0280, 0x91004273)
+
+
+def timed_chains(shape: ChainShape) -> bytes:
+    """Write the function that times the chains of a shape. Ran under emulation only, on no Arm core."""
+    code = _Code()
+    code.add(*_ENTER, _ODD)
+    top = len(code.words)
+    code.add(*_STAMP)
+    for link, count in zip((_EOR, _MUL, _CRC32CX, _EOR), shape.links, strict=True):
+        code.add(0x52800016 | count // shape.unroll << 5, _ODD)  # mov w22, turns
+        code.align()
+        body = len(code.words)
+        code.add(*[link] * shape.unroll, 0x710006D6)  # subs w22, w22, #1
+        code.branch_ne(body)
+        code.add(*_STAMP)
+    code.add(0x710006B5)  # subs w21, w21, #1
+    code.branch_ne(top)
+    code.add(*_LEAVE)
+    return code.bytes()

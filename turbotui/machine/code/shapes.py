@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from enum import Enum
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.precision import Precision
@@ -162,3 +163,28 @@ def tile_data(isa: VectorIsa) -> bytes:
     configuration = struct.pack("<BB14x16H16B", 1, 0, *[64] * 8, *[0] * 8, *[16] * 8, *[0] * 8)
     left, right = (factor * (1024 // len(factor)) for factor in _FACTORS[isa.format])
     return configuration.ljust(1024, b"\0") + left + right + bytes(1024)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainShape:
+    """The lengths of chains of dependent instructions that are timed one after the other.
+
+    The function (stamps, clock_gettime, rounds) stores five times in each round, 16 bytes each (struct timespec):
+    before the first chain and after each of the four. The last is the first one again, shorter: the difference of the
+    two is free of what taking the times costs.
+    """
+
+    anchor: int  # links of exclusive ors, each one cycle
+    product: int  # links of multiplications
+    checksum: int  # links of CRC32C
+    short: int  # links of exclusive ors again
+    unroll: int  # links in a loop body, which divides the others
+
+    @property
+    def links(self) -> tuple[int, int, int, int]:
+        """The links of the four chains, in order."""
+        return self.anchor, self.product, self.checksum, self.short
+
+
+RAW_CLOCK: Final = 4
+"""CLOCK_MONOTONIC_RAW (uapi linux/time.h), which no daemon slews: a clock 0.05 % fast would be such an error."""

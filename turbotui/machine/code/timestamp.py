@@ -41,7 +41,7 @@ def _page() -> CodePage:
     if not _allowed():
         raise HostError(errno.EPERM, "rdtsc (prctl PR_SET_TSC)")
     try:
-        return CodePage(RDTSC)
+        return CodePage(RDTSC, "the counter cannot be read directly;")
     except MachineError as error:
         raise HostError(errno.EACCES, f"rdtsc ({error})") from error
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.code.shapes import Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
+from turbotui.machine.code.shapes import RAW_CLOCK, ChainShape, Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.quantities.precision import Precision
 
 _RAX: Final = 0  # ModRM numbers of the general registers that loops address memory by (Intel SDM vol. 2, table 2-2)
@@ -299,3 +299,31 @@ def clock(shape: LoopShape) -> Kernel:
     _loop_end(code, top)
     end = len(code)
     return Kernel(bytes(code + _RET), shape.unroll, (top, end), shape)
+
+
+_XOR: Final = bytes.fromhex("4c31e5")  # xor rbp, r12: two registers, since one with itself is no chain
+_IMUL: Final = bytes.fromhex("480fafed")  # imul rbp, rbp
+_CRC32: Final = bytes.fromhex("f2490f38f1ec")  # crc32 rbp, r12
+# push rbx, rbp, r12, r13, r14; mov r12, rdi; mov r13, rsi; mov r14, rdx
+_SAVE: Final = bytes.fromhex("53554154415541564989fc4989f54989d6")
+_RESTORE: Final = bytes.fromhex("415e415d415c5d5b")
+# mov edi, clock; mov rsi, r12; call r13; add r12, 16. The kernel's vDSO orders its reading of the counter by lfence.
+_STAMP: Final = b"\xbf" + struct.pack("<i", RAW_CLOCK) + bytes.fromhex("4c89e641ffd54983c410")
+_ODD: Final = struct.pack("<i", 0x12345671)  # start of the chains: an odd number xor an even address stays odd, so no 0
+
+
+def timed_chains(shape: ChainShape) -> bytes:
+    """Write the function that times the chains of a shape."""
+    code = bytearray(_SAVE)
+    top = len(code)
+    code += _STAMP
+    for link, count in zip((_XOR, _IMUL, _CRC32, _XOR), shape.links, strict=True):
+        code += b"\xbd" + _ODD + b"\xbb" + struct.pack("<i", count // shape.unroll)  # mov ebp, odd; mov ebx, turns
+        _align(code)
+        body = len(code)
+        code += link * shape.unroll + b"\xff\xcb"  # dec ebx
+        _loop_end(code, body)
+        code += _STAMP
+    code += b"\x41\xff\xce"  # dec r14d
+    _loop_end(code, top)
+    return bytes(code) + _RESTORE + _RET
