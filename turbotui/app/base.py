@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from turbotui.app.scales import gauges_of
 from turbotui.app.sessions import has_banner
 from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
+from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import centred, flush_left
 from turbotui.feature import EVERYWHERE
@@ -72,6 +73,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self.noticed = self._noticed_empty = ""
         self._is_quiet = False
         self._query = ""  # of the last search
+        self._back: Callable[[], None] | None = None  # undoes the last search; None if none is to be undone
         self._is_composed = False
         self._banner: SegmentLines | None = None
         self._keys_fit = -1  # the width for which the footer was drawn
@@ -150,8 +152,10 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Open the item under the cursor; returns false if there is nothing to open, as on most screens."""
         return False
 
-    def drop_cursor(self) -> None:
-        """Remove the cursor on screens that can do without one; does nothing here."""
+    def states(self) -> Iterator[ViewState]:
+        """What is on and Esc would undo, beside what all screens share."""
+        if self._back is not None:
+            yield ViewState(self.number, ("search", self._query), self._end_search, "Back to where the search began")
 
     # Search
 
@@ -165,7 +169,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     def way_back(self) -> Callable[[], None]:
         """Return a function that puts the cursor back to its current place."""
-        return self.drop_cursor
+        return lambda: None
 
     def action_search(self) -> None:
         """Search while the user types; Enter keeps the place, Esc goes back."""
@@ -180,8 +184,16 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         def done(text: str | None) -> None:
             if text is None:
                 back()
+            elif text:
+                self._back = back
 
         self.app.push_screen(Prompt("find", "", typed), done)
+
+    def _end_search(self) -> None:
+        """Put the cursor back to its place before the search."""
+        back, self._back = self._back, None
+        if back is not None:
+            back()
 
     def action_search_next(self) -> None:
         """Go to the next match of the last search."""
@@ -351,7 +363,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def flags(self) -> list[str]:
         """Words at the right of the status line for states that must not be overlooked."""
         watch = self.watch_state
-        states = ["PAST" if watch.in_past and not watch.play_state else "", "PAUSED" if watch.paused else ""]
+        states = ["PAST" if watch.in_past and not watch.play_state else "",
+                  "PAUSED (Esc: go on)" if watch.paused else ""]
         if watch.session.collector is not None:
             states += watch.session.collector.remarks
         recorder = "" if watch.recorder is None else watch.recorder.flag

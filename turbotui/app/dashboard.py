@@ -276,6 +276,7 @@ class TurbotuiApp(FramesApp):
         base = self.base if namespace is self.base else None
         before = None if base is None else (base.noticed, len(self.screen_stack))
         try:
+            self.look_at_states()
             found = await super()._dispatch_action(namespace, action_name, params)
             self.tour.follow(action_name)
         except Exception as error:  # noqa: BLE001 - whatever it is
@@ -354,7 +355,7 @@ class TurbotuiApp(FramesApp):
         self.read_wanted()
         spec = next((spec for spec in self.screens if spec.number == number), None)
         if spec is not None:
-            self.action_show_screen(spec.id)
+            self.open_screen(spec.id)
 
     def action_open(self) -> None:
         """Open what the cursor of the screen is on; end the interval where there is nothing to open."""
@@ -403,9 +404,11 @@ class TurbotuiApp(FramesApp):
         self.tour.end()
 
     def action_close(self) -> None:
-        """Hide the tour; return from what `i` showed, or remove the screen's cursor; Esc never quits."""
-        self.tour.hide()
-        super().action_close()
+        """Hide the tour; without one, undo the newest state of the view; Esc never quits."""
+        if self.tour.step is None:
+            super().action_close()
+        else:
+            self.tour.hide()
 
     def _resumed(self) -> None:
         super()._resumed()

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,6 +29,7 @@ from turbotui.app.saved_views import absent_of
 from turbotui.app.screen_table import SCREENS, build_screen
 from turbotui.app.themes import THEMES
 from turbotui.app.time_line import TimeLine
+from turbotui.app.view_states import StateOrder, ViewState
 from turbotui.app.watch import Watch
 from turbotui.errors import TurbotuiError
 from turbotui.feature import ScreenSpec
@@ -91,6 +92,8 @@ class FramesApp(App[int]):
         self._laid_out: tuple[object, ...] = ()  # the columns and rows for which the screen was last laid out
         self.left_by = 0
         self._first_screen = first_screen
+        self._state_order = StateOrder()
+        self._opened = "", ""  # the screen that Enter opened, and the one to which Esc returns
         self.containment = Containment(self, self._show_failed)
         for spec in self.screens:
             self.add_mode(spec.id, partial(build_screen, spec, watched))
@@ -440,15 +443,21 @@ class FramesApp(App[int]):
 
     def action_show_screen(self, name: str) -> None:
         """Show a screen by its name."""
-        left = self.current_mode
+        left, self._opened = self.current_mode, ("", "")
         self.switch_mode(name)
         if left.startswith(_FAILED):
             self.remove_mode(left)
         self.call_after_refresh(self._resumed)
 
-    def show_row(self, name: str, row: RowId | None) -> None:
-        """Show a screen by its name, with the cursor on a row."""
+    def open_screen(self, name: str) -> None:
+        """Show a screen from which Esc returns to the current one."""
+        before = self.current_mode
         self.action_show_screen(name)
+        self._opened = name, before
+
+    def show_row(self, name: str, row: RowId | None) -> None:
+        """Open a screen by its name, with the cursor on a row."""
+        self.open_screen(name)
         base = self.base
         if base is not None and row is not None:
             base.point_at(row)
@@ -510,10 +519,31 @@ class FramesApp(App[int]):
             self.base.notice(f"Theme {self.theme}")
 
     def action_close(self) -> None:
-        """Return from what `i` showed, or remove the screen's cursor; Esc never quits."""
-        if self.base is not None:
-            self.base.drop_cursor()
-            self.base.go_back()
+        """Undo the newest state of the view; Esc never quits."""
+        states = self.look_at_states()
+        if states:
+            states[-1].undo()
+            if states[-1].ended:
+                self.say(states[-1].ended)
+
+    def look_at_states(self) -> Sequence[ViewState]:
+        """The states that Esc undoes, the newest last; called before each action, so that their order is known."""
+        base = self.base
+        return () if base is None else self._state_order.look(base.number, (*self._states(), *base.states()))
+
+    def _states(self) -> Iterator[ViewState]:
+        """The states of all screens."""
+        watch = self.watched
+        opened, before = self._opened
+        if opened == self.current_mode:
+            yield ViewState("", ("screen", opened), lambda: self.action_show_screen(before))
+        if watch.pointing.cpu is not None or watch.pointing.cpus:
+            about = watch.pointing.cpu, watch.pointing.who
+            yield ViewState("", ("pointing", *about), lambda: None if self.base is None else self.base.go_back())
+        if watch.paused:
+            yield ViewState("", "paused", self.action_pause, "The picture goes on")
+        if watch.cursor is not None and watch.cursor.live and watch.in_past:
+            yield ViewState("", "past", self.action_past_now, "Now again")
 
     # The command beside it
 

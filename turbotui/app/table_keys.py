@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Generic
 
@@ -16,10 +16,12 @@ from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import OneCell
 from turbotui.app.prompt import Prompt
 from turbotui.app.sort_menu import SortMenu
+from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import centred
 from turbotui.quantities.columns import ColumnId
-from turbotui.quantities.filters import FilterError, parse_filter
+from turbotui.quantities.filters import Filter, FilterError, parse_filter
+from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import C, K
 from turbotui.sampling.frame import Frame
 from turbotui.tables.csv_lines import csv_text
@@ -100,6 +102,25 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
             text = mark_line(self.marked, self.watch_state.frame)
             self.query_one("#compared", SegmentLines).show([[(centred(text, self.size.width), StyleRole.CELL)]])
 
+    def states(self) -> Iterator[ViewState]:
+        """A comparison, a filter and tags, beside those of all screens."""
+        view, marked = self._table.view, self.marked
+        if marked is not None:
+            yield ViewState(self.number, ("comparison", marked.seq), self.action_mark)
+        if view.filter.text:
+            yield ViewState(self.number, ("filter", view.filter.text), self._end_filter, "All rows again")
+        if self.own_tags:
+            yield ViewState(self.number, "tags", self.action_untag, "No row is tagged any more")
+        yield from super().states()
+
+    @property
+    def own_tags(self) -> Sequence[K]:
+        """Rows that the user tagged."""
+        return self._table.view.tags
+
+    def _end_filter(self) -> None:
+        self._change(filter=Filter())
+
     # Status
 
     def readout(self) -> str:
@@ -148,7 +169,8 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         """The filter and the number of rows that it leaves."""
         text = self._table.view.filter.text
         rows = sum(line.open is None for line in self._table.lines)
-        return [*super().flags(), *([f"filter {text}: {rows} rows"] if text else [])]
+        return [*super().flags(), *([f"filter {text}: {several(rows, 'row')} (Esc: all)"] if text else []),
+                *([f"{len(self.own_tags)} tagged (Esc: none)"] if self.own_tags else [])]
 
     def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
         """Show the cell under the cursor on the status line."""
@@ -320,7 +342,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
             return
         self.compare(begin=begin)
         self.show_mark()
-        self.notice("Cells are differences from this moment on; b ends it" if begin else "Values again")
+        self.notice("Cells are differences from this moment on; Esc ends it" if begin else "Values again")
 
     def copied(self) -> str:
         return "" if self._table.selected is None else self._cell_in_words(*self._table.selected)

@@ -57,4 +57,4 @@ def mark_line(mark: Frame, frame: Frame | None) -> str:
     """The line that names the two moments that are compared."""
     moment = datetime.fromtimestamp(mark.newer.wall_ns / 1e9, UTC)
     ago = "" if frame is None else f", {(frame.newer.started_ns - mark.newer.started_ns) / 1e9:,.0f} s ago"
-    return f"COMPARED WITH #{mark.seq} ({moment:%H:%M:%S}Z{ago}): cells are DIFFERENCES · b ends it"
+    return f"COMPARED WITH #{mark.seq} ({moment:%H:%M:%S}Z{ago}): cells are DIFFERENCES · Esc ends it"

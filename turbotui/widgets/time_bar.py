@@ -45,7 +45,7 @@ def time_bar(moments: Moments, width: int) -> TimeBar:
     ago = (moments.last - moments.at) / NS
     word = f"PAST {age(ago)} ago" if moments.live else moments.state or "RECORDED"
     left = f" {word} · {time_of_day(moments.at)}{_step(times, moments.at)} "
-    right = f" {time_of_day(last)} {'now ' if moments.live else ''}"
+    right = f" {time_of_day(last)} {'now: Esc ' if moments.live else ''}"
     note = f"{moments.note} " if moments.note else ""
     size = width - len(left) - len(right) - len(note)
     if size < _LEAST:

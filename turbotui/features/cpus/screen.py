@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, TypeAlias
 
@@ -14,6 +14,7 @@ from turbotui.app.one_cell import FrameCell
 from turbotui.app.picker import Picker
 from turbotui.app.saved_views import CounterView, name_prompt, profile_of, view_of
 from turbotui.app.table_keys import TableKeys
+from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
 from turbotui.features.spies.window import SpyForm
 from turbotui.quantities.columns import CounterColumn
@@ -184,6 +185,17 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         if pointing.cpus:
             found.append(f"• {pointing.who} ran there: Esc returns")
         return found
+
+    @property
+    def own_tags(self) -> Sequence[RowId]:
+        return [tag for tag in self._table.view.tags if tag not in self._pointed]
+
+    def states(self) -> Iterator[ViewState]:
+        """That the cursor follows another CPU, beside those of all tables."""
+        yield from super().states()
+        if self._table.view.follow in self._table.view.targets:
+            yield ViewState(self.number, ("follow", self._table.view.follow), self._let_go,
+                            "The cursor stays on its CPU")
 
     # Rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from rich.cells import set_cell_size
@@ -12,6 +12,7 @@ from textual.widget import Widget
 from turbotui.app.actions import bindings_for
 from turbotui.app.cell_cursor import CellCursorScreen, next_match
 from turbotui.app.one_cell import number_in_words
+from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
 from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
@@ -253,9 +254,11 @@ class OverviewScreen(CellCursorScreen):
         if places:
             self._select(places[0 if by < 0 else -1].target)
 
-    def drop_cursor(self) -> None:
-        """Remove the cursor."""
-        self._select(None)
+    def states(self) -> Iterator[ViewState]:
+        """The cursor, which the screen can do without."""
+        if self._cursor is not None or self._lit:
+            yield ViewState(self.number, "cursor", lambda: self._select(None))
+        yield from super().states()
 
     def open_chosen(self) -> bool:
         """Open the CPU under the cursor in the table, or the screen of a chart."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
@@ -12,6 +12,7 @@ from textual.widget import Widget
 from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
+from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
 from turbotui.features.topdown.followed_rows import FollowedRows, FollowedRowsReady
@@ -239,6 +240,13 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._open((), None)
         elif self.composed and self._why is None:
             self._show_tree()
+
+    def states(self) -> Iterator[ViewState]:
+        """The opened levels of a row, beside those of all tables."""
+        yield from super().states()
+        for depth in range(len(self._path)):
+            yield ViewState(self.number, ("level", *(node.id for node in self._path[:depth + 1])),
+                            lambda: self._open(self._path[:-1], self._opened))
 
     def open_chosen(self) -> bool:
         """Open the hottest part of the row, or that of the chosen column."""
