@@ -206,10 +206,10 @@ def test_a_counter_that_never_ran_is_unknown_unless_it_had_nothing_to_count() ->
 @given(st.lists(st.tuples(st.integers(1, 10**9), st.floats(0.0, 1.0)), min_size=1, max_size=8))
 def test_a_total_takes_counters_without_a_turn_for_the_mean_of_the_others(parts: list[tuple[int, float]]) -> None:
     total = CountTotal()
-    gains = [(enabled, round(enabled * share), 3 * round(enabled * share)) for enabled, share in parts]
+    gains = [(enabled, round(enabled * share), 3 * round(enabled * share), enabled, 0) for enabled, share in parts]
     total.add(gains)
     assert (total.enabled, total.running) == (sum(one[0] for one in gains), sum(one[1] for one in gains))
-    expected = 3 * total.enabled if any(running for _enabled, running, _count in gains) else 0
+    expected = 3 * total.enabled if any(one[1] for one in gains) else 0
     assert total.count == pytest.approx(expected)
 
 

@@ -142,6 +142,31 @@ def test_a_read_that_was_interrupted_is_made_again_or_unknown_and_in_no_sum(trie
         assert "300 ms" in why.detail
 
 
+@pytest.mark.parametrize(("tries", "known"), [(2, True), (3, False)])
+def test_files_of_all_cpus_are_read_again_too(tries: int, known: bool) -> None:
+    host = FakeHost(pins=False)
+    left = [0]
+
+    def script(cpu: int, _name: SignalId) -> Raw:
+        host.now += 20_000
+        if cpu == 1 and left[0] > 0:
+            left[0] -= 1
+            host.now += 300_000_000
+        return host.now
+
+    def act(frame: Frame) -> None:
+        host.now += 1_000_000_000
+        left[0] = tries if frame.seq == 1 else 0
+
+    frames = frames_of(sampler_of(host, FakeSource((counter("x"),), script, shared=True), wanted={"x"}), 4, act)
+    for frame in frames[1:]:
+        clean = known or frame.seq not in (2, 3)
+        for cpu in range(4):
+            value, why = frame.cell(X, cpu_row(cpu)), frame.why(X, cpu_row(cpu))
+            assert (value is not None) is clean
+            assert clean or (why is not None and why.reason is Reason.INTERRUPTED and "every cpu" in why.detail)
+
+
 def test_late_files_of_all_cpus_are_late_not_failed() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"),), moving(host), shared=True)

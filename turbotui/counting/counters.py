@@ -18,6 +18,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.perf_groups import close_all
+from turbotui.machine.timed_reads import SLOW_READ_NS, is_interrupted, undisturbed
 
 # bits of the flag word of perf_event_attr (uapi linux/perf_event.h)
 DISABLED: Final = 1 << 0
@@ -63,7 +64,7 @@ class Counters:
         descriptors: in the order of opening, the leader first.
     """
 
-    __slots__ = ("_before", "_host", "_inherited", "_layout", "_target", "descriptors")
+    __slots__ = ("_before", "_host", "_inherited", "_layout", "_quickest", "_read_ns", "_target", "descriptors")
 
     def __init__(self, host: Host, target: CountTarget) -> None:
         self._host = host
@@ -71,6 +72,8 @@ class Counters:
         self._inherited = bool(target.flags & INHERIT)
         self._layout = _words(3)
         self._before: Sequence[int] = (0, 0)
+        self._read_ns: tuple[int, int] | None = None
+        self._quickest = 0
         self.descriptors: list[int] = []
 
     def add(self, attr: PerfAttr) -> None:
@@ -110,6 +113,31 @@ class Counters:
         """Return by how much each of `totals` grew since the previous call; raises as `totals` does."""
         before, self._before = self._before, self.totals()
         return difference(self._before, before)
+
+    def timed_gains(self, began: int) -> tuple[Sequence[int], int, int, int]:
+        """Return `gains`, and the time between the two readings: counters of many CPUs are read one after the other.
+
+        Args:
+            began: ns on the host's clock, from just before this call.
+
+        Returns:
+            The gains; ns between the readings, and how far that may be off, both 0 at the first; ns after the reading.
+            Raises as `totals` does.
+        """
+        totals = self.totals()
+        ended = self._host.now_ns()
+        if ended - began > self._quickest and is_interrupted(ended - began, self._quickest):
+            began, totals, ended = undisturbed(self.totals, self._quickest or SLOW_READ_NS, self._host.now_ns)
+        if not ended - began > self._quickest > 0:
+            self._quickest = ended - began
+        found = difference(totals, self._before)
+        before, self._before, self._read_ns = self._read_ns, totals, (began, ended)
+        if before is None:
+            return found, 0, 0, ended
+        # a counter is enabled for no longer than the time between its readings, whenever in these they were
+        least, most = max(began - before[1], found[0]), ended - before[0]
+        passed = max((began + ended - before[0] - before[1]) >> 1, least)
+        return found, passed, max(passed - least, most - passed), ended
 
     def switch(self, what: str, *, on: bool) -> None:
         """Let the group count or not, in all present and future heirs: ioctl(2) reaches every inherited copy.

@@ -27,28 +27,48 @@ def scaled(count: int, enabled: int, running: int) -> float | None:
 
 @dataclass(slots=True)
 class CountTotal:
-    """A running count of many counters."""
+    """A running count of many counters, each of which is read at a time of its own."""
 
     count: float = 0  # scaled to the whole time for which they should have counted
     # enabled, running: ns for which they should have counted, and for which they did
     enabled: int = 0
     running: int = 0
+    # passed, unsure: ns from the first reading on, and how far they may be off: the increase of `count` divided by that
+    # of `passed` is the sum of the counters' rates, each over the time between its own readings
+    passed: float = 0
+    unsure: float = 0
 
-    def add(self, gains: Iterable[tuple[int, int, int]]) -> None:
-        """Add what each counter counted in the same time: ns enabled, ns running and count.
+    def add(self, gains: Iterable[tuple[int, int, int, int, int]]) -> None:
+        """Add what each counter counted between its two last readings.
 
         A count is scaled by its own counter's times. The mean of the others replaces a counter that never ran; if none
         did, the count stands still while `enabled` continues.
+
+        Args:
+            gains: ns enabled, ns running, the count, ns between the readings, and how far that may be off.
         """
         estimate: float = 0
-        covered = missed = 0
-        for enabled, running, count in gains:
+        covered = missed = number = passed_sum = unsure_sum = 0
+        rate = doubt = 0.0  # counts a ns, and how far they may be off
+        for enabled, running, count, passed, unsure in gains:
             self.enabled += enabled
             self.running += running
-            whole = scaled(count, enabled, running)
+            number += 1
+            passed_sum += passed
+            unsure_sum += unsure
+            whole = count if running >= enabled else scaled(count, enabled, running)
             if whole is None:
                 missed += enabled
-            else:
-                estimate += whole
-                covered += enabled
+                continue
+            estimate += whole
+            covered += enabled
+            if passed:
+                rate += whole / passed
+                doubt += whole / passed * unsure / passed
+        if rate:
+            self.passed += estimate / rate
+            self.unsure += estimate / rate * doubt / rate
+        elif number:
+            self.passed += passed_sum / number
+            self.unsure += unsure_sum / number
         self.count += estimate * (covered + missed) / covered if missed and covered else estimate

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.timed_reads import SLOW_READ_NS, is_interrupted, undisturbed
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
 
@@ -29,6 +31,9 @@ class FileReading(NamedTuple):
 
     values: Values  # by quantity; the same object as before if the file is unchanged
     at_ns: int  # monotonic clock when it was read
+    unsure_ns: int = 0  # how far `at_ns` may be off
+    # whether both are running sums, whose increases are the time between two readings and how far that may be off
+    summed: bool = False
 
 
 class GoneError(Exception):
@@ -40,13 +45,19 @@ class _Kept:
     descriptor: int
     content: bytes = b""
     values: Values | None = None
+    quickest: int = 0  # ns of its quickest read so far; 0 before the first
 
 
 class OpenFiles:
-    """Reads files by path; a file that could not be opened is not tried again before `retry`."""
+    """Reads files by path; a file that could not be opened is not tried again before `retry`.
+
+    Attributes:
+        read_ns: monotonic clock after the newest read.
+    """
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self.read_ns = 0
         self._kept: dict[str, _Kept] = {}
         self._refused: dict[str, Unavailable] = {}
         self._room: int | None = None
@@ -103,11 +114,15 @@ class OpenFiles:
         return self._room
 
     def _reading(self, path: str, kept: _Kept, parse: Callable[[bytes], Values]) -> FileReading | Unavailable:
-        host = self._host
-        at_ns = host.now_ns()
-        content = host.read_at(kept.descriptor, _PIECE)
-        if len(content) == _PIECE:
-            content += self._rest(kept.descriptor)
+        began = self.read_ns  # a clock is asked once a file: from the end of one read to the next little time passes
+        content = self._content(kept.descriptor)
+        ended = self._host.now_ns()
+        if ended - began > kept.quickest and is_interrupted(ended - began, kept.quickest):
+            began, content, ended = undisturbed(partial(self._content, kept.descriptor), kept.quickest or SLOW_READ_NS,
+                                                self._host.now_ns)
+        self.read_ns = ended
+        if not ended - began > kept.quickest > 0:
+            kept.quickest = ended - began
         if kept.values is None or content != kept.content:
             try:
                 kept.values = parse(content)
@@ -115,10 +130,13 @@ class OpenFiles:
                 shown = one_line(decoded(content[:40]))
                 return Unavailable(Reason.FAILED, f"{path} says {shown!r}, which is no such value")
             kept.content = content
-        return FileReading(kept.values, at_ns)
+        return FileReading(kept.values, (began + ended) >> 1, (ended - began) >> 1)
 
-    def _rest(self, descriptor: int) -> bytes:
-        parts = []
+    def _content(self, descriptor: int) -> bytes:
+        content = self._host.read_at(descriptor, _PIECE)
+        if len(content) < _PIECE:
+            return content
+        parts = [content]
         offset = _PIECE
         while offset < _LARGEST and (part := self._host.read_at(descriptor, _PIECE, offset)):
             parts.append(part)

@@ -104,6 +104,7 @@ class SharedReading:
     started_ns: int
     ended_ns: int
     raw: Sequence[Sequence[Raw]] | None
+    lost: bool = False  # whether the thread lost its CPU in between
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class Answer:
     # answers to the ticks of a request for several, by tick number; the other fields are empty then
     ticks: Mapping[int, Answer] = field(default_factory=dict)
     late: bool = False  # whether it came after its own tick and stands in for a later one
-    # (source id, CPU) -> length in ns of a read in which the thread lost its CPU
+    # (source id, CPU or SHARED) -> length in ns of a read in which the thread lost its CPU
     interrupted: Mapping[tuple[str, int], int] = field(default_factory=dict)
     # the rows of the worker's kind, or the reason why there are none
     rows: Mapping[KindId, RowTick | Unavailable] = field(default_factory=dict)

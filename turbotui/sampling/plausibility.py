@@ -15,9 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
+from turbotui.machine.timed_reads import INTERRUPTED_SHARE
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.answers import SHARED
 from turbotui.sampling.arithmetic import Numbers
 from turbotui.sampling.conservation import (
     BOOKED,
@@ -62,8 +64,6 @@ _IDLE_SHARE = 0.1
 """Share of the interval for which a core must have been idle before C-states of 0 are a contradiction: cpuidle counts
 an idle period when the period ends, and /proc/stat counts in ticks."""
 _BUSY_SHARE = 0.95  # share of the interval in C0 from which nothing is left for C1
-_INTERRUPTED_SHARE = 0.05
-"""Share of the interval; a longer gap could falsify a ratio of two counters read at its ends by more than this."""
 _POLL = "POLL"  # cpuidle's name of the state in which a CPU only polls (drivers/cpuidle/poll_state.c)
 
 
@@ -94,14 +94,16 @@ def _read_too_slowly(interval: Differences, name: SignalId,
     if not slow:
         return {}
     spans = interval.spans(name)
-    if max(slow.values()) <= _INTERRUPTED_SHARE * min(filter(None, spans), default=math.inf):
+    if max(slow.values()) <= INTERRUPTED_SHARE * min(filter(None, spans), default=math.inf):
         return {}  # nearly always true, and asked for each counter
     readers = reading_cpus(capabilities.signals[name], topology)
     found: dict[int, Unavailable] = {}
+    every = slow.get(SHARED, 0.0)
     for at, (reader, span) in enumerate(zip(readers, spans, strict=True)):
-        took = slow.get(reader, 0.0)
-        if span and took > _INTERRUPTED_SHARE * span:
-            why = (f"the reader of cpu {reader} lost its CPU for {took * 1e3:.3g} ms of an interval of"
+        took = slow.get(reader, every)
+        if span and took > INTERRUPTED_SHARE * span:
+            whose = f"cpu {reader}" if reader in slow else "every cpu"
+            why = (f"the reader of {whose} lost its CPU for {took * 1e3:.3g} ms of an interval of"
                    f" {span * 1e3:.3g} ms, so that its counters are not of one moment")
             found[at] = Unavailable(Reason.INTERRUPTED, why, "use a longer interval (-i), in which it matters less")
     return found

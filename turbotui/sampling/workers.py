@@ -16,6 +16,7 @@ from typing import Any
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
+from turbotui.machine.timed_reads import is_interrupted, undisturbed
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Readings, ReadRequest, SharedReading
@@ -24,11 +25,8 @@ from turbotui.sampling.plan import Task
 from turbotui.sampling.semaphore import WorkerSemaphore
 from turbotui.sources.source import Adjustable, CpuGone, Incomplete, Reader, Rotating, SharedReader, TopologyFollower
 
-_INTERRUPTED = 8  # times the quickest read of the same counters: a longer read means that the thread lost its CPU
-_INTERRUPTED_NS = 100_000  # and long enough to matter: 1e-4 of an interval of a second
 _FIRST_GAP, _LONGEST_GAP = 0.5, 60.0  # seconds before a reader tries again to open what it lacks: at first, at most
 _APART = 8  # parts of a gap by which the attempts of CPUs differ
-_TRIES = 3  # number of attempts, the shortest of which counts, if the first was interrupted
 
 
 @dataclass(slots=True)
@@ -100,6 +98,7 @@ class Worker(threading.Thread):
         self._inbox: queue.SimpleQueue[ReadRequest | None] = queue.SimpleQueue()
         self._readers: dict[tuple[str, int], _Held] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
+        self._quickest: dict[str, int] = {}  # ns of the quickest read so far of each shared source
         self._open_for: tuple[object, object, object] = _NOTHING_OPEN
         self._wake_up = threading.Lock()  # locked until somebody wakes the worker
 
@@ -233,7 +232,7 @@ class Worker(threading.Thread):
         gone = set() if gone is None else gone
         failures = {} if failures is None else failures
         readings = Readings()
-        interrupted: dict[tuple[str, int], int] = {}
+        interrupted = {(one.source, SHARED): one.ended_ns - one.started_ns for one in shared if one.lost}
         for held, started, found, ended, lost in taken:
             cpu, source = held.task.cpu, held.task.source.id
             key = (source, cpu)
@@ -272,13 +271,19 @@ class Worker(threading.Thread):
             held_shared = self._shared.get(source.id)
             if held_shared is None:
                 continue
-            started = now()
+            quickest = self._quickest.get(source.id, 0)
+            rows: Sequence[Sequence[Raw]] | None = None
+            lost = False
             try:
-                rows: Sequence[Sequence[Raw]] | None = held_shared[2].read()
+                started, rows, ended = undisturbed(held_shared[2].read, quickest, now)
             except HostError as error:
                 failures[source.id, SHARED] = str(error)
-                rows = None
-            shared.append(SharedReading(source.id, held_shared[2].signals, started, now(), rows))
+                started = ended = now()
+            else:
+                took = ended - started
+                lost = quickest > 0 and is_interrupted(took, quickest)
+                self._quickest[source.id] = min(quickest or took, took)
+            shared.append(SharedReading(source.id, held_shared[2].signals, started, ended, rows, lost=lost))
         return shared
 
     def _open(self, work: ReadRequest, gone: set[int], failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
@@ -344,41 +349,12 @@ def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:
     taken: list[_Taken] = []
     for held in readers:
         try:
-            started, found, ended = _undisturbed(held.take, held.quickest, now)
+            started, found, ended = undisturbed(held.take, held.quickest, now)
         except (CpuGone, HostError) as error:
             started = ended = now()
             found, interrupted = error, False
         else:
-            interrupted = _interrupted(ended - started, held.quickest)
+            interrupted = is_interrupted(ended - started, held.quickest)
             held.quickest = min(held.quickest or ended - started, ended - started)
         taken.append((held, started, found, ended, interrupted))
     return taken
-
-
-def _undisturbed(take: Callable[[], object], quickest: int, now: Callable[[], int]) -> tuple[int, object, int]:
-    """Read, up to twice more after an interruption, because a time stamp is only as precise as the read is short.
-
-    Args:
-        take: reads the counters.
-        quickest: ns of its quickest read so far; 0 before the first.
-        now: the host's clock.
-
-    Returns:
-        Start of the best read, its result, and its end.
-    """
-    started = now()
-    best = (started, take(), now())
-    for _again in range(_TRIES - 1):
-        if not quickest or not _interrupted(best[2] - best[0], quickest):
-            break
-        started = now()
-        best = min(best, (started, take(), now()), key=lambda one: one[2] - one[0])
-    return best
-
-
-def _interrupted(took: int, quickest: int) -> bool:
-    """Whether a read took so much longer than the quickest read of the same counters that the thread lost its CPU.
-
-    A first read has nothing to compare with: it counts as interrupted if it was long enough to matter.
-    """
-    return took > max(_INTERRUPTED * quickest, _INTERRUPTED_NS)

@@ -61,13 +61,14 @@ class GroupCounters:
 
     def read(self) -> Mapping[str, CountTotal]:
         """All counts since the opening, by name. Raises HostError if a counter can no longer be read."""
-        gains: dict[str, list[tuple[int, int, int]]] = {}
+        gains: dict[str, list[tuple[int, int, int, int, int]]] = {}
+        at_ns = self._host.now_ns()
         for bundle, counters in self._open:
-            enabled, running, *counts = counters.gains()
+            (enabled, running, *counts), passed, unsure, at_ns = counters.timed_gains(at_ns)
             for names in (bundle.names, bundle.parts):
                 for name, count in zip(names, counts, strict=False):  # there may be no parts
                     if name:
-                        gains.setdefault(name, []).append((enabled, running, count))
+                        gains.setdefault(name, []).append((enabled, running, count, passed, unsure))
         for name, parts in gains.items():
             self._counted[name].add(parts)
         return self._counted

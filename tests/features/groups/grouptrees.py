@@ -15,6 +15,19 @@ V1_MOUNTS = """\
 PRESSURE = "some avg10=1.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total={}\n"
 
 
+class SteppedHost(LinuxHost):
+    """A clock that is a second later at each reading, whose time the readers ask for once."""
+
+    steps = 0
+
+    def wall_ns(self) -> int:
+        self.steps += 1
+        return super().wall_ns()
+
+    def now_ns(self) -> int:
+        return super().now_ns() + self.steps * 10**9
+
+
 class GroupTree:
     """Files below a folder, read as a machine's.
 
@@ -27,7 +40,7 @@ class GroupTree:
         self.root = root
         self.write("/proc/self/mountinfo", mounts)
         self.count(1)
-        self.host = LinuxHost(str(root))
+        self.host = SteppedHost(str(root))
 
     def write(self, path: str, text: str) -> None:
         file = self.root / path.lstrip("/")

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from grouptrees import PRESSURE, V1_MOUNTS, GroupTree
+from grouptrees import PRESSURE, V1_MOUNTS, GroupTree, SteppedHost
 
 from turbotui.features.groups.files import FILES, files_for
 from turbotui.features.groups.model import GroupMoment, GroupRow, rows_between
@@ -97,7 +97,7 @@ def test_only_files_of_what_is_wanted_are_open(tree: GroupTree) -> None:
 def test_a_sleeping_group_is_read_seldom_and_wakes_at_once(tree: GroupTree) -> None:
     read: list[str] = []
 
-    class Noting(LinuxHost):
+    class Noting(SteppedHost):
         def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
             read.append(os.readlink(f"/proc/self/fd/{descriptor}").rpartition("/cgroup/")[2])
             return super().read_at(descriptor, size, offset)
@@ -213,7 +213,7 @@ def test_a_group_that_is_gone_has_no_row(tree: GroupTree) -> None:
     assert reader.open_files == 3
 
 
-class Removing(LinuxHost):
+class Removing(SteppedHost):
     """A kernel that answers ENODEV on files of groups that were removed."""
 
     gone: frozenset[int] = frozenset()
@@ -243,7 +243,7 @@ def test_a_refused_file_is_a_reason_and_is_not_tried_at_every_tick(tree: GroupTr
                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
 
-    class Refusing(LinuxHost):
+    class Refusing(SteppedHost):
         def open_file(self, path: str) -> int:
             if path.endswith("memory.current"):
                 tried.append(path)

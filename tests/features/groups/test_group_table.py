@@ -54,7 +54,8 @@ def test_watts_are_an_estimate_that_adds_up_to_the_packages() -> None:
 def test_watts_by_cycles_are_of_the_package_where_the_group_ran() -> None:
     def counted(path: str, *cycles: float) -> GroupRow:
         one = row(path, 1e6)
-        return replace(one, increases={**one.increases, **{cycles_in(at): many for at, many in enumerate(cycles)}})
+        more = {cycles_in(at): many for at, many in enumerate(cycles)}
+        return replace(one, increases={**one.increases, **more}, files={**one.files, **dict.fromkeys(more, "cpu.stat")})
 
     rows = [counted("/", 8e9, 4e9), counted("/a", 2e9, 0), counted("/b", 4e9, 4e9), row("/c", 1e6)]
     found = group_table(rows, ENERGY, 2, 4)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from grouptrees import SteppedHost
 
 from turbotui.features.groups.model import CONTROL, DOMAIN, MONITOR, SUB_NODE, GroupRow
 from turbotui.features.groups.resctrl_reader import ResctrlReader, events_in, parse_event, resctrl_rows
 from turbotui.features.groups.resctrl_table import ResctrlTable, resctrl_columns, resctrl_table
-from turbotui.machine.linux import LinuxHost
 from turbotui.machine.resctrl import resctrl_groups, resctrl_info, resctrl_mount
 from turbotui.quantities.tables import Cell
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -25,7 +25,7 @@ class Tree:
     def __init__(self, root: Path, mounts: str = MOUNT) -> None:
         self.root = root
         self.write("/proc/self/mountinfo", mounts)
-        self.host = LinuxHost(str(root))
+        self.host = SteppedHost(str(root))
 
     def write(self, path: str, text: str) -> None:
         file = self.root / path.lstrip("/")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.counting.totals import CountTotal
-from turbotui.features.groups.event_columns import ENABLED, RUNNING, quantities_of
+from turbotui.features.groups.event_columns import ENABLED, RUNNING, quantities_of, reading_of
 from turbotui.features.groups.event_plans import EventPlan
 from turbotui.features.groups.files import Quantity
 from turbotui.features.groups.model import WHOLE, GroupMoment, GroupSample
@@ -145,25 +145,20 @@ class GroupEvents:
 
     def _with_events(self, path: str, sample: GroupSample, changed: bool) -> GroupSample:
         found: Mapping[str, CountTotal] | Unavailable = {}
-        begun_ns = self._host.now_ns()
         if self.counters:
             found = _CPUS_CHANGED if changed else self._read(path)
         readings, absent = dict(sample.readings), dict(sample.absent)
-        at_ns = (begun_ns + self._host.now_ns()) // 2  # the middle of the reads: many CPUs take time
         for plan in self._plans:
-            if isinstance(found, Unavailable) and not plan.refused:
-                absent[plan.file] = found
-                continue
-            names = quantities_of(plan.counted.request)
-            values: dict[str, int | float | Unavailable] = {name: plan.refused[name] for name in names
-                                                            if name in plan.refused}
-            for name in names[::3]:
-                one = None if isinstance(found, Unavailable) else found.get(name)
-                if one is not None:
-                    values |= {name: one.count, name + ENABLED: one.enabled, name + RUNNING: one.running}
-            if not isinstance(found, Unavailable):
-                values |= {name: found[name].count for name in plan.parts if name in found}
-            readings[plan.file] = FileReading(values, at_ns)
+            for name in (*quantities_of(plan.counted.request)[::3], *plan.parts):
+                file, why = reading_of(name), plan.refused.get(name)
+                total = None if isinstance(found, Unavailable) else found.get(name)
+                if why is not None:
+                    readings[file] = FileReading(dict.fromkeys((name, name + ENABLED, name + RUNNING), why), 0)
+                elif isinstance(found, Unavailable):
+                    absent[file] = found
+                elif total is not None:
+                    values = {name: total.count, name + ENABLED: total.enabled, name + RUNNING: total.running}
+                    readings[file] = FileReading(values, round(total.passed), round(total.unsure), summed=True)
         return replace(sample, readings=readings, absent=absent, gives=self._given(sample.gives))
 
     def _read(self, path: str) -> Mapping[str, CountTotal] | Unavailable:
@@ -203,7 +198,7 @@ class GroupEvents:
     def _given(self, gives: Mapping[Quantity, str]) -> Mapping[Quantity, str]:
         known = self._gives.get(id(gives))
         if known is None or known[0] is not gives:
-            more = {name: plan.file for plan in self._plans
+            more = {name: reading_of(name) for plan in self._plans
                     for name in (*quantities_of(plan.counted.request), *plan.parts)}
             known = self._gives[id(gives)] = gives, {**gives, **more}
         return known[1]

@@ -9,6 +9,7 @@ from typing import Final
 from turbotui.features.groups.columns import COLUMNS, GroupColumn
 from turbotui.features.groups.files import Quantity
 from turbotui.features.groups.model import GroupRow
+from turbotui.machine.timed_reads import INTERRUPTED_SHARE
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.event_columns import ELAPSED, EventColumn, EventRequest
@@ -32,6 +33,11 @@ def quantity_of(request: EventRequest, event: str) -> Quantity:
 def quantities_of(request: EventRequest) -> tuple[Quantity, ...]:
     """Return every quantity of a request: the count of each event, and its two times."""
     return tuple(f"{quantity_of(request, event)}{end}" for event in request.events for end in ("", ENABLED, RUNNING))
+
+
+def reading_of(quantity: Quantity) -> str:
+    """Return the id of the readings of an event, whose count and times are of the same moments."""
+    return f"perf_event_open(2) of {quantity.removeprefix(PERF).removesuffix(ENABLED).removesuffix(RUNNING)}"
 
 
 def cycles_in(package: int) -> Quantity:
@@ -110,5 +116,10 @@ class _Values:
 
     def of(self, row: GroupRow) -> dict[str, float | None]:
         found: dict[str, float | None] = {event: _increase(row, quantity) for event, quantity in self._events}
-        found[ELAPSED] = row.span(self._events[0][1]) if self._events else None
+        spans = {event: span for event, quantity in self._events if (span := row.span(quantity)) is not None}
+        elapsed = found[ELAPSED] = next(iter(spans.values()), None) if len(spans) == len(self._events) else None
+        if elapsed is not None and max(spans.values()) - min(spans.values()) > INTERRUPTED_SHARE * elapsed:
+            for event, span in spans.items():  # not read together: their rates are those of one time
+                count = found[event]
+                found[event] = None if count is None else count / span * elapsed
         return found

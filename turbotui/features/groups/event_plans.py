@@ -30,11 +30,6 @@ class EventPlan:
     refused: Mapping[Quantity, Unavailable]  # why an event cannot be counted, by its quantity
     parts: tuple[Quantity, ...] = ()  # additional quantities: cycles of each package
 
-    @property
-    def file(self) -> str:
-        """The id of the plan's readings."""
-        return f"perf_event_open(2) of {self.counted.request.text}"
-
 
 def event_plan(machine: Machine, capabilities: Capabilities, added: AddedEvents) -> EventPlan:
     """Make the plan of a request that was resolved on a machine."""

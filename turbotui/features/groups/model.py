@@ -9,6 +9,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.files import Quantity, bounds_of_quantity, is_counter
 from turbotui.machine.open_files import FileReading
+from turbotui.machine.timed_reads import INTERRUPTED_SHARE
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.possible import READ_SECONDS
 
@@ -77,7 +78,8 @@ class GroupSample:
     absent: Mapping[str, Unavailable]  # why a file could not be read, by its id
     gives: Mapping[Quantity, str]  # the file of each quantity
     since_ns: int = 0  # monotonic time of the last change in any file; 0 if a file just changed
-    as_of_ns: int = 0  # the time at which the readings were still valid, if later than their own times
+    at_ns: int = 0  # the time at which the readings were still valid, if later than their own times
+    unsure_ns: int = 0  # how far that time may be off
     still: StillRow | None = None  # shared by consecutive samples without changes; None after a change
 
 
@@ -101,7 +103,7 @@ class GroupRow:
     increases: Mapping[Quantity, float] = field(default_factory=dict)
     values: Mapping[Quantity, float] = field(default_factory=dict)  # gauges at the interval's end
     spans: Mapping[str, float] = field(default_factory=dict)  # seconds between the two readings of a file, by "Δt FILE"
-    absent: Mapping[Quantity, Unavailable] = field(default_factory=dict)  # why a quantity is unknown
+    absent: Mapping[Quantity, Unavailable] = field(default_factory=dict)  # why a quantity, or its rate, is unknown
     files: Mapping[Quantity, str] = field(default_factory=dict)  # the file of each quantity
     domains: tuple[str, ...] = ()  # the domains of a resctrl group, which begin its quantities ("L3 00 llc_occupancy")
     estimated: frozenset[Quantity] = frozenset()
@@ -116,7 +118,7 @@ class GroupRow:
         return self.spans.get(f"Δt {self.files.get(quantity)}")
 
     def why(self, quantity: Quantity) -> Unavailable | None:
-        """Return why a quantity is unknown; None if it is known or was not requested."""
+        """Return why a quantity, or its rate, is unknown; None if it is known or was not requested."""
         return self.absent.get(quantity)
 
 
@@ -158,25 +160,19 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
     spans: dict[str, float] = {}
     absent: dict[Quantity, Unavailable] = {}
     first = FIRST if older is None else MADE_ANEW if older.serial != newer.serial else None
-    then_by_file: Mapping[str, FileReading] = {} if older is None or first is not None else older.readings
-    last, reading, before, is_same = "", None, None, False
+    last, reading, before, seconds, vague = "", None, None, 0.0, None
     for quantity, file in newer.gives.items():
         if file != last:  # quantities of one file are adjacent
-            last, reading, before = file, newer.readings.get(file), then_by_file.get(file)
-            passed = 0
-            if reading is not None and before is not None and older is not None:
-                passed = max(reading.at_ns, newer.as_of_ns) - max(before.at_ns, older.as_of_ns)
-            if passed > 0:
-                spans[f"Δt {file}"] = passed * 1e-9
-            else:
-                before = None
-            is_same = reading is not None and before is not None and reading.values is before.values
+            last, reading = file, newer.readings.get(file)
+            before, seconds, vague = None, 0.0, None
+            if older is not None and first is None and reading is not None and file in older.readings:
+                before, seconds, vague = _since(older, newer, file, spans)
         value = newer.absent.get(file, _NOT_GIVEN) if reading is None else reading.values.get(quantity, _NOT_GIVEN)
         if isinstance(value, Unavailable):
             absent[quantity] = value
         elif not is_counter(quantity):
             _put(quantity, file, value, values, absent)
-        elif is_same:
+        elif before is not None and reading is not None and reading.values is before.values:
             increases[quantity] = 0
         else:
             then = None if before is None else before.values.get(quantity)
@@ -185,8 +181,38 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
             elif value < then:
                 absent[quantity] = _went_back(file)
             else:
-                _put(quantity, file, value - then, increases, absent, seconds=spans[f"Δt {file}"])
+                _put(quantity, file, value - then, increases, absent, seconds=seconds)
+                if vague is not None:
+                    absent.setdefault(quantity, vague)
     return GroupRow(newer.group, increases, values, spans, absent, newer.gives)
+
+
+def _since(older: GroupSample, newer: GroupSample, file: str, spans: dict[str, float]) -> tuple[
+        FileReading | None, float, Unavailable | None]:
+    """Note the seconds between two readings of a file.
+
+    Returns:
+        The first of them, the most seconds that may lie between them, and why these are too uncertain for a rate.
+    """
+    before, reading = older.readings[file], newer.readings[file]
+    if reading.summed:
+        passed, unsure = reading.at_ns - before.at_ns, reading.unsure_ns - before.unsure_ns
+    else:
+        begin: FileReading | GroupSample = before if before.at_ns >= older.at_ns else older
+        end: FileReading | GroupSample = reading if reading.at_ns >= newer.at_ns else newer
+        passed, unsure = end.at_ns - begin.at_ns, begin.unsure_ns + end.unsure_ns
+    if passed <= 0:
+        return None, 0.0, None
+    if unsure <= INTERRUPTED_SHARE * passed or reading.values is before.values:
+        spans[f"Δt {file}"] = passed * 1e-9
+        return before, (passed + unsure) * 1e-9, None
+    return before, (passed + unsure) * 1e-9, _vague(file, passed, unsure)
+
+
+def _vague(file: str, passed: int, unsure: int) -> Unavailable:
+    return Unavailable(
+        Reason.INTERRUPTED, f"the reader of {file} lost its CPU: the interval of {passed * 1e-9:.3g} s may be off by "
+        f"{unsure * 1e-9:.3g} s", "use a longer interval (-i), in which it matters less")
 
 
 def _still_row(older: GroupSample, newer: GroupSample, still: StillRow) -> GroupRow:
@@ -205,10 +231,10 @@ def _still_row(older: GroupSample, newer: GroupSample, still: StillRow) -> Group
             else:
                 _put(quantity, file, value, values, absent)
         still.parts, still.spans = (increases, values, absent), tuple(f"Δt {file}" for file in newer.readings)
-    if older.as_of_ns:
-        spans = dict.fromkeys(still.spans, (newer.as_of_ns - older.as_of_ns) * 1e-9)
+    if older.at_ns:
+        spans = dict.fromkeys(still.spans, (newer.at_ns - older.at_ns) * 1e-9)
     else:
-        spans = {f"Δt {file}": (newer.as_of_ns - one.at_ns) * 1e-9 for file, one in newer.readings.items()}
+        spans = {f"Δt {file}": (newer.at_ns - one.at_ns) * 1e-9 for file, one in newer.readings.items()}
     return GroupRow(newer.group, *still.parts[:2], spans, still.parts[2], newer.gives)
 
 

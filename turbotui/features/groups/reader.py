@@ -93,7 +93,8 @@ class CgroupReader:
 
     def read(self) -> GroupMoment:
         """Read every group, leaving out groups that vanish meanwhile."""
-        wall_ns, at_ns = self._host.wall_ns(), self._host.now_ns()
+        wall_ns = self._host.wall_ns()
+        at_ns = self._files.read_ns = self._host.now_ns()
         self._rounds += 1
         self._list_where_needed(at_ns)
         samples: dict[str, GroupSample] = {}
@@ -112,31 +113,34 @@ class CgroupReader:
         """Close every file."""
         self._files.close()
 
-    def _at_rest_above(self, place: _Place, samples: Mapping[str, GroupSample]) -> int:
-        """Return when the parent group was just seen to rest; 0 if it did not, or does not count this group."""
+    def _at_rest_above(self, place: _Place, samples: Mapping[str, GroupSample]) -> tuple[int, int]:
+        """Return when the parent group was just seen to rest, and how far that may be off in ns.
+
+        0 if it did not rest, or does not count this group.
+        """
         parent = place.group.parent
         if parent is None or parent == WHOLE:
-            return 0
+            return 0, 0
         above, around = samples.get(parent), self._places.get(parent)
         alike = around is not None and around.controllers == place.controllers
-        return 0 if above is None or not alike else above.as_of_ns
+        return (0, 0) if above is None or not alike else (above.at_ns, above.unsure_ns)
 
-    def _sample(self, at: int, key: str, place: _Place, above_ns: int) -> GroupSample:
+    def _sample(self, at: int, key: str, place: _Place, above: tuple[int, int]) -> GroupSample:
         files, gives = self._plan(place.controllers)
         last = self._last.get(key)
-        rested = last is not None and last.since_ns and last.as_of_ns - last.since_ns > _WRITTEN_NS
+        rested = last is not None and last.since_ns and last.at_ns - last.since_ns > _WRITTEN_NS
         later = (self._rounds + at) % (_ONE_IN_RESTED if rested else _ONE_IN)
         serial = self._serials.get(key, 0)
         if last is not None and (last.serial != serial or last.gives is not gives):
             last = None
         sleeping = last if later and last is not None and last.since_ns and "cpu_usec" in gives else None
-        sample = None if sleeping is None or not above_ns else self._asleep(place, files, sleeping, above_ns)
+        sample = None if sleeping is None or not above[0] else self._asleep(place, files, sleeping, above)
         if sample is not None:
             self._last[key] = sample
             return sample
         readings: dict[str, FileReading] = {}
         absent: dict[str, Unavailable] = {}
-        moved = False
+        moved, began_ns = False, self._files.read_ns
         for file in files:
             then = None if last is None else last.readings.get(file.id)
             if then is not None and later and file.seldom:
@@ -149,26 +153,28 @@ class CgroupReader:
             readings[file.id] = reading
             moved |= then is None or reading.values is not then.values
             if sleeping is not None and not moved and "cpu_usec" in file.gives:
-                sample = self._asleep(place, files, sleeping, reading.at_ns)
+                sample = self._asleep(place, files, sleeping, (reading.at_ns, reading.unsure_ns))
                 if sample is not None:
                     self._last[key] = sample
                     return sample
         if last is not None and not moved and absent == last.absent:
-            sample = _rested(last, self._host.now_ns())
+            ended_ns = self._files.read_ns
+            sample = _rested(last, (began_ns + ended_ns) >> 1, (ended_ns - began_ns) >> 1)
         else:
             sample = GroupSample(place.group, serial, readings, absent, gives)
         self._last[key] = sample
         return sample
 
-    def _asleep(self, place: _Place, files: Iterable[GroupFile], last: GroupSample, at_ns: int) -> GroupSample | None:
+    def _asleep(self, place: _Place, files: Iterable[GroupFile], last: GroupSample,
+                at: tuple[int, int]) -> GroupSample | None:
         """Make the sample of a group that used no CPU time; None if its storage traffic changed."""
-        if at_ns - last.since_ns < _WRITTEN_NS:
+        if at[0] - last.since_ns < _WRITTEN_NS:
             for file in files:
                 if file.id in _ALWAYS and file.id in last.readings:
                     storage = self._files.read(place.paths[file.id], file.parse)
                     if isinstance(storage, Unavailable) or storage.values is not last.readings[file.id].values:
                         return None
-        return _rested(last, at_ns)
+        return _rested(last, *at)
 
     def _plan(self, controllers: frozenset[str]) -> tuple[tuple[GroupFile, ...], Mapping[Quantity, str]]:
         """Return the files of groups in these trees, and the file of each quantity."""
@@ -238,10 +244,10 @@ def _kept(before: _Place | None, path: str, directories: Mapping[str, str]) -> _
     return _Place(group, directories, frozenset(directories), paths)
 
 
-def _rested(last: GroupSample, at_ns: int) -> GroupSample:
+def _rested(last: GroupSample, at_ns: int, unsure_ns: int) -> GroupSample:
     """Make the sample of a resting group: its last readings, still valid at a later time."""
     return GroupSample(last.group, last.serial, last.readings, last.absent, last.gives, last.since_ns or at_ns, at_ns,
-                       last.still or StillRow())
+                       unsure_ns, last.still or StillRow())
 
 
 def _in_words(text: str, path: str, named: str) -> str:

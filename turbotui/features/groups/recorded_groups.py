@@ -85,7 +85,8 @@ def _joined(first: GroupRow, later: GroupRow) -> GroupRow:
         spans = [row for row in (first, later) if row.span(name) is not None]
         if len(parts) == len(spans) or not spans:
             increases[name] = math.fsum(parts)
-            absent.pop(name, None)
+            if spans:
+                absent.pop(name, None)
         else:
             absent.setdefault(name, first.absent.get(name, _PARTLY))
     spans_of = {name: first.spans.get(name, 0.0) + later.spans.get(name, 0.0) for name in (*first.spans, *later.spans)}

@@ -96,7 +96,8 @@ class ResctrlReader:
 
     def read(self) -> GroupMoment:
         """Read every group, leaving out groups that vanish meanwhile."""
-        wall_ns, at_ns = self._host.wall_ns(), self._host.now_ns()
+        wall_ns = self._host.wall_ns()
+        at_ns = self._files.read_ns = self._host.now_ns()
         if self._listed_ns is None or at_ns - self._listed_ns > _LISTED_NS:
             self._list()
             self._listed_ns = at_ns

@@ -10,7 +10,6 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.columns import ALL, BY_CYCLES, COLUMNS, ENERGY, JOULES, MINE, SWITCHES, GroupColumn
 from turbotui.features.groups.event_columns import ENABLED, PERF, counted_share, cycles_in, is_scaled
-from turbotui.features.groups.files import Quantity
 from turbotui.features.groups.model import CGROUP, WHOLE, GroupRow
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
@@ -49,8 +48,7 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int, cpus: i
     why = energy.reason(joules)
     shared = None
     if joules is not None and cpus and energy.span > 0:
-        shared = SharedEnergy(joules, cpus * 1e6, energy.span, energy.over(energy.span).joules,
-                              {} if whole is None else whole.increases)
+        shared = SharedEnergy(joules, cpus * 1e6, energy.span, energy.over(energy.span).joules, whole)
     return GroupTable(GROUPS, CGROUP, tuple(columns), rows, lambda column, row, value: judged(column, row, value, why),
                       basis, shared)
 
@@ -63,14 +61,14 @@ class SharedEnergy:
     work: float  # time of all CPUs, idle or not, in microseconds per second
     seconds: float  # the length of the interval
     packages: Mapping[int, float]  # joules of each package
-    whole: Mapping[Quantity, float]  # increases of the outermost group
+    whole: GroupRow | None  # the outermost group
 
     def by_cycles(self, row: GroupRow) -> float | None:
         """Return a group's joules by its cycles in each package; None if its cycles are not counted."""
         found = 0.0
         for package, joules in self.packages.items():
             name = cycles_in(package)
-            own, every = row.increases.get(name), self.whole.get(name)
+            own, every = row.rate(name), None if self.whole is None else self.whole.rate(name)
             if own is None or every is None:
                 return None
             found += joules * own / every if every else 0.0
