@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, least_disturbed
 
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
@@ -23,6 +23,7 @@ def switches() -> int:
         return next(int(line.split()[1]) for line in file if line.startswith("ctxt"))
 
 
+@least_disturbed
 def test_switches_clocks_and_formulas_of_this_machine() -> None:
     host = LinuxHost()
     session = Session(read_machine(host), SOURCES, 0.5, host)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, but_for_missed_deadlines
 
 PROGRAM = (sys.executable, "-m", "turbotui")
 
@@ -115,7 +115,7 @@ def idle_and_total() -> dict[int, tuple[int, int]]:
 def test_two_intervals_are_two_blocks_of_a_header_a_summary_and_a_row_for_each_cpu() -> None:
     done = stat("-i", "0.1", "-n", "2")
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert but_for_missed_deadlines(done.stderr) == []
     lines = done.stdout.splitlines()
     size = 2 + len(cpus())
     assert len(lines) == 2 * size

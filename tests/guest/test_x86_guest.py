@@ -81,8 +81,12 @@ _COMMANDS: Final = {
                  "/ld-linux-x86-64.so.2 --library-path / /turbostat -q -i 1 -n 3 2>/dev/null",
     "tasks": "turbotui tasks --json -- /bin/busybox sh -c "
              "'for i in 1 2 3; do /bin/busybox sha256sum /usr/bin/python3.11 >/dev/null; done' 2>/dev/null",
-    "a CPU goes": f"{_JSON} -n 4 -S | {{ read -r report; echo 0 > /sys/devices/system/cpu/cpu2/online; "
-                  'echo "$report"; cat; }; echo 1 > /sys/devices/system/cpu/cpu2/online',
+    # until the power is known twice, or an emulator that is stopped again and again has been late in 30 intervals
+    "a CPU goes": f"{_JSON} -n 32 -S | {{ read -r report; echo 0 > /sys/devices/system/cpu/cpu2/online; "
+                  'echo "$report"; read -r report; echo "$report"; known=; '
+                  'while [ "$known" != 11 ] && read -r report; do echo "$report"; '
+                  'case $report in *\'"PkgWatt":null\'*) ;; *) known=1$known ;; esac; done; }; '
+                  "echo 1 > /sys/devices/system/cpu/cpu2/online",
 }  # fmt: skip
 
 Values = Mapping[str, float]
@@ -107,12 +111,12 @@ def reports(text: str) -> list[dict[str, list[dict[str, object]]]]:
 
 
 def cpus(report: Mapping[str, list[dict[str, object]]]) -> dict[int, Values]:
-    """The values of each CPU whose reader did not lose the CPU that the emulator gave it."""
+    """The values of each CPU whose reader had the CPU that the emulator gave it, and in time."""
     found: dict[int, Values] = {}
     for row in report["rows"]:
         whys = row.get("why") or {}
         assert isinstance(whys, dict)
-        if row["row"] == "cpu" and not any(why.startswith("interrupted") for why in whys.values()):
+        if row["row"] == "cpu" and not any(why.startswith(("interrupted", "late")) for why in whys.values()):
             assert isinstance(row["cpu"], int)
             assert isinstance(row["values"], dict)
             found[row["cpu"]] = row["values"]
@@ -240,10 +244,10 @@ def test_a_cpu_that_goes_takes_no_energy_with_it(answers: dict[str, str]) -> Non
     shown = [whole(report) for report in reports(answers["a CPU goes"])]
     watts = [values["PkgWatt"] for values in shown]
     clocks = [values["TSC_MHz"] * 1e6 / _TSC_HZ for values in shown]
-    assert len(watts) == 4
+    assert len(watts) >= 4
     assert all(value is None or value == pytest.approx(2 * _WATTS * clock, rel=0.05)
                for value, clock in zip(watts, clocks, strict=True))
-    assert any(value is not None for value in watts[2:]), "an emulated CPU may be late once"
+    assert any(value is not None for value in watts[2:]), "an emulated CPU may be late, but not always"
 
 
 def test_children_of_a_command_have_rows_on_an_older_kernel(answers: dict[str, str]) -> None:

@@ -187,17 +187,24 @@ def test_a_replay_has_the_columns_that_were_added(tmp_path: Path, capsys: pytest
 
 def test_diff_and_info_tell_the_command_that_was_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = str(tmp_path / "a.ttj"), str(tmp_path / "b.ttj")
-    assert main(["record", first, "-i", "0.05", "--", "sleep", "0.6"]) == 0
-    assert main(["record", second, "-i", "0.05", "--", "sh", "-c", "sleep 0.6"]) == 0
-    capsys.readouterr()
+    for path, command in ((first, ("sleep", "0.6")), (second, ("sh", "-c", "sleep 0.6"))):
+        recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, command=command)
+        for frame in frames(4, TOPOLOGY):
+            recorder.take(frame)
+        recorder.close()
     assert main(["info", "--replay", second]) == 0
     assert "  Recorded command: sh -c 'sleep 0.6'\n" in capsys.readouterr().out
     assert main(["diff", first, second]) == 0
     assert "another recorded command: sleep 0.6 in A, sh -c 'sleep 0.6' in B" in capsys.readouterr().out
     assert main(["diff", first, first]) == 0
     assert "recorded command" not in capsys.readouterr().out
-    assert main(["record", first, "-i", "0.05", "--", "sleep", "0.7"]) == 0  # another session behind it
-    with recording.read(first) as journal:
-        assert journal.header.command == ("sleep", "0.6")
-        assert journal.header_at(journal.first_ns).command == ("sleep", "0.6")
-        assert journal.header_at(journal.last_ns).command == ("sleep", "0.7")
+
+
+def test_each_session_of_a_recording_has_its_own_command(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.ttj")
+    for command in (("sleep", "0.01"), ("sleep", "0.02")):  # the second session behind the first
+        assert main(["record", path, "-i", "0.05", "-s", "Busy%", "--", *command]) == 0
+    with recording.read(path) as journal:
+        assert journal.header.command == ("sleep", "0.01")
+        assert journal.header_at(journal.first_ns).command == ("sleep", "0.01")
+        assert journal.header_at(journal.last_ns).command == ("sleep", "0.02")

@@ -23,8 +23,8 @@ def test_a_recording_has_the_kinds_that_its_tables_name(tmp_path: Path, capsys: 
     found = tables(capsys.readouterr().out)
     assert found
     assert {table["kind"] for table in found} == {"RECORDED"}
-    rows = {row["irq"]: row["values"] for row in found[-1]["rows"]}
-    assert rows["LOC"]["Int/s"] > 0
+    # the interval behind a late one may be too short for a single interrupt
+    assert any(row["values"]["Int/s"] > 0 for table in found for row in table["rows"] if row["irq"] == "LOC")
     assert main(["stat", "--replay", path, "-n", "1", "--show", "CPU,Busy%"]) == 0
 
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from jsontables import tables
+from patience import least_disturbed
 
 from turbotui.counting.commands import CommandCounters
 from turbotui.errors import MachineError, TurbotuiError
@@ -113,6 +114,7 @@ for _ in range(400):
 
 
 @pytest.mark.real
+@least_disturbed
 def test_multiplexed_sets_are_joined_by_what_every_set_counts() -> None:
     machine = read_machine(LinuxHost())
     core_type = _stand_in("software", Pmu("software", SOFTWARE), counters=1)
@@ -130,6 +132,7 @@ def test_multiplexed_sets_are_joined_by_what_every_set_counts() -> None:
 
 
 @pytest.mark.real
+@least_disturbed
 def test_a_rotation_reaches_children_that_began_before_it() -> None:
     host = LinuxHost()
     held = HeldCommand([sys.executable, "-c", _CHILDREN, "0"])

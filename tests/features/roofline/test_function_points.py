@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from jsontables import tables
+from patience import least_disturbed
 
 from turbotui.features.roofline.engine import count_command
 from turbotui.features.roofline.function_points import FunctionPoint
@@ -70,6 +71,7 @@ def _stand_in() -> CountedCoreType:
 
 
 @pytest.mark.real
+@least_disturbed
 def test_shares_and_operations_are_those_of_the_program(program: Path) -> None:
     result = count_command(read_machine(LinuxHost()), [str(program)], 0.5, core_types=(_stand_in(),),
                            sizing=Sizing(WidthModel.GIVEN, 8.0), theory=True, functions=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, least_disturbed
 from replayed_frames import ReplayedSession, roofline
 
 from turbotui.features.roofline import function_watch
@@ -51,6 +51,7 @@ def _sampled(code: SampledCode, seconds: float = 1.2) -> SampledFunctions:
 
 
 @pytest.mark.real
+@least_disturbed
 def test_a_thread_that_runs_already_is_sampled_with_the_files_it_has_mapped(busy: int) -> None:
     found = _sampled(SampledCode.of_thread(busy))
     if found.why is not None:
@@ -70,6 +71,7 @@ def test_a_thread_that_runs_already_is_sampled_with_the_files_it_has_mapped(busy
 
 
 @pytest.mark.real
+@least_disturbed
 def test_cpus_are_sampled_while_something_runs_there(busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(function_watch, "_TASKS", 10_000)  # others may run more
     machine = read_machine(LinuxHost())

@@ -8,6 +8,7 @@ import sys
 import pytest
 from jsontables import tables
 from page_faults import TOUCH
+from patience import least_disturbed
 
 from turbotui.features.roofline.engine import count_command
 from turbotui.features.roofline.region_points import RegionWatch
@@ -61,6 +62,7 @@ def _result(counters: int) -> Result:
 
 @pytest.mark.real
 @pytest.mark.parametrize("counters", [8, 1])
+@least_disturbed
 def test_each_region_has_its_own_operations(counters: int) -> None:
     """One counter: sets take turns, and a region is joined of the time slices in which it was open."""
     result = _result(counters)
@@ -131,6 +133,7 @@ def test_a_regions_slices_are_its_shares_of_each() -> None:
 
 
 @pytest.mark.real
+@least_disturbed
 def test_regions_are_reported_in_words_and_tables() -> None:
     result = _result(8)
     envelope = Envelope(result.host, result.kind, 0, result.seconds)

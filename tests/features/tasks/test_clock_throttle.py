@@ -9,6 +9,7 @@ import sys
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from patience import least_disturbed
 from watchedtasks import switches_allowed
 
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
@@ -77,6 +78,7 @@ while time.thread_time() < end: pass
 
 @pytest.mark.real
 @pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
+@least_disturbed
 def test_a_task_that_switches_and_then_stays_is_sampled_all_along_and_every_nanosecond_is_booked() -> None:
     host = LinuxHost()
     cpus = sorted(os.sched_getaffinity(0))

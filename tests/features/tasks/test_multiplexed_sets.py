@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from knownmachines import known_machine
 from model_truth import truth_of
-from patience import PATIENCE
+from patience import PATIENCE, least_disturbed
 from test_simulated_tasks import passes, total, watching
 from watchedtasks import switches_allowed
 
@@ -216,8 +216,10 @@ class Multiplexing(WatchedApplications):
 
 @pytest.mark.skipif(not switches_allowed(), reason="kernel.perf_event_paranoid hides switches from this user")
 @pytest.mark.parametrize("everything", [False, True], ids=["command", "all"])
+@least_disturbed
 def test_real_sets_are_multiplexed_over_a_program_that_forks(everything: bool, tmp_path: Path) -> None:
     enough = tmp_path / "enough"
+    enough.unlink(missing_ok=True)
     found = Multiplexing(read_machine(LinuxHost()))
     held = HeldCommand([sys.executable, "-S", "-c", CHILD, str(enough)])
     try:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from patience import PATIENCE
+from patience import PATIENCE, least_disturbed
 from ringbytes import FORMAT, comm, ended, fork, sample
 from watchedtasks import intervals, switches_allowed
 
@@ -91,6 +91,7 @@ def burners() -> Iterator[int]:
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare (util-linux)")
 @pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
 @pytest.mark.parametrize("mounted", [True, False])
+@least_disturbed
 def test_rows_idle_time_and_what_is_outside_are_all_of_the_cpus_time(burners: int, mounted: bool) -> None:
     """Also where /proc has the machine's numbers, which are nobody's in the namespace."""
     words = ["unshare", "-p", "-f", "--kill-child", *(["--mount-proc"] if mounted else []),

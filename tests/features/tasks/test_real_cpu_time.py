@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from patience import least_disturbed
 from watchedtasks import Done, switches_allowed, tasks
 
 from turbotui.machine.host import HostError
@@ -84,6 +85,7 @@ def rows_by_wait4(done: Done) -> float:
 
 @permitted
 @pytest.mark.parametrize("words", PROGRAMS)
+@least_disturbed
 def test_rows_of_a_command_are_what_wait4_tells(words: Sequence[str]) -> None:
     # wait4 has the child before its exec as well, and lacks what a child does while its parent, on another CPU, reaps
     # it; the kernel gives the last 15 us of a child to the parent that its end wakes on its CPU
@@ -97,6 +99,7 @@ def test_rows_of_a_command_are_what_wait4_tells(words: Sequence[str]) -> None:
 
 
 @permitted
+@least_disturbed
 def test_each_thread_has_its_schedstat(tmp_path: Path) -> None:
     path = tmp_path / "said"
     [table] = tasks("--json", "--", sys.executable, "-S", "-c", TELLING, str(path)).tables
@@ -108,6 +111,7 @@ def test_each_thread_has_its_schedstat(tmp_path: Path) -> None:
         assert rows[tid] == pytest.approx(spent, rel=0.15 if tid in guessed else 0.03)
 
 
+@least_disturbed
 def test_an_ordinary_user_is_told_what_rows_are_estimates_and_what_they_hold() -> None:
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("gives capabilities up with setpriv (package util-linux)")

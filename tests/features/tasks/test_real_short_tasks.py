@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from patience import least_disturbed
 from watchedtasks import Done, switches_allowed, tasks
 
 from turbotui.errors import MachineError
@@ -76,12 +77,14 @@ PROGRAMS = [pytest.param(("sh", "-c", TRUES), 201, id="processes"),
 
 @reported
 @pytest.mark.parametrize(("words", "tasks_of_it"), PROGRAMS)
+@least_disturbed
 def test_rows_are_the_final_read(words: Sequence[str], tasks_of_it: int) -> None:
     everything_is_in_rows(tasks("--json", "-e", "page-faults", "--", *words), tasks_of_it)
 
 
 @reported
 @pytest.mark.parametrize(("words", "tasks_of_it"), PROGRAMS)
+@least_disturbed
 def test_rows_are_the_final_read_for_an_ordinary_user_too(words: Sequence[str], tasks_of_it: int) -> None:
     done = tasks("--json", "-e", "page-faults", "--", *words, **as_nobody())
     if "may not be sampled" in done.err:
@@ -140,6 +143,7 @@ def watched(host: LinuxHost, application: Application) -> tuple[Report, Mapping[
 
 
 @pytest.mark.parametrize("root", [True, False])
+@least_disturbed
 def test_before_linux_6_12_descendants_are_followed(root: bool) -> None:
     if root and os.geteuid() != 0:
         pytest.skip("whole CPUs need root or CAP_PERFMON")

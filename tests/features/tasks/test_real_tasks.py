@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import least_disturbed
 from watchedtasks import ROOT, Done, intervals, started, switches_allowed, tasks
 
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
@@ -65,6 +66,7 @@ def balanced(table: dict[str, Any]) -> None:
         assert sum(part[name] for part in parts) == pytest.approx(total, abs=1e-9), name
 
 
+@least_disturbed
 def test_threads_have_the_time_that_they_used_and_the_names_that_they_took() -> None:
     done = python(THREADS)
     assert (done.status, done.err) == (0, "")
@@ -78,6 +80,7 @@ def test_threads_have_the_time_that_they_used_and_the_names_that_they_took() -> 
     balanced(table)
 
 
+@least_disturbed
 def test_forks_are_followed() -> None:
     [table] = python(FORKS, "--by", "process").tables
     children = [row for row in table["tasks"] if row["Time_s"] == pytest.approx(0.06, abs=0.015)]
@@ -119,6 +122,7 @@ def test_counters_of_one_thread_are_booked_to_the_last_nanosecond() -> None:
     assert table["after_last_samples"]["Clock_s"] == 0
 
 
+@least_disturbed
 def test_a_running_process_is_watched_by_intervals_until_it_ends() -> None:
     program = "import select, sys\nwhile not select.select([sys.stdin], [], [], .001)[0]: pass"
     with subprocess.Popen([sys.executable, "-S", "-c", program], stdin=subprocess.PIPE) as process:  # noqa: S603 - ours
@@ -139,6 +143,7 @@ def test_a_running_process_is_watched_by_intervals_until_it_ends() -> None:
 
 @whole_cpus
 @pytest.mark.parametrize("target", [("--all",), ("--cgroup", "/")])
+@least_disturbed
 def test_whole_cpus_show_threads_of_others(target: tuple[str, ...]) -> None:
     program = "import time\nprint(flush=True)\nwhile True: time.sleep(.001)"
     with subprocess.Popen([sys.executable, "-S", "-c", program], stdout=subprocess.PIPE) as process:  # noqa: S603 - ours
@@ -238,6 +243,7 @@ def test_an_event_of_choice_is_counted() -> None:
     balanced(table)
 
 
+@least_disturbed
 def test_threads_found_in_proc_are_counted_to_the_last_nanosecond_too() -> None:
     host = LinuxHost()
     choice = replace(choose(host, min(os.sched_getaffinity(0)), SOFTWARE_COUNTERS, whole_cpus=False), mode=Mode.THREADS)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from made_frames import frames, machine, topology_of_cpus
 from page_faults import TOUCH
+from patience import least_disturbed
 
 from turbotui import recording
 from turbotui.cli import main
@@ -82,6 +83,7 @@ def stand_in(counters: int) -> CountedCoreType:
 
 @pytest.mark.real
 @pytest.mark.parametrize("counters", [8, 1])
+@least_disturbed
 def test_threads_and_children_are_in_the_regions_of_a_command_that_runs(counters: int) -> None:
     here, core_type = read_machine(LinuxHost()), stand_in(counters)
     with RegionPipe() as pipe, observe([sys.executable, "-c", _PROGRAM], prepare=pipe.announce) as seen:
@@ -136,8 +138,10 @@ turbotui.region("left open").__enter__()
 
 
 @pytest.mark.real
+@least_disturbed
 def test_a_program_that_runs_already_is_counted_from_its_first_mark_on(tmp_path: Path) -> None:
     path = tmp_path / "marks"
+    path.unlink(missing_ok=True)
     os.mkfifo(path)
     with GivenPipe(str(path)) as pipe, subprocess.Popen(  # noqa: S603 - this interpreter
             [sys.executable, "-c", _RUNNING], env={**os.environ, VARIABLE: str(path)}, text=True,

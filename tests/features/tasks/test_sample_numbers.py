@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from patience import PATIENCE
+from patience import PATIENCE, least_disturbed
 from ringbytes import FORMAT, cpu_switch, fork, sample
 from watchedtasks import intervals, switches_allowed
 
@@ -138,6 +138,7 @@ def burners() -> Iterator[list[int]]:
 @pytest.mark.real
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare (util-linux)")
 @pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
+@least_disturbed
 def test_two_that_watch_from_two_namespaces_each_have_their_own_numbers(burners: list[int]) -> None:
     """Whichever was opened first, the kernel gives one of them the other's numbers."""
     watch = [sys.executable, "-m", "turbotui", "tasks", "--all", "-i", "0.5", "-n", "3", "--format", "json"]

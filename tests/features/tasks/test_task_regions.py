@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from page_faults import TOUCH
+from patience import least_disturbed
 
 from turbotui.cli import main
 from turbotui.features.tasks.task_regions import TaskRegions, region_table
@@ -35,6 +36,7 @@ _NAMES = (RUN, "events")
 
 
 @pytest.mark.real
+@least_disturbed
 def test_each_region_has_its_own_counts(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "-e", "page-faults", "--json", "--", sys.executable, "-c", _PROGRAM]) == 0
     tables = [json.loads(line) for line in capfd.readouterr().out.splitlines()]

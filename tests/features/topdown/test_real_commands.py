@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from page_fault_tree import StandIn, this_machine
 from page_faults import TOUCH
-from patience import PATIENCE
+from patience import PATIENCE, least_disturbed
 
 from turbotui.commands.intervals import IntervalOutput
 from turbotui.errors import MachineError
@@ -57,6 +57,7 @@ sys.exit(7)
 
 
 @pytest.mark.real
+@least_disturbed
 def test_regions_have_their_own_counts_and_the_command_all_of_them() -> None:
     machine = this_machine()
     with RegionPipe() as pipe, observe([sys.executable, "-c", _REGIONS], prepare=pipe.announce) as seen:
@@ -87,7 +88,9 @@ def printer(counters: StandIn, level: RowLevel, written: list[str]) -> TopdownPr
 
 
 @pytest.mark.real
+@least_disturbed
 def test_a_command_and_its_regions_are_two_tables(written: list[str]) -> None:
+    written.clear()
     machine = this_machine()
     counters = StandIn(machine)
     asked = FollowRequest([sys.executable, "-c", _REGIONS], (), 1.0, 1)
@@ -102,9 +105,12 @@ def test_a_command_and_its_regions_are_two_tables(written: list[str]) -> None:
 
 
 @pytest.mark.real
+@least_disturbed
 def test_programs_that_run_are_counted_by_region_until_they_end(tmp_path: Path, written: list[str]) -> None:
     path = tmp_path / "marks"
+    path.unlink(missing_ok=True)
     os.mkfifo(path)
+    written.clear()
     machine = this_machine()
     counters = StandIn(machine)
     program = _TOUCH + f"touch({20 * _PAGES})  # nobody counts this: no mark was made yet" + _REGIONS.replace(
@@ -138,7 +144,9 @@ def test_a_fifo_in_which_nobody_marks_is_reported(tmp_path: Path, written: list[
 
 
 @pytest.mark.real
+@least_disturbed
 def test_threads_of_a_command_are_rows_and_its_status_is_ours(written: list[str]) -> None:
+    written.clear()
     machine = this_machine()
     counters = StandIn(machine)
     asked = FollowRequest([sys.executable, "-c", _THREADS], (), 1.0, 1)
@@ -152,7 +160,9 @@ def test_threads_of_a_command_are_rows_and_its_status_is_ours(written: list[str]
 
 
 @pytest.mark.real
+@least_disturbed
 def test_a_process_that_runs_is_counted_until_it_ends(written: list[str]) -> None:
+    written.clear()
     machine = this_machine()
     counters = StandIn(machine)
     program = _TOUCH + "print('ready', flush=True)\nwhile True:\n    touch(500)\n"

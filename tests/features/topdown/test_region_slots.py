@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from page_fault_tree import StandIn, this_machine
 from page_faults import TOUCH
-from patience import PATIENCE
+from patience import PATIENCE, least_disturbed
 from watched_machines import frames_of_machine
 
 from turbotui import recording
@@ -90,6 +90,7 @@ class KeptRows:
 
 
 @pytest.mark.real
+@least_disturbed
 def test_slots_of_a_commands_regions_are_recorded_until_it_ends() -> None:
     machine, recorder = this_machine(), KeptRows()
     _machine, (frame, *_others) = frames_of_machine("laptop-old", 2, cpus=frozenset({0}))
@@ -121,6 +122,7 @@ def test_slots_of_a_commands_regions_are_recorded_until_it_ends() -> None:
 
 
 @pytest.mark.real
+@least_disturbed
 def test_regions_are_counted_from_when_their_rows_are_shown() -> None:
     machine, slots = this_machine(), StandInSlots()
     with RegionPipe() as pipe, held_command(pipe) as (seen, go_on):
