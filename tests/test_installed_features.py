@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from barepty import BarePty
@@ -100,12 +102,121 @@ class TestExample:
     ("bad = bad:FEATURE", "from turbotui.feature import *\nFEATURE = Feature('bad', (Command('stat', 'bad', ''),))",
      "another feature has the verb stat"),
     ("bad = bad:FEATURE", "from turbotui.feature import *\nKEYS = (1,)\nFEATURE = Feature('bad', sources='bad:KEYS')",
-     "the sources of the feature bad are left out: TypeError: bad:KEYS has members that are no Source"),
+     "bad:KEYS of the package bad-1.0 failed: TypeError: it has members that are no Source"),
+    ("bad = bad:FEATURE", "from turbotui.feature import *\nFEATURE = Feature('bad', commands=5)", "TypeError"),
 ])
 def test_one_that_fails_is_a_line_of_doctor(tmp_path: Path, line: str, module: str, why: str) -> None:
     package(tmp_path, "bad", line, module)
     assert run("stat", "-q", "-n", "1", "-i", "0.05", "-s", "Busy%", path=tmp_path).returncode == 0
     assert why in run("doctor", "--machine", "guest", path=tmp_path).stdout
+
+
+_STAT = ("stat", "-q", "-n", "1", "-i", "0.05", "--Summary", "-s", "Uptime,TSC_MHz", "--format", "json")
+_RECORD = ("record", "--show", "TSC_MHz", "-n", "1", "-i", "0.05", "recording")
+_UPTIME = ("uptime", "-n", "1", "-i", "0.05", "--format", "json")
+_EXPORT = ("export", "--once", "-i", "0.05", "--rows", "clocks")
+_DIVIDED = "ZeroDivisionError: division by zero"
+_READER = """()
+
+
+class Failing(ProcUptime):
+    signals = ("uptime",)
+    def open_shared(self, machine, wanted): return self
+    def read(self): 1 / 0
+    def close(self): [][0]
+
+
+SOURCES = (Failing(),)
+"""
+
+
+def broken(folder: Path, module: str, old: str, new: str) -> Path:
+    """A copy of the example in which something is wrong."""
+    shutil.copytree(PLUGIN, folder / "packages")
+    path = folder / "packages" / "turbotui_uptime" / f"{module}.py"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    return path.parent.parent
+
+
+class Fault(NamedTuple):
+    """A line of the example that is wrong, and what turbotui makes of it."""
+
+    module: str
+    old: str
+    new: str
+    words: tuple[str, ...]
+    place: str  # what is said to have failed
+    error: str = _DIVIDED
+    shown: str = ""  # on stdout
+    status: int = 0
+
+
+FAULTS = {
+    "probe": Fault("measured", "str) -> Mapping[str, int]:", "str) -> Mapping[str, int]:\n        1 / 0", _STAT,
+                   "measured.ProcUptime.parse", shown='"TSC_MHz":'),
+    "reader": Fault("measured", "(ProcUptime(),)", _READER, _STAT, "measured.Failing.read",
+                    shown="could not be read this time: turbotui_uptime.measured.Failing.read of the package"),
+    "close": Fault("measured", "(ProcUptime(),)", _READER, _STAT, "measured.Failing.close", "IndexError"),
+    "column": Fault("measured", 'row.value("uptime")', "1 / 0", _STAT, "measured.<lambda>",
+                    shown='"Uptime":"out of range: turbotui_uptime.measured.<lambda> of the package'),
+    "value": Fault("measured", 'row.value("uptime")', "[1]", _STAT, "measured", "TypeError: a value is list",
+                   '"Uptime":null'),
+    "kept": Fault("measured", "return [", "return 1 / 0, [", _RECORD, "measured.kept"),
+    "kept class": Fault("measured", "return [", "return 3, [", _RECORD, "measured:kept",
+                        "TypeError: it returns what is no CounterColumn"),
+    "gathers": Fault("__init__", "kept=", 'gathers="turbotui_uptime.measured:no", kept=', _RECORD, "measured:no",
+                     "AttributeError"),
+    "rows open": Fault("rows", "return ClockReader", "return 1 / 0, ClockReader", _UPTIME, "rows.Clocks.open",
+                       shown='"rows":[],"notes":["failed: turbotui_uptime.rows.Clocks.open of'),
+    "rows read": Fault("rows", "at_ns, words =", "1 / 0; at_ns, words =", _EXPORT, "rows.ClockReader.read",
+                       shown="turbotui_machine_uptime_seconds "),
+    "rows close": Fault("rows", "        pass", "        1 / 0", _UPTIME, "rows.ClockReader.close",
+                        shown='"clock":"up"'),
+    "row column": Fault("rows", 'row.rate("time")', "1 / 0", _UPTIME, "rows.<lambda>",
+                        shown='"pace":"out of range: turbotui_uptime.rows.<lambda> of the package'),
+    "rows module": Fault("rows", 'sort="time")', 'sort="no")', _UPTIME, "rows.<module>", "ValueError", status=70),
+    "exported": Fault("families", "FAMILIES = (", "FAMILIES = (3, ", _EXPORT, "families:FAMILIES", "TypeError",
+                      'turbotui_clock_time_seconds_total{clock="up"}'),
+    "verb": Fault("verb", "_VERB = ", "1 / 0; _VERB = ", _UPTIME, "verb.<module>", status=70),
+    "run": Fault("verb", "add_arguments, run", "add_arguments, no", _UPTIME, "verb", "AttributeError", status=70),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_fails_in_a_package_is_a_sentence_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                             name: str) -> None:
+    fault = FAULTS[name]
+    path = broken(tmp_path, fault.module, fault.old, fault.new)
+    monkeypatch.chdir(tmp_path)
+    done = run(*fault.words, path=path)
+    assert done.returncode == fault.status, done.stderr
+    assert f"turbotui: turbotui_uptime.{fault.place} of the package turbotui_uptime-1.0 failed: {fault.error}" in (
+        done.stderr)
+    assert "Traceback" not in done.stderr
+    assert fault.shown in done.stdout
+
+
+@pytest.mark.parametrize(("old", "new", "key"), [
+    ("class UptimeScreen", "1 / 0\n\nclass UptimeScreen", b""),
+    ("    definition = CLOCKS", "    definition = CLOCKS\n    def body(self): return 1 / 0", b""),
+    ("        self.definition =", "        1 / 0; self.definition =", b"a"),
+], ids=["module", "body", "key"])
+def test_a_screen_that_fails_ends_nothing_else(tmp_path: Path, old: str, new: str, key: bytes) -> None:
+    path = broken(tmp_path, "screen", old, new)
+    terminal = BarePty((sys.executable, "-m", "turbotui", "-i", "0.2", "--machine", "guest", "--screen", "cpus"),
+                       environment={"PYTHONPATH": str(path), "XDG_CONFIG_HOME": str(tmp_path),
+                                    "XDG_STATE_HOME": str(tmp_path)})
+    terminal.until(b"columns")
+    terminal.press(b"U")
+    if key:
+        terminal.until(b"days")
+        terminal.press(key)
+    terminal.until(b"turbotui_uptime")
+    terminal.press(b"1")
+    terminal.until(b"columns")
+    terminal.press(b"q")
+    assert terminal.ended() == 0
 
 
 def test_an_action_whose_key_is_taken_is_left_out(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Final
 from turbotui.errors import InternalError, SignalledError, TurbotuiError, UsageError, signal_status
 from turbotui.feature import Command
 from turbotui.feature_list import COMMANDS
+from turbotui.installed_features import FAILED, foreign_failure
 from turbotui.machine.signal_guard import ended_by_signals
 from turbotui.tables.terminal_text import terminal_texts
 from turbotui.untrusted import one_line, visible
@@ -36,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [visible(word) for word in (sys.argv[1:] if argv is None else argv)]
     with terminal_texts(), ended_by_signals():
         status = _status(words)
+        for sentence in FAILED.values():
+            print(f"turbotui: {sentence}", file=sys.stderr)
     if argv is None:  # the program ends: the interpreter's last looks for cycles would take 25 ms of all that is there
         gc.freeze()
     return status
@@ -64,6 +67,8 @@ def _status(words: list[str]) -> int:
             return TurbotuiError.exit_status
         if os.environ.get("TURBOTUI_TRACEBACK"):
             raise
+        if foreign_failure(error, next((item.module for item in COMMANDS if words[:1] == [item.name]), "")):
+            return InternalError.exit_status
         print(
             f"turbotui: internal error: {type(error).__name__}: {one_line(str(error))} "
             "(set TURBOTUI_TRACEBACK=1 to see where; please report it)",

@@ -6,12 +6,11 @@ It stands below all that asks for parts of features, and knows them by name: no 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar, cast
 
 from turbotui.feature import Command, Feature, part
-from turbotui.installed_features import installed_features
-from turbotui.untrusted import one_line
+from turbotui.installed_features import FAILED, failure_of, installed_features
 
 P = TypeVar("P")
 
@@ -35,7 +34,7 @@ COMMANDS: Final[tuple[Command, ...]] = tuple(command for feature in FEATURES for
 
 
 def parts_of(feature: Feature, name: str, kind: type[P]) -> tuple[P, ...]:
-    """What a feature adds to a table; nothing, and a sentence in `REFUSED`, if another package's cannot be used.
+    """What a feature adds to a table; nothing, and a sentence in `FAILED`, if another package's cannot be used.
 
     Args:
         name: the attribute of `Feature` that refers to a tuple.
@@ -46,13 +45,10 @@ def parts_of(feature: Feature, name: str, kind: type[P]) -> tuple[P, ...]:
         members = cast("tuple[object, ...]", part(reference)) if reference else ()
         found = tuple(member for member in members if isinstance(member, kind))
         if len(found) < len(members):
-            raise TypeError(f"{reference} has members that are no {kind.__name__}")  # noqa: TRY301 - told below
-    except (Exception, SystemExit) as error:
-        if feature not in INSTALLED:
-            raise
-        told = one_line(f"the {name} of the feature {feature.name} are left out: {type(error).__name__}: {error}")
-        if told not in REFUSED:
-            REFUSED.append(told)
+            kinds = getattr(kind, "__name__", kind)  # a union of classes has no name
+            raise TypeError(f"it has members that are no {kinds}")  # noqa: TRY301 - told below
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again where it is turbotui's own
+        failure_of(error, reference)
         return ()
     return found
 
@@ -62,8 +58,29 @@ def installed_parts(name: str, kind: type[P]) -> Iterator[P]:
     return (one for feature in INSTALLED for one in parts_of(feature, name, kind))
 
 
+def part_called(reference: str, kind: type[P], *arguments: object) -> tuple[P, ...]:
+    """What a feature's function returns, if anything; nothing if another package's fails (`FAILED`).
+
+    Args:
+        reference: "module:name" of the function; "" if the feature has none.
+        kind: the class of what is returned; anything else is a failure.
+        arguments: those of the function.
+    """
+    try:
+        returned = cast("Callable[..., Iterable[P]]", part(reference))(*arguments) if reference else ()
+        if kind is object:
+            return ()
+        members = tuple(returned)
+        if not all(isinstance(member, kind) for member in members):
+            raise TypeError(f"it returns what is no {kind.__name__}")  # noqa: TRY301 - told below
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again where it is turbotui's own
+        failure_of(error, reference)
+        return ()
+    return members
+
+
 def refusals() -> tuple[str, ...]:
-    """A sentence for each feature of another package, and each part of one, that cannot be used."""
+    """A sentence for each feature of another package, and each part of one, that cannot be used or has failed."""
     for name in ("keys", "sources", "columns", "exported", "rows"):
         tuple(installed_parts(name, object))
-    return tuple(REFUSED)
+    return *REFUSED, *FAILED.values()

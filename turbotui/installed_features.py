@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from types import TracebackType
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -18,7 +19,57 @@ from turbotui.untrusted import one_line
 GROUP: Final = "turbotui.features"
 _MOST_BYTES: Final = 65_536  # of a file of entry points; pip's own has 100
 _MOST: Final = 64  # features
+_LONGEST: Final = 400  # characters of a sentence about a failure
 _LINE: Final = r"\s*([\w.-]+)\s*=\s*([\w.]+:\w+)\s*"
+_OWN: Final = __name__.partition(".")[0]
+_PACKAGES: Final[dict[str, str]] = {}  # outermost module of an installed feature -> name and version of its package
+FAILED: Final[dict[str, str]] = {}
+"""The first error of each function of other packages that raised one, as a sentence."""
+
+
+def package_of(module: str) -> str:
+    """Name and version of the other package that a module, or "module:name", is of; "" for turbotui's own."""
+    return _PACKAGES.get(module.partition(":")[0].partition(".")[0], "")
+
+
+def failure_of(error: BaseException, module: str = "") -> str:
+    """`foreign_failure`; raises the error itself if it is turbotui's own."""
+    sentence = foreign_failure(error, module)
+    if not sentence:
+        raise error
+    return sentence
+
+
+def foreign_failure(error: BaseException, module: str = "") -> str:
+    """A sentence about an error of another package, which is noted in `FAILED`; "" for one of turbotui's own.
+
+    Args:
+        error: as it was caught; the innermost call of another package in its traceback is named.
+        module: what is wrong if the traceback has no call of another package.
+    """
+    package, place = _raiser(error) or (package_of(module), module)
+    if not package:
+        return ""
+    sentence = one_line(f"{place} of the package {package} failed: {type(error).__name__}: {error}")[:_LONGEST]
+    FAILED.setdefault(place, sentence)
+    return sentence
+
+
+def package_at(error: BaseException) -> str:
+    """Name and version of the package that raised an error; "" if it is turbotui."""
+    return (_raiser(error) or ("", ""))[0]
+
+
+def _raiser(error: BaseException) -> tuple[str, str] | None:
+    """The package and the function of the innermost call of another package."""
+    found: tuple[str, str] | None = None
+    at: TracebackType | None = error.__traceback__
+    while at is not None:
+        module = str(at.tb_frame.f_globals.get("__name__"))
+        if package := package_of(module):
+            found = package, f"{module}.{at.tb_frame.f_code.co_qualname}"
+        at = at.tb_next
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +136,19 @@ def installed_features(own: Sequence[Feature]) -> tuple[tuple[Feature, ...], lis
     for entry in list(entry_points(trusted_folders(sys.path)))[:_MOST]:
         try:
             feature = part(entry.reference)
+            claims = () if not isinstance(feature, Feature) else tuple(_claims(feature))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever another's module raises, turbotui starts
             refused.append(_refusal(entry, f"{type(error).__name__}: {error}"))
             continue
         if not isinstance(feature, Feature) or feature.name != entry.name:
             refused.append(_refusal(entry, f"{entry.reference} is no Feature of that name"))
-        elif clash := sorted(taken.intersection(_claims(feature))):
+        elif clash := sorted(taken.intersection(claims)):
             refused.append(_refusal(entry, f"another feature has the {clash[0]}"))
         else:
-            taken.update(_claims(feature))
+            taken.update(claims)
             features.append(feature)
+            if (module := entry.reference.partition(":")[0].partition(".")[0]) != _OWN:
+                _PACKAGES[module] = entry.package
     return tuple(features), refused
 
 

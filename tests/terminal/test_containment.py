@@ -97,7 +97,7 @@ def test_a_screen_that_fails_is_replaced_and_a_second_time_stays_closed(start: S
         running.until(rb"machine.*#\d")
         running.press(b"3")
         running.until(rb"failed: KeyError: 'lost'" if breaking == SCREEN_IS_MADE else
-                      rb"failed for the second time and stays closed")
+                      rb"map stays closed")
     running.press(b"q")
     assert running.ended() == 0
     assert running.restored

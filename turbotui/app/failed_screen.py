@@ -20,7 +20,7 @@ class FailedScreen(WatchScreen):
 
     Args:
         sentence: what failed, and where the report is.
-        for_good: whether it has failed before and stays closed.
+        for_good: whether it has failed before, or cannot be made at all.
     """
 
     DEFAULT_CSS = "FailedScreen #failed { height: 1fr; }"
@@ -31,7 +31,7 @@ class FailedScreen(WatchScreen):
         self.number = number  # type: ignore[misc]
         self.word = word  # type: ignore[misc]
         self._sentence = sentence
-        self._advice = (f"{word} failed for the second time and stays closed" if for_good else
+        self._advice = (f"{word} stays closed" if for_good else
                         f"{number} shows this screen anew")
 
     def body(self) -> Iterable[Widget]:

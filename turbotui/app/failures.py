@@ -13,6 +13,7 @@ from typing import Final
 
 from turbotui import __version__
 from turbotui.dataclass import dataclass
+from turbotui.installed_features import package_at
 from turbotui.machine.identity import as_invoking_user
 from turbotui.machine.own_files import replace_file, state_folder
 from turbotui.untrusted import one_line, visible
@@ -36,7 +37,9 @@ class Failure:
     def sentence(self) -> str:
         """The failure as a sentence: what failed, why, and where the report is."""
         told = f"the report is {self.report}" if self.report else "no report could be written"
-        return f"{self.where} failed: {_in_words(self.error)}; {told}, please send it"
+        package = package_at(self.error)
+        of, to = (f" of the package {package}", " to its makers") if package else ("", "")
+        return f"{self.where}{of} failed: {_in_words(self.error)}; {told}, please send it{to}"
 
 
 class Failures:

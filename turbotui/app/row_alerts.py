@@ -12,6 +12,7 @@ from turbotui.app.settings import PersonalSettings
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.feature_list import FEATURES
+from turbotui.installed_features import failure_of
 from turbotui.quantities.alerts import AlertRule, parse_alert
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.unavailable import Unavailable
@@ -112,19 +113,24 @@ class RowAlerts:
         self.watch = AlertWatch(rules, lambda _topology, _row: "")
         self._reader = reader
         self._is_begun = False
+        self._failure = ""
         self._waiting: deque[ContentMoment] = deque(maxlen=_MOST_WAITING)
 
     @property
     def why_none(self) -> str:
         """Why no alerts are possible; "" if they are."""
-        return self._reader.why_none()
+        return self._failure or self._reader.why_none()
 
     def take(self, frame: Frame) -> tuple[Sequence[Alert], Sequence[Alert]]:
         """Start the next interval, and check what was read since the last frame; returns begun and ended alerts."""
-        if not self._is_begun:
-            self._is_begun = True
-            self._reader.begin(self.watch.columns, self._publish)
-        self._reader.tick(frame)
+        if not self._failure:
+            try:
+                if not self._is_begun:
+                    self._is_begun = True
+                    self._reader.begin(self.watch.columns, self._publish)
+                self._reader.tick(frame)
+            except Exception as error:  # noqa: BLE001 - raised again where it is turbotui's own
+                self._failure = failure_of(error)
         begun: list[Alert] = []
         ended: list[Alert] = []
         while self._waiting:
@@ -139,7 +145,7 @@ class RowAlerts:
 
     def close(self) -> None:
         """Close what is read."""
-        if self._is_begun:
+        if self._is_begun and not self._failure:
             self._reader.stop()
 
 
@@ -167,9 +173,13 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
                           "is recorded or read by a collector")
             continue
         if request.table not in made:
-            made[request.table] = (
-                KindTable(session, kind) if kind is not None
-                else importlib.import_module(modules[request.table]).make_background(session.machine))
+            try:
+                made[request.table] = (
+                    KindTable(session, kind) if kind is not None
+                    else importlib.import_module(modules[request.table]).make_background(session.machine))
+            except Exception as error:  # noqa: BLE001 - as above
+                problems.append(settings.problem("table", failure_of(error, modules[request.table]), ("alert",), at))
+                continue
         names = {column.id.lower(): column for column in made[request.table].columns}
         try:
             rule = parse_alert(request, lambda name, names=names: names.get(name.lower()))  # type: ignore[misc]  # a default binds it

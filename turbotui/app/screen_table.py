@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from turbotui.app.base import WatchScreen
+from turbotui.app.failed_screen import FailedScreen
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
 from turbotui.feature import ScreenSpec
 from turbotui.feature_list import FEATURES
+from turbotui.installed_features import failure_of
 
 SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
     sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
@@ -33,5 +35,8 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
 
 def build_screen(spec: ScreenSpec, watch: Watch) -> WatchScreen:
     """Make a screen; its module is imported when the screen is first shown."""
-    made: WatchScreen = getattr(importlib.import_module(spec.module), spec.name)(watch)
+    try:
+        made: WatchScreen = getattr(importlib.import_module(spec.module), spec.name)(watch)
+    except Exception as error:  # noqa: BLE001 - raised again where it is turbotui's own
+        return FailedScreen(watch, spec.number, spec.word, failure_of(error, spec.module), for_good=True)
     return made

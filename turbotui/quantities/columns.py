@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from turbotui.dataclass import dataclass
+from turbotui.installed_features import failure_of, package_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.untrusted import one_line
@@ -155,6 +156,34 @@ class ShownAs:
         return f"{value}{times}" + (f" + {self.offset:g}" if self.offset else "")
 
 
+def _contained(compute: Callable[[R], Value]) -> Callable[[R], Value]:
+    """A formula of another package, whose errors are unknown values."""
+    def contained(row: R) -> Value:
+        try:
+            return _checked(compute(row))
+        except Exception as error:  # noqa: BLE001 - whatever the formula raises
+            failure_of(error, compute.__module__)
+            return None
+    return contained
+
+
+def _contained_doubt(compute: Callable[[R], Value], doubt: Callable[[R], str] | None) -> Callable[[R], str]:
+    """Why a formula of another package has no value: its error, or what it says itself."""
+    def contained(row: R) -> str:
+        try:
+            _checked(compute(row))
+            return "" if doubt is None else doubt(row)
+        except Exception as error:  # noqa: BLE001 - as above
+            return failure_of(error, compute.__module__)
+    return contained
+
+
+def _checked(value: Value) -> Value:
+    if value is None or isinstance(value, float | int | str):
+        return value
+    raise TypeError(f"a value is {type(value).__name__}")
+
+
 @dataclass(frozen=True)  # with slots, Column[R](...) fails because typing sets __orig_class__ (CPython issue 90562)
 class Column(Generic[R]):
     """One column of a table whose formulas take an R; screens, formats, explanations and help all use it."""
@@ -187,6 +216,9 @@ class Column(Generic[R]):
         """Make names and units from users, files and devices one line without TABs, which stays in its cell."""
         for name in ("id", "unit"):
             object.__setattr__(self, name, one_line(getattr(self, name)))
+        if package_of(getattr(self.compute, "__module__", None) or ""):
+            object.__setattr__(self, "doubt", _contained_doubt(self.compute, self.doubt))
+            object.__setattr__(self, "compute", _contained(self.compute))
 
     @property
     def title(self) -> str:

@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
+from turbotui.installed_features import failure_of
 from turbotui.machine.machine import Machine
 from turbotui.quantities.bounds import Bounds
 from turbotui.quantities.definition import Definition
@@ -170,7 +171,7 @@ class Capabilities:
                     for known in (signals, provider, missing):
                         known.pop(name, None)
         for source in come:
-            probe = probes[source.id] = HiddenSources(machine).unhidden(source.id, source.probe(machine))
+            probe = probes[source.id] = HiddenSources(machine).unhidden(source.id, _probe(source, machine))
             for name, found in probe.signals.items():
                 for known in (signals, provider, missing):
                     known.pop(name, None)
@@ -193,11 +194,18 @@ def _word(signal: Signal) -> tuple[object, ...]:
     return signal.scope, signal.behavior, signal.width_bits, signal.low_bit, signal.scale
 
 
+def _probe(source: Source, machine: Machine) -> Probe:
+    try:
+        return source.probe(machine)
+    except Exception as error:  # noqa: BLE001 - raised again where it is turbotui's own
+        return Probe({}, failure_of(error, type(source).__module__))
+
+
 def probe_sources(machine: Machine, sources: Sequence[Source]) -> Capabilities:
     """Probe every source in order of preference; absence never raises."""
     sources = [source for source in sources if not isinstance(source, SecondSource)]
     hidden = HiddenSources(machine)
-    found_by = {source.id: hidden.unhidden(source.id, source.probe(machine)) for source in sources}
+    found_by = {source.id: hidden.unhidden(source.id, _probe(source, machine)) for source in sources}
     refused = disbelieved(machine, found_by)
     probes = believed(found_by, refused)
     signals: dict[SignalId, Signal] = {}

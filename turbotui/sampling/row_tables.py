@@ -122,6 +122,11 @@ class KindDefinition:
     sort: ColumnId  # the column whose greatest values come first
     kept: bool = False  # whether every recording has these rows; else those that are asked for them by the kind's id
 
+    def __post_init__(self) -> None:
+        """Refuse a definition that no table can be made of, where it is written."""
+        if self.sort not in {column.id for column in self.columns}:
+            raise ValueError(f"the {self.source.kind.title} have no column {self.sort} to be sorted by")
+
 
 @functools.cache
 def known_kinds() -> Mapping[KindId, KindDefinition]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Final, Protocol
 
-from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.row_kinds import KindId, Quantity, RowKind
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.answers import Answer, ReadRequest, RowRequest
 from turbotui.sampling.collector import CLOCK, Clock
 from turbotui.sampling.rows import Columns, RowTick
-from turbotui.sampling.workers import Worker
+from turbotui.sampling.workers import Worker, close_reader, why_failed
 
 
 class RowReader(Protocol):
@@ -71,8 +70,8 @@ class RowWorker(Worker):
             return Answer(self)
         try:
             rows = self._read(work.machine, work.rows)
-        except HostError as error:
-            rows = Unavailable(Reason.FAILED, str(error))
+        except Exception as error:  # noqa: BLE001 - raised again where it is turbotui's own
+            rows = Unavailable(Reason.FAILED, why_failed(error))
         return Answer(self, rows={self.source.kind.id: rows})
 
     def _read(self, machine: Machine, request: RowRequest) -> RowTick | Unavailable:
@@ -93,7 +92,7 @@ class RowWorker(Worker):
     def _close_all(self) -> None:
         super()._close_all()
         if self._reader is not None:
-            self._reader.close()
+            close_reader(self._reader.close)
             self._reader = None
 
 

@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from turbotui.dataclass import dataclass
+from turbotui.installed_features import failure_of
 from turbotui.machine.host import HostError
 from turbotui.machine.timed_reads import is_interrupted, undisturbed
 from turbotui.machine.topology import Topology
@@ -186,9 +187,9 @@ class Worker(threading.Thread):
 
     def _close_all(self) -> None:
         while self._readers:
-            self._readers.popitem()[1].reader.close()
+            close_reader(self._readers.popitem()[1].reader.close)
         while self._shared:
-            self._shared.popitem()[1][2].close()
+            close_reader(self._shared.popitem()[1][2].close)
 
     def _serve(self, work: ReadRequest) -> Answer:
         if self._pin_to and self._pinned is not work.machine.topology:
@@ -241,7 +242,7 @@ class Worker(threading.Thread):
             raw: Sequence[Raw] | None = None
             try:
                 if isinstance(found, Exception):
-                    raise found
+                    raise found  # noqa: TRY301 - the handlers are those of `decode`
                 if self._readers.get(key) is not held:  # closed since, for the same reason
                     gone.add(cpu)
                     continue
@@ -253,13 +254,13 @@ class Worker(threading.Thread):
                     held.rotating.rotate(more=more)
             except CpuGone:
                 gone.add(cpu)
-            except HostError as error:
-                failures[key] = str(error)
+            except Exception as error:  # noqa: BLE001 - raised again where it is turbotui's own
+                failures[key] = why_failed(error)
                 if raw is None:
                     readings.add((cpu, source), held.reader.signals, started, ended, None)
         for key in [key for key in self._readers if key[1] in gone]:
             # a CPU that returns before anybody checks has lost its counters, and its pinned thread was moved
-            self._readers.pop(key).reader.close()
+            close_reader(self._readers.pop(key).reader.close)
             self._pinned, self._open_for = None, _NOTHING_OPEN
         return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures,
                       interrupted=interrupted)
@@ -276,8 +277,8 @@ class Worker(threading.Thread):
             lost = False
             try:
                 started, rows, ended = undisturbed(held_shared[2].read, quickest, now)
-            except HostError as error:
-                failures[source.id, SHARED] = str(error)
+            except Exception as error:  # noqa: BLE001 - as above
+                failures[source.id, SHARED] = why_failed(error)
                 started = ended = now()
             else:
                 took = ended - started
@@ -290,7 +291,7 @@ class Worker(threading.Thread):
         """Close readers that nobody wants and open missing ones; a reader that returns enough stays open."""
         tasks = {(task.source.id, task.cpu): task for task in work.tasks}
         for key in [key for key in self._readers if key not in tasks]:
-            self._readers.pop(key).reader.close()
+            close_reader(self._readers.pop(key).reader.close)
         began: set[tuple[str, int]] = set()
         for key, task in tasks.items():
             held = self._readers.get(key)
@@ -304,11 +305,11 @@ class Worker(threading.Thread):
             except CpuGone:
                 gone.add(task.cpu)
                 continue
-            except HostError as error:
-                failures[key] = str(error)
+            except Exception as error:  # noqa: BLE001 - as above
+                failures[key] = why_failed(error)
                 continue
             if held is not None:
-                held.reader.close()
+                close_reader(held.reader.close)
             self._readers[key] = _hold(task, reader, self._clock.now())
             if task.source.counts_from_open:
                 began.add(key)
@@ -318,7 +319,7 @@ class Worker(threading.Thread):
         began: set[tuple[str, int]] = set()
         wanted = {source.id: (source, names) for source, names in work.shared}
         for name in [name for name in self._shared if name not in wanted]:
-            self._shared.pop(name)[2].close()
+            close_reader(self._shared.pop(name)[2].close)
         for name, (source, names) in wanted.items():
             held = self._shared.get(name)
             topology = work.machine.topology
@@ -333,15 +334,28 @@ class Worker(threading.Thread):
                     continue
             try:
                 reader = source.open_shared(work.machine, names)
-            except HostError as error:
-                failures[name, SHARED] = str(error)
+            except Exception as error:  # noqa: BLE001 - as above
+                failures[name, SHARED] = why_failed(error)
                 continue
             if held is not None:
-                held[2].close()
+                close_reader(held[2].close)
             self._shared[name] = (names, topology, reader)
             if source.counts_from_open:
                 began.add((name, SHARED))
         return began
+
+
+def why_failed(error: Exception) -> str:
+    """Why a reader gives nothing; raises what is neither the machine's fault nor another package's."""
+    return str(error) if isinstance(error, HostError) else failure_of(error)
+
+
+def close_reader(close: Callable[[], object]) -> None:
+    """Close a reader by its method; one of another package may fail, which is noted."""
+    try:
+        close()
+    except Exception as error:  # noqa: BLE001 - as above
+        failure_of(error)
 
 
 def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:
@@ -350,7 +364,7 @@ def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:
     for held in readers:
         try:
             started, found, ended = undisturbed(held.take, held.quickest, now)
-        except (CpuGone, HostError) as error:
+        except Exception as error:  # noqa: BLE001 - raised again by `_decode`
             started = ended = now()
             found, interrupted = error, False
         else:

@@ -16,9 +16,9 @@ from watched_machines import frames_of_machine
 
 from turbotui import recording
 from turbotui.cli import main
+from turbotui.commands.recording import kept_answers
 from turbotui.features.doctor.model import diagnose
 from turbotui.features.info.model import configuration
-from turbotui.features.record.engine import kept_answers
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.rotation import Retention, RotatingRecorder
 from turbotui.sampling.capabilities import probe_sources

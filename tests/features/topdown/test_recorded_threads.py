@@ -16,7 +16,7 @@ from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.cli import main
-from turbotui.features.record.engine import open_recorder
+from turbotui.commands.recording import open_recorder
 from turbotui.features.replay.journal_past import JournalPast
 from turbotui.features.replay.session import RecordedSession
 from turbotui.features.topdown.counter_parts import PartCount

@@ -13,7 +13,7 @@ from topdown_bed import Slots
 from watched_machines import frames_of_machine
 
 from turbotui.cli import main
-from turbotui.features.record.engine import open_recorder
+from turbotui.commands.recording import open_recorder
 from turbotui.features.topdown.command_counters import added
 from turbotui.features.topdown.counter_parts import Counts
 from turbotui.features.topdown.engine import RECORDED_LEVELS, TopdownCounters

@@ -12,7 +12,7 @@ from uncorewatch import UncoreWatch
 
 from turbotui import recording
 from turbotui.cli import main
-from turbotui.features.record.engine import kept_answers
+from turbotui.commands.recording import kept_answers
 from turbotui.features.uncore.counters import Reading
 from turbotui.features.uncore.kinds import typed_metric
 from turbotui.features.uncore.recorded import RecordedCounters

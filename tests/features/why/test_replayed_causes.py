@@ -20,12 +20,12 @@ from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.why_window import WhyWindow
 from turbotui.cli import main
+from turbotui.commands.recording import kept_columns, open_recorder
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.recorded_looks import LookRecord, RecordedLooks, look_results
 from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
 from turbotui.diagnosis.verdict import Verdict
-from turbotui.features.record.engine import kept_columns, open_recorder
 from turbotui.features.replay.journal_past import JournalPast
 from turbotui.features.replay.session import RecordedSession
 from turbotui.features.why.engine import read_recording

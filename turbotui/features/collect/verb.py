@@ -38,9 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--group is for the socket of --socket PATH")
     if sys.stdout is None or sys.stdout.isatty():
         raise UsageError("readings are bytes for a program: turbotui collect | turbotui view -")
+    from turbotui.commands.recording import kept_columns, recorded_rows  # noqa: PLC0415 - as above
     from turbotui.commands.sessions import open_session  # noqa: PLC0415 - --help stays fast
     from turbotui.features.collect.engine import PipeCollector  # noqa: PLC0415 - as above
-    from turbotui.features.record.engine import kept_columns, recorded_rows  # noqa: PLC0415 - as above
     from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - as above
 
     session, columns = open_session(arguments)

@@ -278,19 +278,19 @@ def _open_recorder(path: str, machine: Machine) -> FrameRecorder:
     Raises:
         RecordingError: the file cannot be written, another process records to it, or it is no recording.
     """
-    from turbotui.features.record.engine import open_recorder  # noqa: PLC0415 - most people record nothing
+    from turbotui.commands.recording import open_recorder  # noqa: PLC0415 - most people record nothing
 
     return open_recorder(path, machine, None)
 
 
 def _kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topology) -> Sequence[CounterColumn]:
-    from turbotui.features.record.engine import kept_columns  # noqa: PLC0415 - as above
+    from turbotui.commands.recording import kept_columns  # noqa: PLC0415 - as above
 
     return kept_columns(catalog, capabilities, topology)
 
 
 def _kept_rows() -> Sequence[RowSource]:
-    from turbotui.features.record.engine import recorded_rows  # noqa: PLC0415 - as above
+    from turbotui.commands.recording import recorded_rows  # noqa: PLC0415 - as above
 
     return recorded_rows()
 

@@ -4,48 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
-from typing import Final, TypeAlias, cast
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import Final
 
+from turbotui.commands.recording import recorded_rows
 from turbotui.dataclass import dataclass
-from turbotui.diagnosis.diagnosis import MachineDiagnosis
-from turbotui.feature import part
-from turbotui.feature_list import FEATURES
 from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS, region_recorders, row_recorders
 from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
 from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill, TopdownCounters
 from turbotui.features.uncore.absence import why_none
 from turbotui.features.uncore.counters import UncoreCounters
-from turbotui.machine.gathered.noting_host import NotingHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe
-from turbotui.machine.topology import Topology
-from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import RecordingError
-from turbotui.recording.kept_files import kept_of
-from turbotui.recording.recorded_host import KeptAnswers
-from turbotui.recording.recorder import FrameRecorder, Recorder
-from turbotui.recording.rotation import Retention, RotatingRecorder
+from turbotui.recording.recorder import FrameRecorder
 from turbotui.sampling.bus import EveryItem
-from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.row_tables import known_kinds
-from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.sampled import raise_failure
-from turbotui.sampling.selection import available_columns
 from turbotui.sampling.session import Session
 from turbotui.sources.source import Source
 
 _QUEUE = 256  # frames that wait for a slow disk; further ones are lost, and counted in the recording
-
-KeptColumns: TypeAlias = Callable[[Catalog, Collection[CounterColumn]], Iterable[CounterColumn]]
-"""Columns that a recording keeps beside those that were asked for."""
-
 
 @dataclass(slots=True)
 class RecordingResult:
@@ -60,31 +43,6 @@ class RecordingResult:
     status: int = 0  # exit status of the command; 0 without one
     # why requested tables were not recorded, by the words for their rows
     missing: Mapping[str, str] = field(default_factory=dict)
-
-
-def kept_answers(machine: Machine) -> KeptAnswers:
-    """Read the files and registers that features need of a recorded machine, to keep them."""
-    host = NotingHost(machine.host)
-    noted = replace(machine, host=host)
-    for feature in FEATURES:
-        if feature.gathers:
-            cast("Callable[[Machine], object]", part(feature.gathers))(noted)
-    return kept_of(host.gathered(""))
-
-
-def kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topology) -> tuple[CounterColumn, ...]:
-    """The columns that a recording holds whatever is shown: what the rules of the diagnosis and the overview need."""
-    has = available_columns(catalog, capabilities, topology)
-    columns = [*MachineDiagnosis(catalog).wanted(has.__contains__)]
-    for feature in FEATURES:
-        if feature.kept:
-            columns += cast("KeptColumns", part(feature.kept))(catalog, has)
-    return tuple(dict.fromkeys(columns))
-
-
-def recorded_rows(tables: Container[str] = ()) -> tuple[RowSource, ...]:
-    """The sources of the rows that a recording has: always, and because its tables name their kinds."""
-    return tuple(one.source for one in known_kinds().values() if one.kept or one.source.kind.id in tables)
 
 
 @dataclass(slots=True)
@@ -126,19 +84,6 @@ TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", REGI
 """Tables that can be recorded beside the CPUs and kinds of rows: every uncore PMU, slots of CPUs or of the busiest
 threads, every task, tasks with what they wait for or with sampled loads, regions of the command, slots of these, every
 group, every meter of power."""
-
-
-def open_recorder(path: str, machine: Machine, retention: Retention | None,
-                  command: Sequence[str] = ()) -> FrameRecorder:
-    """Open a recorder for a machine, with the words of the recorded command, if any.
-
-    Raises:
-        RecordingError: as `Recorder`.
-    """
-    kept = kept_answers(machine)
-    if retention is None:
-        return Recorder(path, machine, kept=kept, command=command)
-    return RotatingRecorder(path, machine, retention, kept=kept, command=command)
 
 
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,

@@ -8,14 +8,13 @@ import sys
 
 from turbotui.commands.arguments import add_watching_arguments, whole
 from turbotui.commands.intervals import at_least_one
+from turbotui.commands.recording import kept_columns, open_recorder
 from turbotui.commands.sessions import label, open_session
 from turbotui.errors import UsageError
 from turbotui.features.record.engine import (
     TABLES,
     BesideColumns,
     RecordingResult,
-    kept_columns,
-    open_recorder,
     record,
 )
 from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.feature_list import installed_parts
 from turbotui.features.export.live.levels import CORE, CORE_TYPE, CPU, DIE, L3, MACHINE, PACKAGE, MetricLevel
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
@@ -64,9 +63,6 @@ class SpreadFamily:
     busy: bool = False
 
 
-_ADDED: Final = tuple(installed_parts("exported", object))
-"""Families of the features of other packages."""
-
 COUNTERS: Final = (
     CounterFamily("tsc_cycles", ("tsc",), _EVERY, "TSC cycles, at the rate that MPERF counts at", "tsc_tweak", _APERF),
     CounterFamily("mperf_cycles", ("mperf",), _EVERY, "Cycles at the base clock while not idle", "", _APERF),
@@ -108,7 +104,6 @@ COUNTERS: Final = (
     CounterFamily("c6_cycles", ("cstate.core.c6",), (MACHINE, CORE), "TSC cycles of cores in C6, added over cores"),
     CounterFamily("c2_cycles", ("cstate.pkg.c2",), (PACKAGE,), "TSC cycles of the package in C2"),
     CounterFamily("c6_cycles", ("cstate.pkg.c6",), (PACKAGE,), "TSC cycles of the package in C6"),
-    *(one for one in _ADDED if isinstance(one, CounterFamily)),
 )
 
 GAUGES: Final = (
@@ -121,7 +116,6 @@ GAUGES: Final = (
     GaugeFamily("pl2_watts", "limit.pkg.pl2", PACKAGE, "Short-term power limit"),
     GaugeFamily("tdp_watts", "limit.pkg.tdp", PACKAGE, "Thermal design power"),
     GaugeFamily("uncore_hertz", "uncore.cur", PACKAGE, "Clock of the uncore"),
-    *(family for family in _ADDED if isinstance(family, GaugeFamily)),
 )
 
 SPREADS: Final = (

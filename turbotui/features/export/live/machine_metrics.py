@@ -10,8 +10,6 @@ from turbotui.dataclass import dataclass
 from turbotui.features.export.live import about
 from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES, ExposedMetric, with_labels, within
 from turbotui.features.export.live.families import (
-    COUNTERS,
-    GAUGES,
     LOWEST_RATIO,
     SPREADS,
     CounterFamily,
@@ -20,7 +18,13 @@ from turbotui.features.export.live.families import (
     metric_name,
 )
 from turbotui.features.export.live.levels import MACHINE, ON_REQUEST, PACKAGE, USUAL, LevelPlaces, MetricLevel
-from turbotui.features.export.live.totals import CounterTotals, known_counters, signals_of_counters
+from turbotui.features.export.live.totals import (
+    ALL_COUNTERS,
+    ALL_GAUGES,
+    CounterTotals,
+    known_counters,
+    signals_of_counters,
+)
 from turbotui.features.score.model import Baseline
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
@@ -217,7 +221,8 @@ class ExportRequest:
     parts: Sequence[RequestedPart] = ()  # parts beside the machine's levels: groups, tasks
 
 
-_EXPORTED = frozenset({name for counter in COUNTERS for name in counter.signals} | {gauge.signal for gauge in GAUGES})
+_EXPORTED = frozenset({name for counter in ALL_COUNTERS for name in counter.signals}
+                      | {gauge.signal for gauge in ALL_GAUGES})
 """The signals of all metrics, including those that a machine lacks."""
 
 
@@ -233,7 +238,8 @@ class MachineMetrics:
         self._levels = (*USUAL, *self._asked)
         self._counters = known_counters(capabilities, self._levels)
         self._spreads = known_spreads(capabilities, catalog)
-        self._gauges = tuple(one for one in GAUGES if one.signal in capabilities.signals and one.level in self._levels)
+        self._gauges = tuple(gauge for gauge in ALL_GAUGES
+                             if gauge.signal in capabilities.signals and gauge.level in self._levels)
         self._totals = CounterTotals()
         self._meters = MeterMetrics(capabilities.signals)
         self._places: LevelPlaces | None = None

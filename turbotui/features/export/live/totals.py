@@ -9,14 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Final, cast
 
-from turbotui.features.export.live.families import COUNTERS, CounterFamily
+from turbotui.feature_list import installed_parts
+from turbotui.features.export.live.families import COUNTERS, GAUGES, CounterFamily, GaugeFamily
 from turbotui.features.export.live.levels import LevelPlaces, MetricLevel
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.plan import reading_cpus
+
+# found here and not in `families`, which a package that adds families imports first
+_ADDED: Final = tuple(installed_parts("exported", cast("type[CounterFamily | GaugeFamily]",
+                                                       CounterFamily | GaugeFamily)))
+ALL_COUNTERS: Final = (*COUNTERS, *(family for family in _ADDED if isinstance(family, CounterFamily)))
+ALL_GAUGES: Final = (*GAUGES, *(family for family in _ADDED if isinstance(family, GaugeFamily)))
+"""The families of turbotui and of other packages."""
 
 
 def known_counters(capabilities: Capabilities, levels: Iterable[MetricLevel]) -> tuple[CounterFamily, ...]:
@@ -24,7 +32,7 @@ def known_counters(capabilities: Capabilities, levels: Iterable[MetricLevel]) ->
     wanted = frozenset(levels)
     found: list[CounterFamily] = []
     taken: set[tuple[str, str]] = set()
-    for family in COUNTERS:
+    for family in ALL_COUNTERS:
         names = {(family.stem, level.word) for level in family.levels if level in wanted}
         if names and family.signals[0] in capabilities.signals and names.isdisjoint(taken):
             taken |= names
