@@ -40,7 +40,8 @@ from turbotui.machine.perf_records import (
 )
 from turbotui.machine.sample_numbers import SETTLED, SampleNumbers
 
-_BEHIND: Final = 1 << 15  # bytes from which a block is thinned out: 300 samples in `clock_throttle.POLL_NS`
+BEHIND: Final = 1 << 15  # bytes from which a block is thinned out: 300 samples in `clock_throttle.POLL_NS`
+UNMERGED: Final = 1 << 18  # the same where each slice is wanted: 12,000 samples a second of a CPU
 _TOGETHER: Final = 128  # records of such a block that are examined together
 _FIRST: Final = 4  # records that are examined first: where threads come and go, runs of samples are short
 _AT_ONCE: Final = 32 * _TOGETHER  # records unpacked at a time
@@ -63,10 +64,12 @@ class Decoder:
     read_format: int  # of its events
     counters: int  # number of counters in a complete set
     shared: bool = False  # whether the counters are a CPU's, shared by its threads, and not a thread's own
-    behind: int = _BEHIND  # bytes of a block from which samples are thinned out
+    behind: int = BEHIND  # bytes of a block from which samples are thinned out
     numbers: SampleNumbers | None = None  # tells whose numbers samples have; None where no other program's are expected
+    backlog: int = 0  # bytes of which a block is a piece; 0 where it is all
     named: bool = False  # whether a record of the switch follows each sample of a switch on a whole CPU
     damaged: int = 0  # number of records that could not be parsed
+    merged: int = 0  # number of slices that were merged with others of their thread: when they ran is not known
     _whole: struct.Struct = field(init=False)
     _key: struct.Struct = field(init=False)
     _end: struct.Struct = field(init=False)
@@ -104,7 +107,7 @@ class Decoder:
         found: list[Record] = []
         view = memoryview(data)
         at, end, size = 0, len(data), self._whole.size
-        behind = more or end > self.behind
+        behind = max(end, self.backlog) > self.behind or (more and self.behind <= BEHIND)
         while at < end:
             kind, _misc, length = HEADER.unpack_from(data, at) if end - at >= HEADER.size else (0, 0, 0)
             if length < HEADER.size or length > end - at:
@@ -132,7 +135,9 @@ class Decoder:
             rows = rows_of(SWITCH, _SWITCH_KIND, view[at:]) if length == SWITCH.size else []
             if rows:
                 at += len(rows) * length
-                found += whole_slices(rows) if behind else map(switched, rows)
+                slices = list(whole_slices(rows) if behind else map(switched, rows))
+                self.merged += len(rows) - len(slices)
+                found += slices
                 continue
             try:
                 one = parse_record(data[at : at + length], self.read_format)
@@ -149,6 +154,7 @@ class Decoder:
         """The samples at the start of a block, and the bytes that they take."""
         if behind and not self.shared:
             rows, taken = self._newest(view)
+            self.merged += taken - len(rows)
             return rows, taken * self._whole.size
         if self.named:
             return self._named(view, more=more)
@@ -251,7 +257,9 @@ class Decoder:
             if before is None or before[_ENABLED] > part[0][_ENABLED]:  # the ring's first, or counters opened anew
                 yield from part
             else:
-                yield from by_thread(part, before)
+                merged = list(by_thread(part, before))
+                self.merged += len(part) - len(merged)
+                yield from merged
 
 
 def rows_of(layout: struct.Struct, kind: int, view: memoryview) -> list[Words]:

@@ -67,8 +67,11 @@ class SimulatedTasks:
         self.choice = choice
         self.roots: Mapping[int, int] = {}
         self.followed: frozenset[int] = frozenset()
-        self.damaged = 0
+        self.damaged = self.merged = 0
         self.pause = _PAUSE
+
+    def want_slices(self, wanted: bool) -> None:
+        """Nothing is merged here."""
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
         """Add one of the processes. Raises MachineError if the model has no such process."""

@@ -49,7 +49,8 @@ def table(lost: int = 0) -> TaskInterval:
 
 
 def test_lanes_have_the_number_of_the_cpu_at_the_right_time() -> None:
-    head, first, second = timeline_lines(table(), 50, colour=False)
+    head, running, first, second = timeline_lines(table(), 50, colour=False)
+    assert set(running.removeprefix("running").split()) == {"1", "·"}
     assert "0.000 s from left to right" in head
     lane = first.removeprefix("5 worker  ")
     assert len(lane) % 3 == 0
@@ -61,7 +62,7 @@ def test_lanes_have_the_number_of_the_cpu_at_the_right_time() -> None:
 
 
 def test_on_a_terminal_a_cpu_has_its_colour_filled_where_the_thread_stayed() -> None:
-    lane = timeline_lines(table(), 50, colour=True)[1]
+    lane = timeline_lines(table(), 50, colour=True)[2]
     assert "\x1b[36;7m  0\x1b[0m" in lane
     assert "\x1b[35;7m 11\x1b[0m" in lane  # the fourth colour again
 

@@ -80,9 +80,11 @@ class BesideColumns:
         self.signals |= counters.signals()
 
 
-TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", REGIONS, REGION_SLOTS, "groups", "power")
+TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", "parallel", REGIONS, REGION_SLOTS,
+                 "groups", "power")
 """Tables that can be recorded beside the CPUs and kinds of rows: every uncore PMU, slots of CPUs or of the busiest
-threads, every task, tasks with what they wait for or with sampled loads, regions of the command, slots of these, every
+threads, every task, tasks with what they wait for, with
+sampled loads or with who ran beside them, regions of the command, slots of these, every
 group, every meter of power."""
 
 

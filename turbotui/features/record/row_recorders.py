@@ -104,9 +104,9 @@ class TaskRecorder(RowRecorder):
     what = "tasks"
 
     def __init__(self, machine: Machine, recorder: FrameRecorder, *, waits: bool = False,
-                 loads: bool = False) -> None:
+                 loads: bool = False, parallel: bool = False) -> None:
         super().__init__(recorder)
-        self._request = SnapshotRequest(waits=waits, loads=loads)
+        self._request = SnapshotRequest(waits=waits, loads=loads, parallel=parallel)
         self._watcher = TaskWatcher(machine, EVERYTHING, self._take)
 
     def start(self) -> None:
@@ -302,8 +302,9 @@ def row_recorders(tables: Container[str], session: Session, recorder: FrameRecor
     """Make the recorders of the tables with these names, and that of what a diagnosis needs beside columns."""
     machine = session.machine
     yield LookRecorder(machine, recorder)
-    if any(name in tables for name in ("tasks", "waits", "loads")):
-        yield TaskRecorder(machine, recorder, waits="waits" in tables, loads="loads" in tables)
+    if any(name in tables for name in ("tasks", "waits", "loads", "parallel")):
+        yield TaskRecorder(machine, recorder, waits="waits" in tables, loads="loads" in tables,
+                           parallel="parallel" in tables)
     if "threads" in tables:
         yield TopdownThreadRecorder(machine, recorder)
     if "groups" in tables:

@@ -11,6 +11,7 @@ from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.columns import ENERGY, TASK_COLUMNS, TaskColumn
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.loads import LOAD_BY_ID
+from turbotui.features.tasks.parallel_columns import PARALLEL_BY_ID
 from turbotui.features.tasks.screen_rows import NAMING, content_of
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_past import PastTasks
@@ -35,14 +36,16 @@ class BackgroundTasks:
         self._machine = machine
         self._facts = ProcFacts(machine.host)
         self._watcher: TaskWatcher | None = None
-        self._waits = self._loads = False
+        self._request = SnapshotRequest(Grouping.PROCESS)
         self._last_ns: int | None = None
         self._why = ""
         self._seq = 0
 
     def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
-        self._waits = any(column.id in WAIT_BY_ID for column in columns)
-        self._loads = any(column.id in LOAD_BY_ID for column in columns)
+        ids = {column.id for column in columns}
+        self._request = SnapshotRequest(
+            Grouping.PROCESS, waits=not ids.isdisjoint(WAIT_BY_ID), loads=not ids.isdisjoint(LOAD_BY_ID),
+            parallel=not ids.isdisjoint(PARALLEL_BY_ID))
 
         def take(snapshot: TaskSnapshot) -> None:
             clocks = snapshot.request.clocks
@@ -57,13 +60,11 @@ class BackgroundTasks:
                 publish(RowContent(table, _NAMING, self._seq), begin_ns, clocks[0])
 
         self._watcher = TaskWatcher(self._machine, EVERYTHING, take)
-        self._watcher.start(SnapshotRequest(Grouping.PROCESS, waits=self._waits, loads=self._loads))
+        self._watcher.start(self._request)
 
     def tick(self, frame: Frame) -> None:
         if self._watcher is not None:
-            clocks = frame.clocks
-            self._watcher.snapshot(SnapshotRequest(Grouping.PROCESS, clocks=clocks, waits=self._waits,
-                                                   loads=self._loads))
+            self._watcher.snapshot(replace(self._request, clocks=frame.clocks))
 
     def why_none(self) -> str:
         return self._why

@@ -13,6 +13,13 @@ from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS, PROC, 
 from turbotui.features.tasks.loads import LOAD_BY_ID, LOAD_FACTS, LOADS
 from turbotui.features.tasks.loads import NOT_YET as NOT_SAMPLED
 from turbotui.features.tasks.numerics import Numerics
+from turbotui.features.tasks.parallel_columns import (
+    PARALLEL,
+    PARALLEL_BY_ID,
+    PARALLEL_FACTS,
+    ParallelWindow,
+    parallel_cell,
+)
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
 from turbotui.features.tasks.waits import NOT_YET, WAIT, WAIT_BY_ID, WAIT_FACTS
@@ -35,6 +42,7 @@ class TaskInputs:
     numerics: Numerics = field(default_factory=Numerics)  # for FLOPs and bytes
     joules: float | None = None  # the row's share of the energy, None where it cannot be had
     looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))  # what /proc said of the tasks of the interval
+    window: ParallelWindow | None = None  # what wall-clock shares are shares of; None where nobody asked
 
     @property
     def facts(self) -> TaskFacts | Unavailable:
@@ -153,6 +161,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
                help=f"CPU time in the interval; 100 is one CPU. It is {RUN_MEANING}"),
     TaskColumn("Run_s", "s", 3, (CPU_TIME,), lambda i: i.row.whole_run / 1e9, width=9, priority=3,
                help="CPU time since watching began, by the same clock as CPU%"),
+    *(_measured_column(fact, PARALLEL) for fact in PARALLEL_FACTS),
     TaskColumn("Switch/s", "/s", 0, (SWITCHES,), _scaled(SWITCHES, 1.0), width=8, priority=2,
                help="number of times that it left its CPU, to wait or because it was preempted"),
     TaskColumn("Migr/s", "/s", 1, (SWITCHES,), lambda i: i.row.migrations / i.seconds if i.seconds > 0 else None,
@@ -214,12 +223,14 @@ def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
     return not estimated.isdisjoint(inputs.numerics.counted)
 
 
-MEASURED: Final = WAIT_BY_ID.keys() | LOAD_BY_ID.keys()
+MEASURED: Final = WAIT_BY_ID.keys() | LOAD_BY_ID.keys() | PARALLEL_BY_ID.keys()
 """Names of columns of what is measured only while one of them is shown."""
 
 
 def measured(column: str, inputs: TaskInputs) -> MeasuredCell:
-    """The value of a column of waits or sampled loads, or the reason why it is unknown."""
+    """The value of a column of waits, parallelism or sampled loads, or the reason why it is unknown."""
+    if column in PARALLEL_BY_ID:
+        return parallel_cell(column, inputs.row.parallel, inputs.window)
     waits, loads = inputs.row.waits, inputs.row.sampled
     if column in WAIT_BY_ID:
         return MeasuredCell(None, NOT_YET) if waits is None else WAIT_BY_ID[column].of(waits, inputs.seconds)
@@ -264,7 +275,7 @@ def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
                 energy: Unavailable | None) -> Unavailable | None:
     """The reason why a column is empty for an application; None if it is not."""
     for need in column.needs:
-        if need in (CPU_TIME, PROC, WAIT, LOADS):
+        if need in (CPU_TIME, PROC, WAIT, LOADS, PARALLEL):
             return None  # perf's task clock at least; of the others each row says something, or why not
         if need == ENERGY:
             return energy

@@ -88,6 +88,7 @@ class SnapshotRequest:
     tree: bool = False  # whether it is to be known who made whom
     waits: bool = False  # read what tasks wait for
     loads: bool = False  # sample loads
+    parallel: bool = False  # add up who runs beside whom
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +224,7 @@ class TaskWatcher:
                 self._state.due = False
             watching.watch_waits(request.waits)
             watching.watch_loads(request.loads)
+            watching.watch_parallel(request.parallel)
             watching.round(0.0 if due else watching.pause)  # what came before the request is in its table
             rounds += 1
             if due:

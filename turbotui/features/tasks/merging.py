@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.features.tasks.loads import sampled_together
+from turbotui.features.tasks.parallel_columns import times_of_all
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.waits import waits_of_all
 from turbotui.machine.tasks.group_names import GroupName
@@ -43,6 +44,7 @@ def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
         guessed=any(row.guessed for row in rows),
         waits=waits_of_all([row.waits for row in rows]),
         sampled=sampled_together([row.sampled for row in rows]),
+        parallel=times_of_all([row.parallel for row in rows]),
     )
 
 

@@ -104,7 +104,8 @@ def folded_sums(by_key: Mapping[Hashable, TaskInputs], tree: ProcessTree,
         joules = [member.joules for member in members if member.row.cpu_ns]
         known = [joule for joule in joules if joule is not None]
         found[sum_key(key)] = TaskInputs(merged([one.row for one in members], first.row), first.seconds, first.numerics,
-                                         math.fsum(known) if known and len(known) == len(joules) else None, first.looks)
+                                         math.fsum(known) if known and len(known) == len(joules) else None, first.looks,
+                                         first.window)
     return found
 
 

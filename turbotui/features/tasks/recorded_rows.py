@@ -12,6 +12,7 @@ from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.waits import Waits
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist
 from turbotui.machine.tasks.load_records import LoadCounts, Served
+from turbotui.machine.tasks.parallelism import ParallelTime
 from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from, whole
@@ -49,6 +50,25 @@ def _sampled_loads(numbers: Sequence[int | None]) -> SampledLoads | None:
         return None
     *served, timed, cycles, squares = known
     return SampledLoads(LoadCounts(served, timed, cycles, squares))
+
+
+_PARALLEL: Final = ("ran", "weighed", "crowd", "alone")
+
+
+def parallel_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
+    """Who ran beside the rows, as JSON; None if that was not requested or not measured yet."""
+    times = [row.parallel for row in rows]
+    if all(time is None for time in times):
+        return None
+    return {name: [None if time is None else round(getattr(time, name)) for time in times] for name in _PARALLEL}
+
+
+def parallel_from(said: JsonValue, count: int) -> list[ParallelTime | None]:
+    """Read what `parallel_facts` wrote for that many rows. Raises DamagedError if it is none."""
+    columns = [said[name].values_or_none(int) for name in _PARALLEL]
+    said.expect_columns(count, *columns)
+    return [None if ran is None or weighed is None or crowd is None or alone is None
+            else ParallelTime(ran, weighed, crowd, alone) for ran, weighed, crowd, alone in zip(*columns, strict=True)]
 
 
 _TIMES: Final = ("queued", "times", "longest", "pushed", "held", "storage", "asleep")
@@ -114,7 +134,7 @@ def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, objec
     }
     if any(row.estimated for row in rows):
         found["estimated"] = [sorted(row.estimated) for row in rows]
-    beside = {"waits": waits_facts(rows), "sampled": loads_facts(rows)}
+    beside = {"waits": waits_facts(rows), "sampled": loads_facts(rows), "parallel": parallel_facts(rows)}
     return {**found, **{name: facts for name, facts in beside.items() if facts is not None}}
 
 
@@ -129,13 +149,14 @@ def rows_from(said: JsonValue, names: Sequence[str], application: str) -> tuple[
     threads, last, migrations, run, flags = (
         said[name].values(int) for name in ("threads", "last_cpu", "migrations", "whole_run", "flags"))
     loads, counts = said["loads"].values(dict), {name: said["counts"][name].values_or_none(int) for name in names}
-    estimated, waits, sampled = said.get("estimated"), said.get("waits"), said.get("sampled")
+    estimated, waits, sampled, parallel = (said.get(name) for name in ("estimated", "waits", "sampled", "parallel"))
     many = len(pids)
     if many > MOST_ROWS:
         raise DamagedError(f"{said.where} of the recording has {many:,} rows, and none has more than {MOST_ROWS:,}")
     marked = [frozenset[str]()] * many if estimated is None else _texts(estimated)
     waited = [None] * many if waits is None else waits_from(waits, many)
     served = [None] * many if sampled is None else loads_from(sampled, many)
+    weighed = [None] * many if parallel is None else parallel_from(parallel, many)
     said.expect_columns(many, tids, texts, lists, threads, last, migrations, run, flags, loads, marked,
                         *counts.values())
     return tuple(
@@ -143,7 +164,7 @@ def rows_from(said: JsonValue, names: Sequence[str], application: str) -> tuple[
                 {name: count for name, column in counts.items() if (count := column[at]) is not None}, migrations[at],
                 _loads(loads[at]), run[at], bool(flags[at] & _INCOMPLETE), bool(flags[at] & _ENDED),
                 application=application, guessed=bool(flags[at] & _GUESSED), estimated=marked[at],
-                waits=waited[at], sampled=served[at])
+                waits=waited[at], sampled=served[at], parallel=weighed[at])
         for at in range(many))
 
 

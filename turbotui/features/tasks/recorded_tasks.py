@@ -13,6 +13,7 @@ from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.loads import sampled_together
 from turbotui.features.tasks.merging import NO_GROUP, by_group
 from turbotui.features.tasks.numerics import Numerics
+from turbotui.features.tasks.parallel_columns import ParallelWindow, times_of_all
 from turbotui.features.tasks.process_tree import Ancestry
 from turbotui.features.tasks.recorded_rows import MOST_ROWS, rows_facts, rows_from
 from turbotui.features.tasks.report import Apart, Report
@@ -239,6 +240,7 @@ def _report_facts(report: Report) -> dict[str, object]:
         "sets": report.set_count, "early": report.early, "used_ns": report.used_ns,
         **({} if report.waits_lost is None else {"waits_lost": report.waits_lost}),
         **({"sampling": report.sampling} if report.sampling else {}),
+        **({} if report.parallel is None else {"parallel": _window_facts(report.parallel)}),
         **({} if report.unseen is None else {"unseen": reason_facts(report.unseen)}),
         "apart": {what: part.counts for what, part in report.apart.items()},
         "apart_loads": {what: {str(cpu): load for cpu, load in part.loads.items()}
@@ -251,9 +253,25 @@ def _report_facts(report: Report) -> dict[str, object]:
     }
 
 
+_WINDOW: Final = ("span", "ran", "covered", "alone")
+
+
+def _window_facts(window: ParallelWindow) -> dict[str, object]:
+    return {**{name: round(getattr(window, name)) for name in _WINDOW}, "why": reason_facts(window.why)}
+
+
+def _window_from(said: JsonValue) -> ParallelWindow:
+    span, ran, covered, alone = (said[name].number() for name in _WINDOW)
+    if min(span, ran, covered, alone) < 0:
+        raise DamagedError(f"{said.where} of the recording has a time below zero")
+    why = said.get("why")
+    return ParallelWindow(span, ran, covered, alone, None if why is None else reason_from(why))
+
+
 def _report_from(said: JsonValue, by: Grouping, model: CpuModel) -> Report:
-    cgroup, mode, when, used, waits_lost, sampling, unseen = (
-        said.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost", "sampling", "unseen"))
+    cgroup, mode, when, used, waits_lost, sampling, window, unseen = (
+        said.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost", "sampling", "parallel",
+                                    "unseen"))
     application = Application(
         said["name"].text(), said["pids"].integers(), None if cgroup is None else cgroup.text(),
         said["everything"].flag(), said["command"].texts(), said["events"].text())
@@ -270,7 +288,8 @@ def _report_from(said: JsonValue, by: Grouping, model: CpuModel) -> Report:
         said["ended"].flag(), said["error"].text(), names, said["sets"].integer(), said["early"].number(), (),
         _apart_from(said["apart"], said.get("apart_loads")),
         None if used is None else used.integer(), None if waits_lost is None else waits_lost.integer(),
-        "" if sampling is None else sampling.text(), None if unseen is None else reason_from(unseen))
+        "" if sampling is None else sampling.text(), None if window is None else _window_from(window),
+        None if unseen is None else reason_from(unseen))
 
 
 def _apart_from(counts: JsonValue, loads: JsonValue | None) -> dict[str, Apart]:
@@ -319,8 +338,10 @@ def _joined(later: Iterable[Report], earlier: Iterable[Report]) -> Iterable[Repo
         apart = {what: Apart(_sum(part.counts, first.apart.get(what, nothing).counts),
                              _sum(part.loads, first.apart.get(what, nothing).loads))
                  for what, part in report.apart.items()}
+        windows = first.parallel, report.parallel
         yield replace(report, rows=_joined_rows(first.rows, report.rows), seconds=first.seconds + report.seconds,
-                      early=first.early + report.early, apart=apart)
+                      early=first.early + report.early, apart=apart,
+                      parallel=None if windows[0] is None or windows[1] is None else windows[0].plus(windows[1]))
 
 
 def _joined_rows(earlier: Sequence[TaskRow], later: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
@@ -339,7 +360,8 @@ def _plus(first: TaskRow, later: TaskRow) -> TaskRow:
         migrations=first.migrations + later.migrations, loads=_sum(later.loads, first.loads),
         incomplete=first.incomplete or later.incomplete, guessed=first.guessed or later.guessed,
         estimated=first.estimated | later.estimated, waits=waits_of_all([first.waits, later.waits]),
-        sampled=sampled_together([first.sampled, later.sampled]))
+        sampled=sampled_together([first.sampled, later.sampled]),
+        parallel=times_of_all([first.parallel, later.parallel]))
 
 
 def _merged(earlier: Mapping[K, V], later: Mapping[K, V]) -> dict[K, V]:

@@ -11,6 +11,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.numerics import Numerics
+from turbotui.features.tasks.parallel_columns import ParallelWindow
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.features.tasks.totals_table import EITHER_PART, IDLE_PART, OUTSIDE_PART
@@ -52,6 +53,7 @@ class Report:
     # records of switches that found no room, of which waits are made; None where waits are not read
     waits_lost: int | None = None
     sampling: str = ""  # how loads are sampled, or why not; "" where nobody asked
+    parallel: ParallelWindow | None = None  # what wall-clock shares are shares of; None where nobody asked
     # why tasks outside what may be seen are in no row; None where all are seen that were asked for
     unseen: Unavailable | None = None
 

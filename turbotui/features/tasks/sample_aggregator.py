@@ -19,6 +19,7 @@ from turbotui.features.tasks.timeline import Timeline
 from turbotui.features.tasks.totals_table import (
     ALIVE,
     ENDED,
+    IN_NO_ROW,
     LOST,
     MISNUMBERED,
     OTHERS,
@@ -42,6 +43,7 @@ from turbotui.machine.perf_records import (
     Throttled,
 )
 from turbotui.machine.tasks.draining import RingRecords
+from turbotui.machine.tasks.parallelism import Parallelism
 from turbotui.machine.tasks.sets import LONGEST_NS, Mode, SamplingMoment, TaskSampling
 from turbotui.machine.tasks.tracer import Closing
 
@@ -73,6 +75,11 @@ class Slices:
     def knows(self, thread: Thread) -> bool:
         """Whether the thread is known to be running."""
         return thread in self._since
+
+    @property
+    def first(self) -> int | None:
+        """The earliest beginning of a slice that is under way; None without one."""
+        return min(self._since.values(), default=None)
 
     def forget(self) -> None:
         """Forget all slices after a loss of records: the threads may have left their CPUs."""
@@ -106,6 +113,7 @@ class SampleAggregator(TotalsTable):
         read: the final read; None before it.
         newest: time of the latest record.
         regions: takes what threads did in each slice of time; None where the application marks no regions.
+        parallel: takes when threads ran, to weigh it by how many did; None where nobody asks.
         began: since when the interval is that records are booked in, by the perf clock; 0: nothing is too old.
     """
 
@@ -123,6 +131,7 @@ class SampleAggregator(TotalsTable):
         self.read: tuple[int, ...] | None = None
         self.began = 0
         self.regions: TaskRegions | None = None
+        self.parallel: Parallelism | None = None
         self._creators: set[int] = set()
         self._width = choice.width
         self._named = len(choice.names)
@@ -191,7 +200,7 @@ class SampleAggregator(TotalsTable):
                 ran = self._book(entry, (closing.root, closing.root, closing.cpu), values, cpu,
                                  entry.ended_ns or entry.read_ns or self.newest)
                 if ran > 0 and entry.ended and cpu >= 0:  # from its last sample to its end
-                    self.timeline.add(entry.serial, cpu, entry.ended_ns - ran, entry.ended_ns)
+                    self._draw(entry, cpu, entry.ended_ns - ran, entry.ended_ns)
         if self.choice.mode is not Mode.THREADS:
             booked = self.sums()
             tail = [value - known for value, known in zip(total, booked, strict=True)]
@@ -312,7 +321,18 @@ class SampleAggregator(TotalsTable):
             self._place(entry, record.cpu)
             entry.seen_ns = record.time
             self._book(entry, key, tuple(values), record.cpu, record.time)
-            self.timeline.add(entry.serial, record.cpu, since, record.time)
+            self._draw(entry, record.cpu, since, record.time)
+
+    def _draw(self, entry: ThreadTotals, cpu: int, start: int, end: int) -> None:
+        """Note when a thread ran, and where."""
+        self.timeline.add(entry.serial, cpu, start, end)
+        if self.parallel is not None:
+            self.parallel.add(entry.serial, start, end)
+
+    @property
+    def open_since(self) -> int | None:
+        """Since when the thread runs that has run longest without a report; None where records do not say who runs."""
+        return None if self._slices is None else self._slices.first
 
     def _sample(self, ring_cpu: int, sample: Sample) -> None:
         reading = sample.reading
@@ -344,8 +364,8 @@ class SampleAggregator(TotalsTable):
         ran = self._add(entry, key, reading, cpu, sample.time)
         if self._slices is not None:
             self._slices.booked((root, tid), sample.time)
-        if ran > 0 and tid > 0:
-            self.timeline.add(entry.serial, cpu, sample.time - ran, sample.time)
+        if ran > 0 and tid not in IN_NO_ROW:
+            self._draw(entry, cpu, sample.time - ran, sample.time)
 
     def _root_of(self, tid: int) -> int:
         """The thread whose set a sample is of that has another program's identifier; -1 if nobody here is that thread.
@@ -375,7 +395,7 @@ class SampleAggregator(TotalsTable):
         ran = self._add(entry, (root, record.tid, ring_cpu), reading, ring_cpu, entry.ended_ns)
         if ran > 0:
             self._place(entry, ring_cpu)
-            self.timeline.add(entry.serial, ring_cpu, entry.ended_ns - ran, entry.ended_ns)
+            self._draw(entry, ring_cpu, entry.ended_ns - ran, entry.ended_ns)
 
     def _place(self, entry: ThreadTotals, cpu: int) -> None:
         if self._multiplexed is not None:

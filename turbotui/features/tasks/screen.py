@@ -23,6 +23,7 @@ from turbotui.features.tasks.applications import EVERYTHING, Application, parse_
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, why_missing
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.loads import LOAD_BY_ID
+from turbotui.features.tasks.parallel_columns import PARALLEL_BY_ID
 from turbotui.features.tasks.process_tree import own_key, sum_key
 from turbotui.features.tasks.recorded_tasks import tasks_of
 from turbotui.features.tasks.region_look import RegionLook
@@ -307,7 +308,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         view = self.view
         shown = {column.id for column in self._table.view.columns}
         return SnapshotRequest(view.by, view.window if view.timeline else 0.0, self.lane_places()[0], tree=view.tree,
-                               waits=not shown.isdisjoint(WAIT_BY_ID), loads=not shown.isdisjoint(LOAD_BY_ID))
+                               waits=not shown.isdisjoint(WAIT_BY_ID), loads=not shown.isdisjoint(LOAD_BY_ID),
+                               parallel=not shown.isdisjoint(PARALLEL_BY_ID))
 
     def lane_places(self) -> tuple[int, int]:
         """The number of cells in a timeline, and the width of a cell in characters."""

@@ -160,7 +160,8 @@ def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] =
                  if (not row.ended or row.counts["run"]) and (cpu is None or cpu in row.loads)]
         if snapshot.request.tree:
             found += still_rows(found, snapshot.ancestry)
-        rows += [TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), kept.looks) for row in found]
+        rows += [TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), kept.looks, report.parallel)
+                 for row in found]
     rows.sort(key=lambda inputs: (inputs.row.pid or 0, inputs.row.tid or 0, inputs.row.name))
     table = RowTable(TASKS, snapshot.request.by.value, columns, tuple(rows), judge_task(why),
                      lambda column, inputs: task_evidence(snapshot, why, inputs, column.id))

@@ -16,6 +16,7 @@ from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals
 from turbotui.features.tasks.totals_table import IN_NO_ROW
 from turbotui.features.tasks.waits import Waits
 from turbotui.machine.tasks.group_names import GroupName
+from turbotui.machine.tasks.parallelism import ParallelTime
 
 
 class Grouping(Enum):
@@ -51,6 +52,7 @@ class TaskRow:
     guessed: bool = False  # whether a part of its CPU time is perf's task clock, which is too low
     group: GroupName | None = None  # the control group that the row stands for; None for other rows
     waits: Waits | None = None  # what its threads waited for; None where nobody asked, or not yet
+    parallel: ParallelTime | None = None  # who ran beside its threads; None where nobody asked, or not yet
     sampled: SampledLoads | None = None  # loads that were sampled of its threads; None where nobody asked, or not yet
 
     @property

@@ -15,9 +15,11 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
+from turbotui.features.tasks.parallel_columns import PARALLEL, PARALLEL_BY_ID, ParallelWindow, parallel_cell
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.machine.region_pipes import MarkPipe, RegionProcesses
 from turbotui.machine.regions import RegionMark, RegionNames, by_rows, region_notes
+from turbotui.machine.tasks.parallelism import ParallelTime, Piece, time_of_all
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -42,6 +44,8 @@ class TaskRegion:
     counts: dict[str, float]  # of all threads meanwhile, by name; empty where sets are multiplexed
     of_run: float | None  # share of the command's run time, 0 to 1
     apportioned: float  # share of its run time that is its share by time of slices that were not all its own
+    parallel: ParallelTime | None = None  # what ran while it was open; None where switches are not seen
+    window: ParallelWindow | None = None  # what wall-clock shares are shares of
 
     @property
     def ipc(self) -> float | None:
@@ -121,12 +125,18 @@ class TaskRegions:
         self._counts: dict[str, list[float]] = {}
         self._apportioned: Counter[str] = Counter()
         self._kept = RegionNames()
+        self._pieces: list[Piece] = []
+        self._beside: dict[str, ParallelTime] = {}
         self._whole = 0
         self._lost = self._unmatched = self._left_open = 0
 
     def add(self, start: int, end: int, counts: tuple[int, ...]) -> None:
         """Record a thread's counts in a slice of time (CLOCK_MONOTONIC_RAW); its marks may still arrive."""
         self._slices.append((start, end, counts))
+
+    def add_pieces(self, pieces: Sequence[Piece]) -> None:
+        """Record how many threads ran in spans of time; their marks may still arrive."""
+        self._pieces += pieces
 
     def settle(self) -> None:
         """Read the new marks and divide the slices among regions: every mark of their time has been written."""
@@ -142,6 +152,13 @@ class TaskRegions:
                 inside = stretches.overlap(start, end)
                 if inside:
                     self._share_out(name, inside / max(1, end - start), counts)
+        pieces, self._pieces = self._pieces, []
+        for start, end, threads in pieces:
+            for name, stretches in self._stretches.items():
+                inside = stretches.overlap(start, end)
+                if inside:
+                    self._beside.setdefault(name, ParallelTime()).add(ParallelTime(
+                        inside * threads, inside, inside * threads * threads, inside * (threads == 1)))
         self._fold()
 
     def _fold(self) -> None:
@@ -151,6 +168,7 @@ class TaskRegions:
             self._stretches = by_rows(self._stretches, folded, _Stretches.plus)
             self._counts = by_rows(self._counts, folded, _sums)
             self._apportioned = Counter(by_rows(self._apportioned, folded, int.__add__))
+            self._beside = by_rows(self._beside, folded, _both)
 
     def _share_out(self, name: str, share: float, counts: tuple[int, ...]) -> None:
         part = self._counts.setdefault(name, [0.0] * len(self._names))
@@ -183,8 +201,8 @@ class TaskRegions:
             self._left_open += 1
             self._mark(RegionMark(False, ns, thread, 0, name), ns + offset)
 
-    def found(self) -> tuple[TaskRegion, ...]:
-        """All regions so far, by decreasing run time."""
+    def found(self, window: ParallelWindow | None = None) -> tuple[TaskRegion, ...]:
+        """All regions so far, by decreasing run time; `window` is what their wall-clock shares are shares of."""
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
         open_ns = {name: one.done_ns + (now - one.since if one.threads else 0)
                    for name, one in self._stretches.items()}
@@ -192,7 +210,7 @@ class TaskRegions:
         nothing, found = [0.0] * len(self._names), []
         entries = by_rows({name: one.entries for name, one in self._stretches.items()}, of, int.__add__)
         lengths, every = by_rows(open_ns, of, int.__add__), by_rows(self._counts, of, _sums)
-        shared = by_rows(self._apportioned, of, int.__add__)
+        shared, beside = by_rows(self._apportioned, of, int.__add__), by_rows(self._beside, of, _both)
         for name, entered in entries.items():
             counts = every.get(name, nothing)
             run = counts[self._run]
@@ -200,7 +218,8 @@ class TaskRegions:
                 name, entered, lengths[name] / 1e9,
                 dict(zip(self._names, counts, strict=True)) if self._sets == 1 else {},
                 run / self._whole if self._whole and self._sets == 1 else None,
-                1.0 if self._lost else min(1.0, shared.get(name, 0) / run) if run else 0.0))
+                1.0 if self._lost else min(1.0, shared.get(name, 0) / run) if run else 0.0,
+                None if window is None else beside.get(name, ParallelTime()), window))
         return tuple(sorted(found, key=lambda row: (-row.counts.get(RUN, 0.0), -row.seconds, row.name)))
 
     def _rows(self) -> Mapping[str, str]:
@@ -213,6 +232,10 @@ class TaskRegions:
         return region_notes(marked=self._rows().values(), estimate=_BY_SLICES if self._stretches else "",
                             lost=self._lost, unmatched=self._unmatched, still_open=self._open.total() + self._left_open,
                             unread=self._pipe.unread, strangers=self._pipe.strangers)
+
+
+def _both(one: ParallelTime, other: ParallelTime) -> ParallelTime:
+    return time_of_all((one, other))
 
 
 def _sums(one: list[float], other: list[float]) -> list[float]:
@@ -244,6 +267,15 @@ _FIXED: Final[tuple[Column[TaskRegion], ...]] = (
     Column("IPC", "", 2, (), lambda row: row.ipc, width=6, help="instructions of a cycle"),
 )
 _OWN: Final = ("Region", "Entered", "Seconds")
+_BESIDE: Final = tuple(
+    Column[TaskRegion](name, fact.unit, fact.decimals, (PARALLEL,),
+                       lambda row, name=name: parallel_cell(name, row.parallel, row.window).value,  # type: ignore[misc]
+                       width=fact.width, help=text, document=fact.document)
+    for name, text in (
+        ("Wall%", "share of the run's wall-clock time in which it was open and a thread of the command ran"),
+        ("Parallel", "mean number of threads that ran while it was open, weighed by the run time of each"),
+        ("Alone%", "share of the run's wall-clock time in which it was open and exactly one thread ran"))
+    if (fact := PARALLEL_BY_ID[name]))
 
 
 def region_table(regions: Sequence[TaskRegion], why: Unavailable | None = None) -> RowTable[TaskRegion]:
@@ -254,9 +286,12 @@ def region_table(regions: Sequence[TaskRegion], why: Unavailable | None = None) 
     """
     names = dict.fromkeys(name for row in regions for name in row.counts)
     fixed = _FIXED if any(row.ipc is not None for row in regions) else _FIXED[:-1]
-    columns = (*fixed, *(_count(name) for name in names if name not in (RUN, CPU_TIME)))
+    beside = _BESIDE if any(row.window is not None for row in regions) else ()
+    columns = (*fixed, *beside, *(_count(name) for name in names if name not in (RUN, CPU_TIME)))
 
     def judged(column: Column[TaskRegion], row: TaskRegion, value: Value) -> Cell:
+        if column.needs == (PARALLEL,):
+            return Cell(value, None if value is not None else parallel_cell(column.id, row.parallel, row.window).why)
         if value is None:
             return Cell(None, _NO_CYCLES if row.counts else why or _SETS)
         return Cell(value, estimated=column.id not in _OWN and row.apportioned > _EXACT)

@@ -28,6 +28,7 @@ from turbotui.features.tasks.energy import METHOD, UNITS
 from turbotui.features.tasks.fact_columns import PROC
 from turbotui.features.tasks.loads import LOADS
 from turbotui.features.tasks.loads import NOT_YET as NOT_SAMPLED
+from turbotui.features.tasks.parallel_columns import NOT_WEIGHED, PARALLEL
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.thread_totals import RUN
@@ -92,11 +93,13 @@ def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
     """
     counts = count_columns(report.names)
     columns = (*TASK_COLUMNS, *extra_columns(report.names, report.numerics.counters), *counts)
-    rows = tuple(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), looks) for row in report.rows)
+    rows = tuple(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), looks, report.parallel)
+                 for row in report.rows)
     shown = tuple(column for column in columns
                   if (joules or ENERGY not in column.needs)
                   and (report.waits_lost is not None or WAIT not in column.needs)
                   and (report.sampling or LOADS not in column.needs)
+                  and (report.parallel is not None or PARALLEL not in column.needs)
                   and says_something(column, by, (report,), energy, several=bool(report.application.name))
                   and (PROC not in column.needs or any(column.compute(row) is not None for row in rows)))
     return RowTable(TASKS, by.value, shown, rows, judge_task(energy))
@@ -123,13 +126,14 @@ def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> 
         facts = inputs.facts
         return facts if isinstance(facts, Unavailable) else _NOT_TOLD
     if column.id in MEASURED:
-        return measured(column.id, inputs).why or (NOT_YET if WAIT in column.needs else NOT_SAMPLED)
+        return measured(column.id, inputs).why or _NOT_MEASURED[column.needs[0]]
     missing = why_missing(column, tuple(inputs.row.counts), inputs.numerics, energy)
     zeros = [need for need in column.needs if inputs.row.counts.get(need) == 0]
     of_what = f"{', '.join(zeros)} counted 0" if zeros else f"it is made of {', '.join(column.needs)}"
     return missing or Unavailable(Reason.OUT_OF_RANGE, f"{column.id} has no sensible value in this interval: {of_what}")
 
 
+_NOT_MEASURED: Final = {WAIT: NOT_YET, LOADS: NOT_SAMPLED, PARALLEL: NOT_WEIGHED}
 _NOT_TOLD: Final = Unavailable(Reason.NOT_PERMITTED, "/proc does not say it of this task, or not to this user",
                                 "run as root to see tasks of others")
 

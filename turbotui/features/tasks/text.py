@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Final
 
-from turbotui.cell_widths import cell_count, flush_left
+from turbotui.cell_widths import cell_count, flush_left, flush_right
 from turbotui.commands.formats import text_lines
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.application_totals import ApplicationTotals, Totals, multiplexing_sentence
@@ -15,6 +15,8 @@ from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.energy import method, why_not
 from turbotui.features.tasks.fact_columns import ARGUMENTS
 from turbotui.features.tasks.loads import LOADS
+from turbotui.features.tasks.parallel_columns import alone_by_name
+from turbotui.features.tasks.parallel_watch import ParallelWatch
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.task_regions import TaskRegions, region_table
@@ -35,7 +37,7 @@ from turbotui.tables.text import UNKNOWN
 
 LANE_COLOURS: Final = (36, 33, 32, 35, 34, 31, 96, 93)
 """SGR foreground colours of CPUs 0 to 7; further CPUs begin again (ECMA-48, 8.3.117)."""
-_IN_TEXT_TOO: Final = frozenset({"Time_s", "~J"})
+_IN_TEXT_TOO: Final = frozenset({"Time_s", "~J", "Wall%", "Parallel", "Alone%"})
 _HARM: Final = {
     Mode.CPUS: "what was counted meanwhile is nobody's: it stands in the row (lost samples), and the others lack it",
     Mode.INHERITED: "a thread's row lacks what it did since its last sample, until the next one or its end",
@@ -49,6 +51,10 @@ _GUESSED: Final = ("by perf's task clock where no schedstat told it and whole CP
                    "Else the way out of an idle CPU is taken to be as long as others are, where the kernel does not "
                    "record it")
 _LONG_NS: Final = 10_000_000  # of run time, from which a row is spoken of
+_RUNNING: Final = "running"
+_SOME: Final = 0.05  # threads at a time in a place, from which it is not idle
+_STRETCHES: Final = 5  # serial stretches that are listed
+_OTHERS: Final = 4  # threads of one wait that are named
 _FULL: Final = 0.5  # share of a place from which it is drawn filled
 
 
@@ -75,6 +81,7 @@ class TaskInterval:
     # what was known when the interval began; of the whole run, nothing
     earlier: StartTotals = field(default_factory=StartTotals)
     looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))  # what /proc says of the rows
+    parallel: ParallelWatch | None = None  # who ran beside whom; None where nobody asked
     # that a command marks, over the whole run; None where it marks none, or the run is not over
     regions: TaskRegions | None = None
 
@@ -91,7 +98,7 @@ class TaskInterval:
     @property
     def tables(self) -> tuple[AnyTable, ...]:
         """The table of tasks, the table of their totals, and that of regions where a command marked some."""
-        found = () if self.regions is None else self.regions.found()
+        found = () if self.regions is None else self.regions.found(self.report.parallel)
         regions = (region_table(found),) if found else ()
         return self.tasks, total_table(self.report, self.aggregate, self.joules), *regions
 
@@ -126,7 +133,7 @@ def as_text(table: TaskInterval, printed: Collection[str] = (), room: int | None
     lines = [f"# {label}"] if label else []
     lines += [f"# {name}{title}; mode {aggregate.choice.mode.value}", f"# sampled {aggregate.choice.when.value}",
               *text_lines(table.envelope, in_text(table.tasks), room=room), f"# {report.sums_sentence()}"]
-    regions = () if table.regions is None else table.regions.found()
+    regions = () if table.regions is None else table.regions.found(table.report.parallel)
     if regions:
         lines += ["# marked regions", *text_lines(table.envelope, region_table(regions), room=room)]
     if any(row.incomplete for row in report.rows):
@@ -135,9 +142,18 @@ def as_text(table: TaskInterval, printed: Collection[str] = (), room: int | None
 
 
 def notes(table: TaskInterval) -> list[str]:
-    """Notes on what the numbers leave out and how they were obtained."""
+    """Notes on what the numbers leave out and how they were obtained; of a whole run, who makes it long stands last."""
     return [*_what_lacks(table), *_what_adds_up(table), *_what_is_not_counted(table), *_what_is_estimated(table),
-            *(() if table.regions is None else table.regions.notes)]
+            *(() if table.regions is None else table.regions.notes), *_who_makes_it_long(table)]
+
+
+def _who_makes_it_long(table: TaskInterval) -> Iterator[str]:
+    """The sentence on the serial part of a whole run."""
+    window = table.report.parallel
+    if window is not None and table.number is None:
+        sentence = window.sentence(alone_by_name((row.name, row.parallel) for row in table.report.rows))
+        if sentence:
+            yield sentence
 
 
 def _what_lacks(table: TaskInterval) -> Iterator[str]:
@@ -251,7 +267,7 @@ def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str
     """
     timeline = table.aggregate.timeline
     rows = [row for row in table.report.rows if row.tid is not None]
-    names = max([cell_count(_name(row)) for row in rows], default=0)
+    names = max([cell_count(_name(row)) for row in rows], default=len(_RUNNING))
     cell = place_width(max([cpu for row in rows for cpu in row.cpus], default=0))
     places = max(1, (width - names - 2) // cell)
     if table.aggregate.choice.mode is Mode.PROC:
@@ -261,12 +277,34 @@ def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str
     seconds = (timeline.end - timeline.start) / 1e9
     head = (f"# where each thread ran: {seconds:.3f} s from left to right, {seconds / places * 1e3:.3g} ms a place; "
             f"the CPU by number, {f'{STAYS} while it stays, ' * (cell > 1)}{IDLE} where it did not run")
-    lines = [head]
+    running = "".join(flush_right(IDLE if number < _SOME else str(max(1, round(number))), cell)
+                      for number in timeline.running(timeline.start, timeline.end + 1, places))
+    lines = [head, f"{flush_left(_RUNNING, names)}  {running}"]
     for row in rows:
         line = timeline.line(row.serials, timeline.start, timeline.end + 1, places)
         lines.append(f"{flush_left(_name(row), names)}  " + "".join(
             _place(one, text, colour=colour) for one, text in zip(line, place_texts(line, cell), strict=True)))
-    return lines
+    return [*lines, *_serial_lines(table, {serial: row for row in rows for serial in row.serials})]
+
+
+def _serial_lines(table: TaskInterval, rows: Mapping[int, TaskRow]) -> Iterator[str]:
+    """The longest serial stretches, and what the other threads waited for in each."""
+    watch = table.parallel
+    if watch is None or not (stretches := watch.slices.longest_stretches()):
+        return
+    longest = sorted(sorted(stretches, key=lambda one: -one.ran)[:_STRETCHES])
+    yield f"# the {len(longest)} longest stretches in which one thread ran alone, and what the others waited for"
+    for stretch in longest:
+        row = rows.get(stretch.thread)
+        waits: dict[str, list[str]] = {}
+        for serial, word in watch.waited(stretch).items():
+            waits.setdefault(word, []).append(_name(rows[serial]) if serial in rows else "?")
+        others = "; ".join(f"~{word}: {', '.join(names[:_OTHERS])}"
+                           f"{f' and {len(names) - _OTHERS} more' if len(names) > _OTHERS else ''}"
+                           for word, names in sorted(waits.items(), key=lambda item: -len(item[1])))
+        begin = (stretch.start - table.aggregate.timeline.start) / 1e9
+        yield (f"{stretch.ran / 1e6:9.3f} of {(stretch.end - stretch.start) / 1e6:.3f} ms from {begin:.3f} s  "
+               f"{'?' if row is None else _name(row)}  {others or 'no look at /proc fell into it'}")
 
 
 def _name(row: TaskRow) -> str:

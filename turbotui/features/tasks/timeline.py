@@ -132,6 +132,17 @@ class Timeline:
         length = span / places
         return [_stretch(by_cpu, length) for by_cpu in found]
 
+    def running(self, start: int, end: int, places: int) -> list[float]:
+        """The mean number of threads that ran in each cell of the window from `start` to `end`."""
+        span = max(1, end - start)
+        found = [0] * places
+        for bins in self._lines.values():
+            for (number, _cpu), ran in bins.items():
+                place = (number * self.bin_ns + self.bin_ns // 2 - start) * places // span
+                if 0 <= place < places:
+                    found[place] += ran
+        return [ran * places / span for ran in found]
+
     def _coarsen(self) -> None:
         self.bin_ns *= 2
         self._entries = 0

@@ -153,6 +153,7 @@ class _Watch:
         watching = WatchedApplications(self._machine, self._arguments.pages, drawn=self._arguments.timeline)
         watching.watch_waits(self._arguments.waits)
         watching.watch_loads(self._arguments.loads)
+        watching.watch_parallel(True)
         try:
             with contextlib.ExitStack() as stack:
                 # marks do not say which of several commands they are of
@@ -246,7 +247,7 @@ class _Watch:
             joules = share_out(report, energy, self._machine.topology)
             earlier = StartTotals() if number is None else self._so_far.get(one.application.name, StartTotals())
             shown = TaskInterval(report, one.aggregate, number, joules, energy, self._by, self._machine.host, earlier,
-                                 TaskLooks(self._facts), one.regions if number is None else None)
+                                 TaskLooks(self._facts), one.parallel, one.regions if number is None else None)
             self._so_far[one.application.name] = shown.so_far()
             if self._writer is not None:
                 self._writer.write(shown.envelope, shown.tables)

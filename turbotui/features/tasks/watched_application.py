@@ -9,15 +9,23 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.numerics import Numerics
+from turbotui.features.tasks.parallel_watch import LOOK_NS, ParallelWatch
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.task_regions import TaskRegions
 from turbotui.features.tasks.thread_totals import RUN, Mark
+from turbotui.features.tasks.totals_table import OUTSIDE_PART
 from turbotui.machine.host import Host
 from turbotui.machine.region_pipes import MarkPipe, RegionProcesses
+from turbotui.machine.tasks.parallelism import Piece
 from turbotui.machine.tasks.sample_reader import SampleReader
+from turbotui.machine.tasks.sets import Mode
 from turbotui.machine.tasks.sight import machine_times
 from turbotui.machine.tasks.slices import RunTimes
+from turbotui.quantities.unavailable import Reason, Unavailable
 
+_NO_SWITCHES: Final = {Mode.PROC: Unavailable(Reason.NOT_READ, "without perf nobody tells when a task ran")}
+_MULTIPLEXED: Final = Unavailable(Reason.NOT_READ, "multiplexed sets of events do not see every switch",
+                                  "leave events out (-e), so that one set has them all")
 _SLICE_NS: Final = 100_000_000
 """For which a set counts before the next one does, at most."""
 _LEAST_SLICE_NS: Final = 20_000_000
@@ -81,6 +89,8 @@ class WatchedApplication:
     missed: int = 0  # threads of mode A that ended between two looks, or may not be followed
     # CPU time of a command that has ended, and of all that it waited for, once somebody has said so
     used_ns: int | None = None
+    parallel: ParallelWatch | None = None  # who ran beside whom; None where nobody asks
+    unfound: int = 0  # threads of mode A that began unseen: what they ran before they were found is unknown
     regions: TaskRegions | None = None  # of a command, where its marks are read
     # where tasks outside a pid namespace look like the idle task to perf, what tells them apart
     idle: IdleTimes | None = None
@@ -99,12 +109,53 @@ class WatchedApplication:
             if aggregator.newest:
                 gap = now_ns - aggregator.newest
                 self.gap_ns = gap if self.gap_ns is None else min(gap, self.gap_ns)
+            self.unfound += len(aggregator.forked) * (aggregator.choice.mode is Mode.THREADS)
             aggregator.children -= reader.find_threads((*self.pids, *aggregator.children))
         found = self.readers[0].followed if any(aggregator.forked for aggregator in self.aggregators) else frozenset()
         self.missed += len(frozenset[int]().union(*(aggregator.forked for aggregator in self.aggregators)) - found)
         for aggregator in self.aggregators:
             aggregator.forked.clear()
         self.taken_ns = now_ns
+        if self.parallel is not None and not self.parallel.why:
+            self._spread(self.parallel.settle(now_ns - (self.gap_ns or 0), self.aggregators[0].open_since))
+
+    def watch_parallel(self, wanted: bool, cpus: int, *, drawn: bool = False) -> None:
+        """Start or stop adding up who runs beside whom, on so many CPUs at most."""
+        for reader in self.readers:
+            reader.want_slices(wanted)
+        if not wanted:
+            self.parallel = self.aggregators[0].parallel = None
+        elif self.parallel is None:
+            waits = self.application.command and not self.aggregate.samples  # its time begins with its first slice
+            why = _MULTIPLEXED if len(self.aggregators) > 1 else _NO_SWITCHES.get(self.aggregate.choice.mode)
+            self.parallel = ParallelWatch(None if waits else self.taken_ns - (self.gap_ns or 0), cpus, drawn=drawn,
+                                          why=why)
+            self.parallel.begin(self.unseen_switches())
+            self.aggregators[0].parallel = None if self.parallel.why else self.parallel.slices
+
+    def _spread(self, pieces: Sequence[Piece]) -> None:
+        if self.regions is not None:
+            self.regions.add_pieces(pieces)
+
+    def unseen_switches(self) -> dict[str, int]:
+        """How often a switch of what is watched went unseen so far, by what it was."""
+        apart = self.aggregate.apart() if self.application.everything else {}
+        return {"samples of switches were lost": self.aggregate.lost,
+                "the kernel held samples of switches back": self.aggregate.throttled,
+                "samples of switches were numbered by another program": self.aggregate.misnumbered,
+                "slices of threads were merged, as there were too many to read each": sum(
+                    reader.merged for reader in self.readers),
+                "threads ended between two looks at /proc": self.missed,
+                "threads ran before they were found in /proc": self.unfound,
+                "ns of tasks outside what may be seen, which may be idle time": (
+                    apart[OUTSIDE_PART].counts.get(RUN, 0) if OUTSIDE_PART in apart else 0)}
+
+    def finish_parallel(self) -> None:
+        """Add up what is known at the end: all of it where everything has ended."""
+        if self.parallel is not None and not self.parallel.why:
+            alive = any(not entry.ended for entry in self.aggregators[0].entries() if entry.tid > 0)
+            slices, newest = self.parallel.slices, self.aggregators[0].newest
+            self._spread(self.parallel.settle(newest, None) if alive else slices.finish())
 
     def book(self, reader: SampleReader, aggregator: SampleAggregator, ran: RunTimes | None) -> None:
         """Process the records of one sample reader, and merge ended threads if there are too many."""
@@ -121,6 +172,8 @@ class WatchedApplication:
     def tidy(self) -> None:
         """Merge ended threads if there are too many."""
         moved = self.aggregate.tidy()
+        if self.parallel is not None:
+            self.parallel.rename(moved[0])
         self.marks = tuple(moved_marks(marks, gone) for marks, gone in zip(self.marks, moved, strict=True))
         self.before = tuple(moved_marks(marks, gone) for marks, gone in zip(self.before, moved, strict=True))
 
@@ -173,6 +226,8 @@ class WatchedApplication:
     def pause(self, now_ns: int) -> float:
         """Seconds that may pass before the next poll."""
         pause = min(reader.pause for reader in self.readers)
+        if self.parallel is not None and self.parallel.slices.keep_stretches:
+            pause = min(pause, LOOK_NS / 1e9)
         # A simulated clock that is set by hand stands still until somebody acts, and wakes the watcher.
         if len(self.readers) == 1 or now_ns == self.taken_ns:
             return pause

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from turbotui.errors import MachineError
@@ -31,11 +32,13 @@ from turbotui.machine.tasks.processes import cgroup_folder, cpu_time, has_ended,
 from turbotui.machine.tasks.sample_reader import SampleReader, open_sample_reader, refuse_recorded
 from turbotui.machine.tasks.sets import Mode
 from turbotui.machine.tasks.sight import FOREIGN
+from turbotui.machine.tasks.sleeping import sleeps_in
 from turbotui.machine.tasks.switch_times import SwitchTimes
 from turbotui.machine.tasks.wait_set import WaitSet
 
 _PRESENT: Final = "/sys/devices/system/cpu/present"
 _PAUSE: Final = 0.2  # seconds, where nothing is watched
+_MOST_LOOKED_AT: Final = 64  # threads, at 10 to 30 us each
 LIVE_BIN_NS: Final = 10_000_000
 LIVE_HORIZON_NS: Final = 60_000_000_000
 
@@ -70,6 +73,14 @@ class WatchedApplications:
         self._waits: WaitWatch | None = None
         self._waits_wanted = False
         self._loads: LoadWatch | None = None
+        self._parallel = False
+
+    def watch_parallel(self, wanted: bool) -> None:
+        """Start or stop adding up who runs beside whom."""
+        if wanted is not self._parallel:
+            self._parallel = wanted
+            for one in self.watched:
+                one.watch_parallel(wanted, len(self._present()), drawn=self._drawn and not self._live)
 
     def watch_waits(self, wanted: bool) -> None:
         """Start or stop reading what tasks wait for."""
@@ -132,6 +143,7 @@ class WatchedApplications:
         if self._waits is not None and not self.watched:
             self._waits.forget(one.opened_ns)
         self.watched.append(one)
+        one.watch_parallel(self._parallel, len(self._present()), drawn=self._drawn and not self._live)
         return one
 
     def _opened(self, application: Application, chosen: ChosenSets, pids: tuple[int, ...], *,
@@ -211,12 +223,26 @@ class WatchedApplications:
             self._loads.drain()
         for one in self.watched:
             one.take(now, ran)
+            if one.parallel is not None and one.parallel.look_due(now):
+                one.parallel.look(now, self._waiting_for(one))
             one.next_slice(now)
             if one.regions is not None:
                 one.regions.settle()
         if self._stats.due(now):
             for one in self.watched:
                 self._read_times(one, whole=False)
+
+    def _waiting_for(self, one: WatchedApplication) -> dict[int, str]:
+        """What threads that are off their CPUs wait for at this moment, by the number of their entry."""
+        found: dict[int, str] = {}
+        for entry in islice((entry for entry in one.aggregators[0].entries() if entry.tid > 0 and not entry.ended),
+                            _MOST_LOOKED_AT):
+            word = sleeps_in(self._host, entry.pid, entry.tid)
+            if not word and (stat := self.facts.stat(entry.pid, entry.tid)) is not None and stat.state == "R":
+                word = "a CPU"
+            if word:
+                found[entry.serial] = word
+        return found
 
     def gone(self, one: WatchedApplication) -> bool:
         """Tell whether all processes of the application have ended, including zombies."""
@@ -255,6 +281,10 @@ class WatchedApplications:
         early = 0.0 if whole or again else one.early
         rows = self._with_waits(rows, one, whole=whole, again=again)
         rows = self._with_loads(rows, one, whole=whole, again=again)
+        if one.parallel is not None:
+            if not again:
+                one.parallel.end_interval(one.unseen_switches())
+            rows = one.parallel.rows(rows, whole=whole)
         if not whole and not again:
             one.slice_ns = slice_for(one.taken_ns - one.marked_ns, len(one.readers))
             one.begin()
@@ -279,6 +309,7 @@ class WatchedApplications:
             one.used_ns,
             (0 if self._waits is None else self._waits.lost) if self._waits_wanted else None,
             "" if self._loads is None else self._loads.sentence(),
+            None if one.parallel is None else one.parallel.window(whole=whole),
             None if one.idle is None else
             self.facts.sight.why if aggregate.choice.mode is Mode.CPUS else self.facts.sight.unseen,
         )
@@ -311,6 +342,7 @@ class WatchedApplications:
                 if aggregator is one.aggregators[-1]:
                     self._read_times(one, whole=True)
                 aggregator.close(reader.final_readings())
+            one.finish_parallel()
             if one.regions is not None:
                 one.regions.settle()
 

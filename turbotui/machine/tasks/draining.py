@@ -44,7 +44,7 @@ class Draining:
         self._decoder = decoder
         self._cpu = cpu
         self._records: list[Record] = []
-        self._left = ring.waiting
+        self._left = decoder.backlog = ring.waiting
         self.size = self._left
         """Bytes that there are at first."""
 

@@ -45,8 +45,11 @@ class ProcReader:
         self.choice = choice
         self.roots: Mapping[int, int] = {}
         self.followed: frozenset[int] = frozenset()
-        self.damaged = 0
+        self.damaged = self.merged = 0
         self.pause = _PAUSE
+
+    def want_slices(self, wanted: bool) -> None:
+        """Nothing is merged here."""
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
         """Watch the threads of a process; later ones are found by each look."""

@@ -34,6 +34,13 @@ class SampleReader(Protocol):
         """The number of records that could not be parsed."""
 
     @property
+    def merged(self) -> int:
+        """The number of slices that were merged with others because there were too many to read each."""
+
+    def want_slices(self, wanted: bool) -> None:
+        """Say whether each slice is wanted."""
+
+    @property
     def pause(self) -> float:
         """Seconds that may pass before the next `take`."""
 

@@ -11,7 +11,7 @@ from turbotui.errors import MachineError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
-from turbotui.machine.perf_blocks import Decoder
+from turbotui.machine.perf_blocks import BEHIND, UNMERGED, Decoder
 from turbotui.machine.perf_records import CounterReopened, GroupReading, parse_reading
 from turbotui.machine.perf_ring import SET_OUTPUT, WHOLE_GROUP, Ring, event_id
 from turbotui.machine.sample_numbers import SampleNumbers
@@ -59,6 +59,7 @@ class TaskTracer:
         self._rings: dict[int, Ring] = {}  # by the descriptor that it is mapped on
         self._ring_cpu: dict[int, int] = {}
         self._decoders: dict[int, Decoder] = {}
+        self._behind = BEHIND
         self._ends: dict[int, Ring] = {}  # of those that end, by the descriptor that reports them
         self._ends_cpu: dict[int, int] = {}
         self._rings_of_ends = 0  # that there may be
@@ -82,6 +83,17 @@ class TaskTracer:
     def damaged(self) -> int:
         """The number of malformed records."""
         return sum(decoder.damaged for decoder in self._decoders.values())
+
+    @property
+    def merged(self) -> int:
+        """The number of slices that were merged with others because there were too many to read each."""
+        return sum(decoder.merged for decoder in self._decoders.values())
+
+    def want_slices(self, wanted: bool) -> None:
+        """Say whether each slice is wanted: then samples are merged only where there are eight times as many."""
+        self._behind = UNMERGED if wanted else BEHIND
+        for decoder in self._decoders.values():
+            decoder.behind = self._behind
 
     @property
     def followed(self) -> frozenset[int]:
@@ -402,7 +414,8 @@ class TaskTracer:
                     ) from error
                 pages //= 2
         self._decoders[descriptor] = Decoder(self.choice.read_format, self.choice.width,
-                                             shared=self.choice.mode is Mode.CPUS, numbers=self._numbers)
+                                             shared=self.choice.mode is Mode.CPUS, behind=self._behind,
+                                             numbers=self._numbers)
         self._waiting.add(descriptor)
         return ring
 

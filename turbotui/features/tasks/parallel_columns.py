@@ -1,0 +1,119 @@
+"""The columns of who makes a program take long: run time weighed by how many threads ran at the same moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
+from turbotui.machine.tasks.parallelism import LAG_NS, ParallelTime, time_of_all
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+PARALLEL: Final = "parallelism"
+"""The word that columns of parallelism need."""
+NOT_WEIGHED: Final = Unavailable(
+    Reason.NOT_READ, "how many threads ran at a time was not added up: it is while it is shown, from the next interval "
+    "on, and is recorded by turbotui record --tables parallel")
+_IDLED: Final = Unavailable(Reason.NEVER_RAN, "the task did not run in this time")
+_MAIN_SHARE: Final = 0.9  # of the time in which one thread ran alone that the names of the sentence explain
+_MOST_NAMES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelWindow:
+    """The time of which wall-clock shares are shares, and what ran in it, in ns."""
+
+    span: float = 0.0
+    ran: float = 0.0  # run time of all threads
+    covered: float = 0.0  # in which at least one thread ran
+    alone: float = 0.0  # in which exactly one did
+    why: Unavailable | None = None  # why shares are unknown; None where they are known
+
+    def plus(self, other: ParallelWindow) -> ParallelWindow:
+        """The window of two consecutive intervals."""
+        return ParallelWindow(self.span + other.span, self.ran + other.ran, self.covered + other.covered,
+                              self.alone + other.alone, self.why or other.why)
+
+    @property
+    def unknown(self) -> Unavailable | None:
+        """Why nothing is known of it; None where it is."""
+        return self.why or (None if self.span > 0 else NOT_WEIGHED)
+
+    def sentence(self, alone: Mapping[str, float]) -> str:
+        """Who ran alone for what share of the time; "" if nothing ran.
+
+        Args:
+            alone: ns in which threads of a name ran alone.
+        """
+        if self.why is not None:
+            return f"who makes it long is unknown: {self.why.sentence()}"
+        if not self.covered:
+            return ""
+        names: list[tuple[str, float]] = []
+        explained = 0.0
+        for name, length in sorted(alone.items(), key=lambda item: (-item[1], item[0])):
+            if not length or len(names) == _MOST_NAMES or explained >= _MAIN_SHARE * self.alone:
+                break
+            names.append((name, length))
+            explained += length
+        whose = ", ".join(name if len(names) == 1 else f"{name} ({length / self.span:.0%})" for name, length in names)
+        idle = 1 - self.covered / self.span
+        return (f"{self.alone / self.span:.0%} of the time one thread ran alone{f': {whose}' * bool(whose)}; "
+                f"none ran for {idle:.0%}, else {self.ran / self.covered:.2f} at a time ({self.span / 1e9:.3f} s)"
+                ).replace("%", " %")
+
+
+def times_of_all(parts: Sequence[ParallelTime | None]) -> ParallelTime | None:
+    """Add up the times of several rows; None if one row's are unknown."""
+    known = [part for part in parts if part is not None]
+    return time_of_all(known) if known and len(known) == len(parts) else None
+
+
+def alone_by_name(rows: Iterable[tuple[str, ParallelTime | None]]) -> dict[str, float]:
+    """The ns in which threads of each name ran alone."""
+    found: dict[str, float] = {}
+    for name, time in rows:
+        if time is not None:
+            found[name] = found.get(name, 0.0) + time.alone
+    return found
+
+
+def _share(time: ParallelTime, window: ParallelWindow) -> MeasuredCell:
+    return MeasuredCell(100 * time.weighed / window.span)
+
+
+def _mean(time: ParallelTime, _window: ParallelWindow) -> MeasuredCell:
+    return MeasuredCell(time.crowd / time.ran) if time.ran else MeasuredCell(None, _IDLED)
+
+
+def _alone(time: ParallelTime, window: ParallelWindow) -> MeasuredCell:
+    return MeasuredCell(100 * time.alone / window.span)
+
+
+DOCUMENT: Final = "kernel tools/perf/Documentation/cpu-and-latency-overheads.txt"
+COST: Final = f"added up while shown; intervals lie {LAG_NS / 1e9:g} s before the other columns'"
+PARALLEL_FACTS: Final[tuple[MeasuredFact[ParallelTime, ParallelWindow], ...]] = (
+    MeasuredFact("Wall%", "%", 1, 6, "share of the wall-clock time: each moment in which it ran, divided by the number "
+                 "of watched threads that ran then; all rows and the time in which none ran are 100. What a program "
+                 f"would be faster by, at most, without it; {COST}", _share, DOCUMENT),
+    MeasuredFact("Parallel", "", 2, 8, "mean number of watched threads that ran while it ran, itself among them", _mean,
+                 DOCUMENT),
+    MeasuredFact("Alone%", "%", 1, 6, "share of the wall-clock time in which it ran and no other watched thread did",
+                 _alone, DOCUMENT),
+    MeasuredFact("Wall_s", "s", 6, 12, "wall-clock time that is its own: Wall% in seconds", lambda time, _window:
+                 MeasuredCell(time.weighed / 1e9), DOCUMENT),
+    MeasuredFact("Alone_s", "s", 6, 12, "time in which it ran and no other watched thread did", lambda time, _window:
+                 MeasuredCell(time.alone / 1e9), DOCUMENT),
+)
+"""What is watched: the threads of a program, a control group or the machine (--all)."""
+PARALLEL_BY_ID: Final = {fact.id: fact for fact in PARALLEL_FACTS}
+"""By the names of the columns; while one of them is shown, parallelism is added up."""
+
+
+def parallel_cell(column: str, time: ParallelTime | None, window: ParallelWindow | None) -> MeasuredCell:
+    """The value of a column, or the reason why it is unknown."""
+    why = NOT_WEIGHED if window is None else window.unknown
+    if window is None or why is not None:
+        return MeasuredCell(None, why)
+    return MeasuredCell(None, NOT_WEIGHED) if time is None else PARALLEL_BY_ID[column].of(time, window)
