@@ -42,10 +42,10 @@ async def test_the_letter_behind_c_is_the_category() -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         before = {column.category for column in table(app).view.columns}
         assert Category.FREQUENCY in before
-        await type_at_once(app, pilot, "cf")
+        await type_at_once(app, pilot, "cf\x1b")
         assert {column.category for column in table(app).view.columns} == before - {Category.FREQUENCY}
         assert len(app.screen_stack) == 1
-        await type_at_once(app, pilot, "cfcf")
+        await type_at_once(app, pilot, "cfcf\x1b")
         assert {column.category for column in table(app).view.columns} == before - {Category.FREQUENCY}
 
 

@@ -22,7 +22,7 @@ _TABLE = {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
-    "category": Promise(r"Clock: \d+ columns hidden", typed=("f",), undo=("c", "f")),
+    "category": Promise(r"clock: \d+ columns hidden", typed=("f",), undo=("f", "Escape")),
     "search": Promise(_cell("cpu 62"), typed=("62",), undo=ESC),
     "search_next": Promise(_cell("cpu 56"), first=("/", "cpu5", "Enter"), now=_cell("cpu 5")),
     "filter": Promise(r"filter Busy%>50: \d+ rows", typed=("Busy%>50",), undo=ESC),

@@ -138,20 +138,23 @@ _COMMON: Final = (
 """Keys that no feature owns. Beside the sets that a place names, each place has "screen"."""
 
 
+_TAKES: Final = {EVERYWHERE: {EVERYWHERE}} | {
+    place.id: {"screen", place.id, *place.takes} for feature in FEATURES for place in feature.places}
+"""Sets of keys of each place."""
+
+
+def _placed(action: Action) -> Action:
+    return replace(action, where=tuple(place for place, sets in _TAKES.items() if not sets.isdisjoint(action.where)))
+
+
 def _with_features() -> Iterator[Action]:
     """Every action, those of features behind the common ones that they name, with the places where it works."""
-    takes = {EVERYWHERE: {EVERYWHERE}} | {
-        place.id: {"screen", place.id, *place.takes} for feature in FEATURES for place in feature.places}
     followers: dict[str, list[Action]] = {}
-
-    def placed(action: Action) -> Action:
-        return replace(action, where=tuple(place for place, sets in takes.items() if not sets.isdisjoint(action.where)))
-
-    common = tuple(map(placed, _COMMON))
+    common = tuple(map(_placed, _COMMON))
     known = list(common)
     for feature in FEATURES:
         after = ""
-        for action in map(placed, parts_of(feature, "keys", Action)):
+        for action in map(_placed, parts_of(feature, "keys", Action)):
             taken = next((one.id for one in known if one.id == action.id or (
                 meet(one, action) and not set(one.keys).isdisjoint(action.keys))), "") if feature in INSTALLED else ""
             if taken:
@@ -171,6 +174,15 @@ def meet(one: Action, other: Action) -> bool:
 
 ACTIONS: Final = tuple(_with_features())
 """Every action of the user."""
+
+
+KEYLESS: Final = tuple(map(_placed, (
+    Action("default_columns", "default_columns", (), "C, first lines",
+           "Default columns: those that a table has before somebody chooses others.", "", ("table",)),
+    Action("default_settings", "default_settings", (), "C, first lines",
+           "Default settings: forget the theme, interval, screen and columns that Ctrl+S wrote."),
+)))
+"""Actions of the palette and the list of columns that have no key."""
 
 
 def bindings_for(where: str) -> list[BindingType]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from turbotui.app.actions import ACTIONS
 from turbotui.app.screen_table import screen_named
 from turbotui.app.sessions import PresentedSession, WatchedSession
-from turbotui.app.settings import PersonalSettings, remember
+from turbotui.app.settings import PersonalSettings, kind_of_machine, read_settings, remember
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.widgets.arrangement import USUAL
 
@@ -67,14 +67,28 @@ def first_screen(settings: PersonalSettings) -> tuple[str, str]:
 def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
     """Write theme, interval, screen and visible columns into the settings; returns a sentence about the result."""
     columns = tuple(column.id for column in watch.columns)
+    kind = kind_of_machine(watch.session.machine)
     if frozenset(columns) == watch.usual:
-        columns = ()  # the usual ones, whatever another machine has of them
+        columns = ()  # the usual ones, whatever another machine of this kind has of them
     own = watch.player is None and watch.session.collector is None  # else a recording's or collector's
     interval = {"interval": float(watch.interval)} if own else {}
     changed = {name: watch.arrangements.get(name, USUAL) for name in (*watch.arrangements, *watch.remembered)}
     try:
-        path = remember(os.environ, changed, theme=theme, screen=screen.word, columns=columns or None, **interval)
+        path = remember(os.environ, changed, {kind: columns}, theme=theme, screen=screen.word, **interval)
     except TurbotuiError as error:
         return str(error)
     watch.remembered = frozenset(changed)
-    return f"Remembered theme, interval, screen and columns in {path}"
+    return f"Remembered theme, interval, screen and, for {kind} machines, columns in {path}"
+
+
+def forget_view(watch: Watch) -> str:
+    """Remove what `remember_view` writes from the settings, for every kind of machine; returns a sentence."""
+    settings = read_settings(os.environ)
+    tables = dict.fromkeys((*settings.tables, *watch.remembered), USUAL)
+    try:
+        path = remember(os.environ, tables, dict.fromkeys(settings.machines), theme=None, interval=None, screen=None,
+                        columns=None)
+    except TurbotuiError as error:
+        return str(error)
+    watch.remembered = frozenset()
+    return f"The default theme, interval, screen and columns from now on; keys, units and alerts stay in {path}"

@@ -28,6 +28,9 @@ class MovableColumns(Protocol):
     def size_column(self, name: ColumnId, by: int) -> str:
         """Make a column wider or narrower; 0 restores its natural width."""
 
+    def show_default_columns(self) -> str:
+        """Show the columns that a table has before the user changes them, in their order and widths."""
+
 
 class ArrangedTable(MovableColumns, Protocol):
     """The screen of a table whose columns the user can move and resize."""

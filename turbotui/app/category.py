@@ -1,65 +1,128 @@
-"""`c` followed by a letter: show or hide a category of columns."""
+"""`c` followed by letters: show or hide groups of columns."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar, Final, Protocol
+
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 
 from turbotui.app.actions import CATEGORY_KEYS
+from turbotui.app.key_gate import KeyGate
 from turbotui.app.modal import Window
 from turbotui.app.watch import Watch
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import RowId
+from turbotui.quantities.sentences import several
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 
+_ROOMY: Final = 120
+"""Characters from which groups have numbers of columns."""
+
+
+class CategoryTable(Protocol):
+    """The screen of the table whose columns are shown and hidden; the table changes at once."""
+
+    @property
+    def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
+        """The columns that fit on the screen, and the rows."""
+
+    def show_columns(self) -> None:
+        """Apply the visible columns."""
+
 
 class CategoryKeys(Window[str]):
-    """A window that waits for one letter; it returns a sentence, "" to open the picker, or None for nothing."""
+    """The state of each group of columns, with letters that change it until another key closes the window.
+
+    It returns "" to open the picker, a sentence, or None for nothing.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "remember", "remember", priority=True),
+    ]
 
     DEFAULT_CSS = """
     CategoryKeys { align: left bottom; background: transparent; }
-    CategoryKeys > SegmentLines { width: 100%; }
+    CategoryKeys > SegmentLines { width: 100%; height: 2; }
     """
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, table: CategoryTable) -> None:
         super().__init__()
         self._watch = watch
+        self._table = table
+        self._changed = self._is_over = False
+        self._said = "a letter shows or hides a group, SHIFT and the letter that group alone · Esc closes"
 
     def compose(self) -> ComposeResult:
-        """Lay out the list of letters."""
+        """Lay out the groups and a sentence."""
         yield SegmentLines(base=StyleRole.CURSOR)
 
     def on_mount(self) -> None:
-        """Show the letters."""
+        """Show the groups."""
+        self._show()
+
+    def _show(self) -> None:
+        """Show each letter, its group, and how many of the group's columns are shown."""
         segments: list[TextSegment] = [(" ", StyleRole.PLAIN)]
         hot: list[ClickableSegment] = []
-        at = 1
-        gap = 2 if self.app.size.width >= 100 else 1  # all of them fit into 80 characters
-        for letter, word, _ in (*CATEGORY_KEYS, ("c", "picker", ())):
-            segments += [(letter, StyleRole.KEY), (f" {word}" + " " * gap, StyleRole.PLAIN)]
-            hot.append(ClickableSegment(0, at, at + len(word) + 2, f"screen.category('{letter}')"))
-            at += len(word) + 2 + gap
-        self.query_one(SegmentLines).show([segments], hot)
+        at, gap = 1, 2 if self.app.size.width >= _ROOMY else 1
+        for letter, word, names in CATEGORY_KEYS:
+            visible, there = self._watch.count_group(names)
+            state = f"{visible}/{there}" if there else "-"
+            text = f" {word} {state}" if self.app.size.width >= _ROOMY else f"{'·' if not visible else '✓'}{word}"
+            segments += [(letter, StyleRole.KEY), (text + " " * gap, StyleRole.PLAIN if visible else StyleRole.DIM)]
+            hot.append(ClickableSegment(0, at, at + len(text) + 1, f"screen.category('{letter}')"))
+            at += 1 + len(text) + gap
+        segments += [("c", StyleRole.KEY), (" list", StyleRole.PLAIN)]
+        hot.append(ClickableSegment(0, at, at + 6, "screen.category('c')"))
+        self.query_one(SegmentLines).show([segments, [(f" {self._said}", StyleRole.DIM)]], hot)
 
     def on_key(self, event: events.Key) -> None:
-        """Take the letter; any other key closes."""
+        """Take a letter; any other key closes, and after a change does what it does on the screen."""
         event.stop()
         event.prevent_default()
         self.action_category(event.character or "")
+        gate = getattr(self.app, "key_gate", None)
+        if self._is_over and self._changed and isinstance(gate, KeyGate):
+            gate.put_back(event.key, event.character)
 
     def action_category(self, letter: str) -> None:
-        """Toggle the category of a letter."""
+        """Show or hide the group of a letter, or with a capital letter that group alone."""
         if letter == "c":
-            self.dismiss("")
+            if not self._changed:
+                self.dismiss("")
             return
-        for key, word, names in CATEGORY_KEYS:
-            if key != letter:
-                continue
-            count, shown = self._watch.toggle_group(names)
-            if count:
-                noun = "column" if count == 1 else "columns"
-                self.dismiss(f"{word}: {count} {noun} {'shown' if shown else 'hidden'}")
-            else:
-                self.dismiss(f"{word}: this machine offers no such column; C lists them all with the reasons")
+        found = next(((word, names) for key, word, names in CATEGORY_KEYS if key == letter.lower()), None)
+        if found is None or not letter:
+            self._is_over = True
+            self.dismiss(self._said if self._changed else None)
             return
+        word, names = found
+        if not self._watch.count_group(names)[1]:
+            self._said = f"{word}: this machine offers no such column; C lists them all with the reasons"
+        else:
+            self._said = self._change(word, names, alone=letter.isupper())
+            self._changed = True
+        self._show()
+
+    def _change(self, word: str, names: Sequence[str], *, alone: bool) -> str:
+        """Show or hide a group; returns a sentence, with how many of its columns the screen has no room for."""
+        if alone:
+            self._watch.show_only(())
+        count, shown = self._watch.toggle_group(names)
+        self._table.show_columns()
+        if not shown:
+            return f"{word}: {several(count, 'column')} hidden"
+        drawn = {column.id for column in self._table.shown[0]}
+        beyond = [column for column in self._watch.group_columns(names) if column.id not in drawn]
+        aside = f", {len(beyond)} of them beyond the right edge: → goes there" if beyond else ""
+        return f"{word}: {several(count, 'column')} shown{' alone' if alone else ''}{aside}"
+
+    async def action_remember(self) -> None:
+        """Remember the columns, and close."""
         self.dismiss(None)
+        self.app.call_later(self.app.run_action, "app.remember")

@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from turbotui.app.actions import actions_of, bindings_for
-from turbotui.app.applied_settings import first_screen, own_actions, presented, remember_view
+from turbotui.app.applied_settings import first_screen, forget_view, own_actions, presented, remember_view
 from turbotui.app.base import WatchScreen
 from turbotui.app.copying import copy_text
 from turbotui.app.frames import FramesApp
@@ -43,6 +43,7 @@ from turbotui.feature import EVERYWHERE
 from turbotui.quantities.columns import CounterColumn
 from turbotui.repertoire import Abilities, Repertoire
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.limits import DEFAULT_INTERVAL
 from turbotui.tables.saving import write_alike
 from turbotui.terminal.driver import Continued, TerminalDriver, TerminalLost
 from turbotui.untrusted import guarded
@@ -191,6 +192,9 @@ class TurbotuiApp(FramesApp):
             self._use_profile(*self._profile)
         if self._problems:
             self.call_after_refresh(self.say, self._about_problems())
+        elif self.watched.lacks_chosen:
+            self.call_after_refresh(self.say, "This machine has none of the chosen columns, so the usual ones are "
+                                              "shown: C says why each is missing")
         self.read_wanted()
         if self._on_shown is not None:
             self._on_shown()
@@ -337,6 +341,23 @@ class TurbotuiApp(FramesApp):
         base = self.base
         spec = next((spec for spec in self.screens if base is not None and spec.number == base.number), self.screens[0])
         self.say(remember_view(self.watched, self.theme, spec))
+
+    def action_default_settings(self) -> None:
+        """Forget what Ctrl+S wrote, and show the defaults."""
+        watch, base = self.watched, self.base
+        sentence = forget_view(watch)
+        if self.theme != SIXTEEN.name:  # of a terminal that may have no other
+            self.theme = THEMES[0].name
+        watch.arrangements.clear()
+        watch.show_only(watch.usual)
+        if watch.player is None and self.session.collector is None:
+            watch.interval = DEFAULT_INTERVAL
+            self.session.set_interval(DEFAULT_INTERVAL)
+        if base is not None:
+            base.show_columns()
+            base.show_frame()
+            self.read_wanted()
+        self.say(sentence)
 
     def action_alerts(self) -> None:
         """List current and past alerts and the conditions that are watched."""

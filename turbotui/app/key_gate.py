@@ -54,6 +54,10 @@ class KeyGate:
         elif self._watchdog is None:
             self._watch()
 
+    def put_back(self, key: str, character: str | None) -> None:
+        """Have the key that is being handled delivered once more, before those that wait: its window closes."""
+        self._waiting.appendleft(events.Key(key, character))
+
     async def release(self) -> None:
         """Deliver the keys behind one whose widget has failed: without a message loop, it reports nothing."""
         await self._done(self._turn)

@@ -10,7 +10,7 @@ from textual.command import CommandList, CommandPalette
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from turbotui.app.actions import actions_of
+from turbotui.app.actions import KEYLESS, actions_of
 from turbotui.app.base import WatchScreen
 from turbotui.app.screen_table import SCREENS
 from turbotui.feature import EVERYWHERE, ScreenSpec
@@ -30,7 +30,7 @@ class ActionPalette(CommandPalette):
 def palette_commands(app: App[int], screen: Screen[object],
                      screens: Sequence[ScreenSpec] = SCREENS) -> Iterator[SystemCommand]:
     """Every action that works on this screen, every screen, every saved view."""
-    for action in actions_of(app):
+    for action in (*actions_of(app), *KEYLESS):
         if action.id in _NOT_LISTED:
             continue
         if EVERYWHERE in action.where:
@@ -39,7 +39,8 @@ def palette_commands(app: App[int], screen: Screen[object],
             target = _runner(app, action.call, screen)
         else:
             continue
-        yield SystemCommand(action.help.rstrip("."), f"key: {action.shown}", target)
+        how = f"key: {action.shown}" if action.keys else f"also: {action.shown}"
+        yield SystemCommand(action.help.rstrip("."), how, target)
     for spec in screens:
         call = f"show_screen('{spec.id}')"
         yield SystemCommand(f"Screen: {spec.word}", f"key: {spec.number}", _runner(app, call, app))

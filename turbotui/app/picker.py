@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from turbotui.app.arranging import MovableColumns
-from turbotui.app.list_window import NAME_ROOM, PickWindow, pick_line
+from turbotui.app.list_window import NAME_ROOM, PickWindow, pick_line, search_words
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import cell_count, flush_left
 from turbotui.errors import UsageError
@@ -43,18 +43,30 @@ class Picker(PickWindow):
     def fill(self) -> None:
         """The columns that match, by category, and the event sets."""
         wanted = self.query_one(Input).value.lower()
+        words = search_words(wanted)
         items: list[Item] = []
         for category in Category:
             members = [
                 column
                 for column in self._watch.session.catalog.columns
-                if column.category is category and self._matches(column, wanted)
+                if column.category is category and any(self._matches(column, word) for word in words)
             ]
             if members:
                 items.append(Item(((category.value, StyleRole.TITLE),)))
                 items += [self._item(column) for column in members]
-        items += self._sets(wanted)
-        self.query_one(Listing).show(items)
+        self.show_items([*items, *self._sets(wanted)])
+
+    def show_only(self) -> str:
+        words = search_words(self.query_one(Input).value)
+        there = [column for column in self._watch.session.catalog.columns
+                 if not column.identity and self._watch.why_absent(column) is None]
+        named = [column for column in there if any(word in column.id.lower() for word in words)]
+        chosen = named or [column for column in there if any(self._matches(column, word) for word in words)]
+        if not chosen:
+            return "None of these columns is here, so nothing is hidden"
+        self._watch.show_only({column.id for column in chosen})
+        self._changed()
+        return f"Only these are shown: {', '.join(column.id for column in chosen)}"
 
     def _sets(self, wanted: str) -> list[Item]:
         """Event sets, each shown and hidden as a whole."""
@@ -82,6 +94,9 @@ class Picker(PickWindow):
     def on_listing_moved(self) -> None:
         """Show what the column means."""
         key = self.query_one(Listing).key
+        if self.about_whole():
+            self.say(self.about_whole())
+            return
         if key.startswith(SET):
             one = self._watch.session.find_sets()[key.removeprefix(SET)]
             lines = [f"{one.name}: {one.title}", ", ".join(column.name for column in one.columns), one.origin]
@@ -102,6 +117,8 @@ class Picker(PickWindow):
     def action_show_or_hide(self) -> None:
         """Show or hide the column under the cursor; the table behind changes at once."""
         key = self.query_one(Listing).key
+        if self.take_whole():
+            return
         if key.startswith(SET):
             self._toggle_set(self._watch.session.find_sets()[key.removeprefix(SET)])
             self._changed()

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from turbotui.app.arranging import MovableColumns
-from turbotui.app.list_window import NAME_ROOM, PickWindow, pick_line
+from turbotui.app.list_window import NAME_ROOM, PickWindow, pick_line, search_words
 from turbotui.cell_widths import flush_left
 from turbotui.quantities.columns import Column
 from turbotui.quantities.unavailable import Unavailable
@@ -55,19 +55,32 @@ class RowPicker(PickWindow):
     def fill(self) -> None:
         """The columns that match."""
         wanted = self.query_one(Input).value.lower()
+        words = search_words(wanted)
         columns = self._choosing.known_columns
         wide = min(NAME_ROOM, max((len(column.id) for column in columns), default=0))
         items: list[Item] = []
         section = ""
         for column in columns:
-            if not self.matches(column, wanted):
+            if not any(self.matches(column, word) for word in words):
                 continue
             if self._choosing.section(column) != section:
                 section = self._choosing.section(column)
                 items.append(Item(((section, StyleRole.TITLE),)))
             items.append(self._item(column, wide))
-        items += self.further(wanted)
-        self.query_one(Listing).show(items)
+        self.show_items([*items, *self.further(wanted)])
+
+    def show_only(self) -> str:
+        words = search_words(self.query_one(Input).value)
+        there = [column for column in self._choosing.known_columns
+                 if not column.identity and self._choosing.why_absent(column) is None]
+        named = [column for column in there if any(word in column.id.lower() for word in words)]
+        chosen = named or [column for column in there if any(self.matches(column, word) for word in words)]
+        if not chosen:
+            return "None of these columns is here, so nothing is hidden"
+        for column in there:
+            if self._choosing.is_shown(column) != (column in chosen):
+                self._choosing.toggle(column)
+        return f"Only these are shown: {', '.join(column.id for column in chosen)}"
 
     def further(self, wanted: str) -> Sequence[Item]:
         """Lines after those of the columns."""
@@ -91,7 +104,7 @@ class RowPicker(PickWindow):
         """Show the meaning of the current column."""
         column = self._current
         if column is None:
-            self.say(self.about_no_column())
+            self.say(self.about_whole() or self.about_no_column())
             return
         why = self._choosing.why_absent(column)
         unit = f", {column.unit}" if column.unit else ""
@@ -112,6 +125,8 @@ class RowPicker(PickWindow):
 
     def action_show_or_hide(self) -> None:
         """Show or hide the column under the cursor; the table behind changes at once."""
+        if self.take_whole():
+            return
         column = self._current
         if column is not None and self._choosing.why_absent(column) is None:
             self._choosing.toggle(column)

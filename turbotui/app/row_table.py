@@ -221,6 +221,12 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
             self.show_arrangement(self.arrangement.shown(column.id, shown=not self.is_shown(column)))
             self.show_content(content)
 
+    def show_default_columns(self) -> str:
+        sentence = super().show_default_columns()
+        if self._table.content is not None:
+            self.show_content(self._table.content)
+        return sentence
+
     def action_columns(self) -> None:
         """Open the picker."""
         cell = self._table.selected

@@ -18,6 +18,7 @@ from turbotui.app.settings_text import line_of, with_table, with_values
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.host import HostKind
 from turbotui.machine.own_files import config_folder, replace_file
 from turbotui.quantities.documents import DocumentError, parse_toml
 from turbotui.quantities.rows import RowError, WrongKindError, make_row, number, switch, text, texts
@@ -25,6 +26,7 @@ from turbotui.sampling.limits import INTERVAL_BOUNDS, LONGEST_INTERVAL, SHORTEST
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement, widths
 
 if TYPE_CHECKING:
+    from turbotui.machine.machine import Machine
     from turbotui.quantities.alerts import AlertRequest
     from turbotui.quantities.presentation import Limits
 
@@ -34,6 +36,8 @@ _TOUR_SWITCH: Final = "TURBOTUI_TOUR"
 _KEYS: Final = "keys"
 _PRESET: Final = "preset"
 _TABLES: Final = "tables"
+_MACHINES: Final = "machines"
+_COLUMNS: Final = "columns"
 _ALERT: Final = "alert"
 _UNITS: Final = "units"
 _THRESHOLDS: Final = "thresholds"
@@ -50,7 +54,9 @@ class PersonalSettings:
     interval: float | None = None  # seconds; None for the dashboard's default
     screen: str = ""  # id of the first screen
     profile: str = ""  # name of the saved view to begin with
-    columns: tuple[str, ...] = ()  # names of the visible columns of CPUs
+    columns: tuple[str, ...] = ()  # names of the visible columns of CPUs, on kinds of machine without their own
+    # the same by the kind of machine (`kind_of_machine`): empty for the usual ones
+    machines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tour: bool = True  # whether the tour is offered at the start
     event_tables: str = ""  # folder of the vendor's names of events; used by `events.event_tables.opening`
     # keys of actions, by the action's id, in Textual's names of keys
@@ -72,6 +78,10 @@ class PersonalSettings:
     problems: tuple[str, ...] = ()
     where: str = ""  # the path of the file
     written: str = field(default="", repr=False)  # its text
+
+    def columns_on(self, kind: str) -> tuple[str, ...]:
+        """Names of the visible columns of CPUs on a kind of machine; empty for the usual ones."""
+        return self.machines.get(kind, self.columns)
 
     def problem(self, name: str, why: str, within: Sequence[str] = (), which: int = 0) -> str:
         """A sentence about the mistake in a name, with its line in the file.
@@ -96,7 +106,7 @@ VALUES: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
     "interval": (_seconds, "Seconds from reading to reading; `-i` comes first."),
     "screen": (text, "The screen that is shown first, by its word: `overview`, `CPUs`, `power`."),
     "profile": (text, "A saved view to begin with; `--profile` comes first."),
-    "columns": (texts, "Names of the columns of CPUs that are visible; `--show` and `--hide` change these."),
+    "columns": (texts, "Names of the visible columns of CPUs, unless `[machines]` has some; `--show` changes them."),
     "tour": (switch, "`false`: the tour of five steps is not offered at the start; written when it ends."),
     "event_tables": (text, "A folder of the vendor's names of events, or `none`; `--event-tables` comes first."),
 }
@@ -108,6 +118,17 @@ _Reader: TypeAlias = Callable[[PersonalSettings, object, list[str]], dict[str, A
 
 UNITS: Final[Mapping[str, tuple[str, ...]]] = {"temperature": ("C", "F"), "energy": ("W", "J")}
 """Values of the table of units, the default first."""
+
+
+_VENDORS: Final = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}
+
+
+def kind_of_machine(machine: Machine) -> str:
+    """A word for machines that have much the same columns: "intel", "amd-guest", "simulated-aarch64"."""
+    model, kind = machine.model, machine.host.kind
+    words = ["" if kind is HostKind.REAL else kind.value.lower(),
+             _VENDORS.get(model.vendor, model.architecture or "other"), "guest" if model.hypervisor else ""]
+    return "-".join(filter(None, words))
 
 
 def settings_path(environment: Mapping[str, str]) -> str:
@@ -186,6 +207,23 @@ def _read_tables(file: PersonalSettings, table: object, problems: list[str]) -> 
                 problems.append(file.problem(key, str(error), (_TABLES, name)))
         found[name] = arrangement
     return {"tables": found}
+
+
+def _read_machines(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
+    if not isinstance(table, Mapping) or not all(isinstance(values, Mapping) for values in table.values()):
+        raise WrongKindError(f"tables, as [{_MACHINES}.amd-guest]")
+    chosen: dict[str, tuple[str, ...]] = {}
+    for kind, values in table.items():
+        for name, value in values.items():
+            try:
+                if name == _COLUMNS:
+                    chosen[kind] = texts(value)
+                else:
+                    why = f"machines have {_COLUMNS}, and no {reprlib.repr(name)}"
+                    problems.append(file.problem(name, why, (_MACHINES, kind)))
+            except WrongKindError as wrong:
+                problems.append(file.problem(name, f"{_COLUMNS} has to be {wrong}", (_MACHINES, kind)))
+    return {"machines": chosen}
 
 
 def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> dict[str, Any]:
@@ -271,6 +309,7 @@ def _table(name: str, read: Callable[[PersonalSettings, Mapping[str, Any], list[
 _READERS: Final[Mapping[str, _Reader]] = {
     _KEYS: _table(_KEYS, _read_keys),
     _TABLES: _read_tables,
+    _MACHINES: _read_machines,
     _ALERT: _read_alerts,
     _UNITS: _table(_UNITS, _read_units),
     _THRESHOLDS: _table(_THRESHOLDS, _read_thresholds),
@@ -281,11 +320,13 @@ _READERS: Final[Mapping[str, _Reader]] = {
 
 
 def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangement] | None = None,
+             machines: Mapping[str, tuple[str, ...] | None] | None = None,
              **values: str | float | bool | tuple[str, ...] | None) -> str:
     """Write values into a user's settings, leaving comments, tables and other values as they are; returns the file.
 
     Args:
         tables: the user's arrangement of columns by the table's name; stored keys that it lacks are removed.
+        machines: names of the visible columns by the kind of machine; None to remove them.
         values: by the names of `VALUES`; None to remove one.
 
     Raises:
@@ -298,13 +339,15 @@ def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangem
         if not error.missing:
             raise TurbotuiError(f"the settings cannot be read: {error.why} ({path})") from error
         before = _HEAD
-    changed = {name: {field.name: getattr(one, field.name) or None for field in fields(one)}
-               for name, one in (tables or {}).items()}
+    changed: dict[tuple[str, str], dict[str, Any]] = {
+        (_TABLES, name): {field.name: getattr(one, field.name) or None for field in fields(one)}
+        for name, one in (tables or {}).items()}
+    changed |= {(_MACHINES, kind): {_COLUMNS: names} for kind, names in (machines or {}).items()}
     try:
         was = parse_toml(before)
         after = with_values(before, values)
-        for name, columns in changed.items():
-            after = with_table(after, (_TABLES, name), columns)
+        for within, columns in changed.items():
+            after = with_table(after, within, columns)
         found = parse_toml(after)
     except DocumentError as error:
         raise TurbotuiError(f"the settings are left alone: {error} ({path})") from error
@@ -318,13 +361,16 @@ def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangem
     return path
 
 
-def _others(data: Mapping[str, object], values: Collection[str], tables: Collection[str]) -> dict[str, object]:
-    found = {name: value for name, value in data.items() if name not in values and name != _TABLES}
-    of_tables = data.get(_TABLES)
-    if isinstance(of_tables, Mapping):
-        known = {field.name for field in fields(ColumnArrangement)}
-        found |= {f"{_TABLES}.{name}": {key: value for key, value in columns.items() if key not in known}
-                  if name in tables and isinstance(columns, Mapping) else columns
-                  for name, columns in of_tables.items()}
-        found = {name: value for name, value in found.items() if value != {}}
-    return found
+def _others(data: Mapping[str, object], values: Collection[str],
+            changed: Mapping[tuple[str, str], Collection[str]]) -> dict[str, object]:
+    """What is in the file beside these values and these of tables; empty tables count as absent."""
+    rest = {name: value for name, value in data.items() if name not in values and name not in {_TABLES, _MACHINES}}
+    for outer in (_TABLES, _MACHINES):
+        inside = data.get(outer)
+        if not isinstance(inside, Mapping):
+            continue
+        for name, table in inside.items():
+            keys = changed.get((outer, name), ())
+            rest[f"{outer}.{name}"] = ({key: one for key, one in table.items() if key not in keys}
+                                       if isinstance(table, Mapping) else table)
+    return {name: value for name, value in rest.items() if value != {}}

@@ -128,6 +128,8 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         cell, content = self._table.selected, self._table.content
         if content is None:
             return self.waiting_for("the first reading")
+        if self._table.lines and all(column.identity for column in self._table.view.columns):
+            return "Every column with a value is hidden: C shows them, its first lines bring the default ones back"
         if cell is None:
             return self.all_filtered or "No cell is under the cursor"
         column, row = cell
@@ -254,6 +256,15 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
             return f"{name} is not shown, or has no room"
         self.show_arrangement(self.arrangement.sized(name, width + by if by else None))
         return f"{name} is {self._table.width_of(column) or width} characters wide: Ctrl+S remembers it"
+
+    def show_default_columns(self) -> str:
+        """Show the columns that the table has before the user changes them, in their order and widths."""
+        self.show_arrangement(USUAL)
+        return "The default columns are shown: Ctrl+S remembers them"
+
+    def action_default_columns(self) -> None:
+        """Show the columns that the table has before the user changes them."""
+        self.notice(self.show_default_columns())
 
     def action_arrange(self) -> None:
         """Let the next keys move and resize the column under the cursor."""

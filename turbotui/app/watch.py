@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -85,6 +85,8 @@ class Watch:
         row_limits: the user's thresholds for columns of other rows than CPUs, by table and lower-case column.
         why_limits: percent of the wanted work from which causes of slowness are shown, by the rule's id.
         mistakes: the file of the settings, and a sentence about each mistake in it.
+        usual: names of the columns that are visible unless somebody chose others.
+        lacks_chosen: whether this machine has none of the chosen columns, so that the usual ones are shown.
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None,
@@ -119,6 +121,9 @@ class Watch:
         start = usual if columns is None or tuple(columns) == defaults else columns
         self.usual = frozenset(column.id for column in usual if self.why_absent(column) is None)
         self._visible = {column.id for column in start if self.why_absent(column) is None}
+        self.lacks_chosen = any(not column.identity for column in start) and not self.has_values
+        if self.lacks_chosen:
+            self._visible = set(self.usual)
         self.spied_on = session if isinstance(session, SpiedSession) else None
         self._spied: tuple[CounterColumn, ...] = ()
         self.follow_spies()
@@ -183,12 +188,36 @@ class Watch:
         """Why a column is unavailable now, None if it is available: a counter may be lost at run time."""
         return self._absent.why(column, self._topology)
 
+    @property
+    def has_values(self) -> bool:
+        """Whether a column is shown that is no name or number of the row."""
+        return any(not self.session.catalog.by_id[name].identity for name in self._visible)
+
+    def show_only(self, names: Collection[ColumnId]) -> None:
+        """Show these columns, those that say which row it is, and no others."""
+        self._visible = {column.id for column in self.session.catalog.columns if self.why_absent(column) is None
+                         and (column.id in names or (column.identity and column.id in self._visible | self.usual))}
+
     def toggle(self, column: CounterColumn) -> bool:
         """Show or hide a column; false if it is unavailable."""
         if self.why_absent(column) is not None:
             return False
         self._visible ^= {column.id}
         return True
+
+    def _group(self, names: Sequence[str]) -> list[CounterColumn]:
+        """The available columns of a group, as `toggle_group` names it."""
+        return [column for column in self.session.catalog.columns if self.why_absent(column) is None
+                and (column.category.name in names or any(need.startswith(tuple(names)) for need in column.needs))]
+
+    def group_columns(self, names: Sequence[str]) -> Sequence[CounterColumn]:
+        """The visible columns of a group."""
+        return [column for column in self._group(names) if column.id in self._visible]
+
+    def count_group(self, names: Sequence[str]) -> tuple[int, int]:
+        """How many columns of a group are visible, and how many there are."""
+        members = self._group(names)
+        return sum(column.id in self._visible for column in members), len(members)
 
     def toggle_group(self, names: Sequence[str]) -> tuple[int, bool]:
         """Hide every column of a group if one is visible, otherwise show those that are shown by default.
@@ -199,12 +228,7 @@ class Watch:
         Returns:
             How many columns changed, and whether they are visible now.
         """
-        members = [
-            column
-            for column in self.session.catalog.columns
-            if self.why_absent(column) is None
-            and (column.category.name in names or any(need.startswith(tuple(names)) for need in column.needs))
-        ]
+        members = self._group(names)
         visible = {column.id for column in members} & self._visible
         if visible:
             self._visible -= visible

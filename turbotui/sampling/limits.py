@@ -14,6 +14,9 @@ milliseconds in 31 bits (24.8 days)."""
 INTERVAL_BOUNDS = f"from {SHORTEST_INTERVAL:g} to {LONGEST_INTERVAL:,.0f}"
 """For help and messages."""
 
+DEFAULT_INTERVAL = 1.0
+"""Seconds from reading to reading on the dashboard."""
+
 COMPARED_SECONDS = 0.5
 """The shortest interval at which two sources are compared; a millisecond between two updates is negligible there."""
 

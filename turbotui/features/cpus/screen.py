@@ -276,6 +276,12 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         cell = self._table.selected
         self.app.push_screen(Picker(self.watch_state, self.show_columns, cell[0].id if cell else "", self))
 
+    def show_default_columns(self) -> str:
+        self.watch_state.show_only(self.watch_state.usual)
+        sentence = super().show_default_columns()
+        self.show_columns()
+        return sentence
+
     def action_joules(self) -> None:
         """Swap columns of watts for those of joules, or back."""
         unit = self.watch_state.swap_joules()
@@ -301,16 +307,15 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         self.app.push_screen(SpyForm(watch, self.show_columns, self._table.current))
 
     def action_category(self) -> None:
-        """Wait for the letter of a category."""
+        """Show and hide groups of columns by their letters."""
 
         def done(sentence: str | None) -> None:
             if sentence == "":
                 self.action_columns()
             elif sentence is not None:
-                self.show_columns()
                 self.notice(sentence)
 
-        self.app.push_screen(CategoryKeys(self.watch_state), done)
+        self.app.push_screen(CategoryKeys(self.watch_state, self), done)
 
     def action_save(self) -> None:
         """Save this view under a name."""

@@ -15,6 +15,7 @@ from turbotui.commands.arguments import add_watching_arguments
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.errors import UsageError
+from turbotui.sampling.limits import DEFAULT_INTERVAL
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from turbotui.widgets.profiles import Profile
 
 T = TypeVar("T")
-_INTERVAL = 1.0
 _PLAIN: Final = ("dumb", "unknown", "")
 """Terminals that are not drawn on before their abilities are known."""
 _FIRST_SCREEN = "overview"
@@ -48,7 +48,7 @@ _FIRST_INTERVAL = 0.15
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_watching_arguments(parser, _INTERVAL)
+    add_watching_arguments(parser, DEFAULT_INTERVAL)
     parser.set_defaults(interval=None)  # None, so that a given value differs from the profile's
     parser.add_argument("--profile", metavar="NAME", help="a view saved with key s")
     parser.add_argument("--spy", metavar="FILE", help="event sets by CPU (see turbotui spy), read again when the "
@@ -210,13 +210,13 @@ def _opened(arguments: argparse.Namespace, settings: PersonalSettings) -> tuple[
     load_asyncio()  # before the sampler does, on a thread of its own
     profile = _profile(arguments)
     if arguments.interval is None:
-        arguments.interval = str(profile.interval if profile is not None else settings.interval or _INTERVAL)
+        arguments.interval = str(profile.interval if profile is not None else settings.interval or DEFAULT_INTERVAL)
     session, columns = open_session(arguments)
     session.waits = False
     if profile is not None:
         profile = _chosen(profile, session, arguments)
-    elif settings.columns and not arguments.choices:
-        columns = _remembered(settings.columns, session, columns)
+    elif not arguments.choices:
+        columns = _remembered(settings, session, columns)
     if arguments.spy is not None:
         from turbotui.sampling.spy_file import SpyFile  # noqa: PLC0415 - seldom used
 
@@ -343,11 +343,15 @@ def _chosen(profile: Profile, session: Session, arguments: argparse.Namespace) -
                    theme=arguments.theme or profile.theme)
 
 
-def _remembered(names: tuple[str, ...], session: Session,
+def _remembered(settings: PersonalSettings, session: Session,
                 columns: tuple[CounterColumn, ...]) -> tuple[CounterColumn, ...]:
     """Return the user's remembered columns and those that the command line adds, read from the first tick on."""
+    from turbotui.app.settings import kind_of_machine  # noqa: PLC0415 - as in run
     from turbotui.sampling.selection import default_columns  # noqa: PLC0415 - as in run
 
+    names = settings.columns_on(kind_of_machine(session.machine))
+    if not names:
+        return columns
     usual = default_columns(session.catalog, session.capabilities, session.machine.topology, extras=True)
     added = {column.id for column in columns} - {column.id for column in usual}
     chosen = tuple(column for column in session.catalog.columns if column.id in names or column.id in added)
