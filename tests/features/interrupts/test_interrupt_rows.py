@@ -202,6 +202,29 @@ def test_a_file_that_cannot_be_read_says_why() -> None:
     assert why.reason is Reason.NOT_PERMITTED
 
 
+@pytest.mark.parametrize("slow", [1, 2, 3])
+def test_an_interrupted_read_is_made_again_and_given_up_after_three(slow: int) -> None:
+    bench = Bench(X86)
+    now = [bench.seconds * 10**9]
+    takes = [100_000]
+    read_text = bench.host.read_text
+
+    def slowly(path: str) -> str:
+        now[0] += takes.pop() if takes else 100_000
+        return read_text(path)
+
+    bench.host.now_ns = lambda: now[0]  # type: ignore[method-assign]
+    bench.host.read_text = slowly  # type: ignore[method-assign]
+    found = []
+    for durations in ([100_000], [300_000_000] * slow, [100_000]):
+        now[0] += 10**9
+        takes[:] = durations
+        bench.columns.begin(now[0], now[0])
+        found.append(bench.reader.read(bench.columns))
+    assert [why is None for why in found] == [True, slow < 3, True]
+    assert slow < 3 or (found[1] is not None and found[1].reason is Reason.INTERRUPTED)
+
+
 def test_a_recorded_machine_says_that_nothing_moves_there() -> None:
     host = TreeHost({PATH: X86})
     assert host.kind is HostKind.RECORDED

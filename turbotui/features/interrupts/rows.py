@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
+from turbotui.machine.timed_reads import INTERRUPTED_SHARE, is_interrupted, undisturbed
 from turbotui.quantities.columns import PERCENT, Value
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.row_kinds import Cost, Form, Quantity, RowKind
@@ -72,15 +74,21 @@ class InterruptReader:
         self._sources: dict[str, _Source] = {}
         self._cpus: tuple[int, ...] = ()
         self._is_first = True
+        self._quickest = self._read_ns = 0
 
     def read(self, into: Columns) -> Unavailable | None:
         """Put every source, and those of its CPUs that have taken any."""
-        began_ns = self._host.now_ns()
         try:
-            text = self._host.read_text(PATH)
+            began_ns, text, ended_ns = undisturbed(partial(self._host.read_text, PATH), self._quickest,
+                                                   self._host.now_ns)
         except HostError as error:
             return proc_unreadable(error, self._host)
-        at_ns = (began_ns + self._host.now_ns()) >> 1
+        at_ns, took_ns, before_ns = (began_ns + ended_ns) >> 1, ended_ns - began_ns, self._read_ns
+        if self._quickest and is_interrupted(took_ns, self._quickest) and (
+                took_ns > INTERRUPTED_SHARE * (at_ns - before_ns)):
+            return Unavailable(Reason.INTERRUPTED, f"the reader of {PATH} lost its CPU for {took_ns * 1e-9:.3g} s",
+                               "use a longer interval (-i), in which it matters less")
+        self._quickest, self._read_ns = min(self._quickest or took_ns, took_ns), at_ns
         header, lines = table_rows(text)
         self._follow(header_cpus(header), into)
         seen: set[str] = set()
