@@ -29,7 +29,7 @@ from turbotui.counting.counters import (
     open_parts,
     opened_all,
 )
-from turbotui.counting.totals import CountTotal, difference, scaled
+from turbotui.counting.totals import CountTotal, difference, scaled, scaled_columns
 from turbotui.events.encoded import FLAGS
 from turbotui.features.tasks.marking_processes import MarkingProcesses
 from turbotui.machine.host import HostError, PerfAttr
@@ -203,6 +203,17 @@ def test_a_counter_that_never_ran_is_unknown_unless_it_had_nothing_to_count() ->
     assert difference((9, 5, 7), (2, 1, 7)) == [7, 4, 0]
 
 
+NUMBER = st.one_of(st.none(), st.integers(0, 1 << 40))
+
+
+@given(st.lists(st.tuples(NUMBER, NUMBER, st.one_of(st.none(), st.floats(0.0, 1.0))), min_size=1, max_size=5))
+def test_a_column_is_scaled_as_each_of_its_counts(rows: list[tuple[int | None, int | None, float | None]]) -> None:
+    asked = [(count, due, None if share is None or due is None else round(share * due)) for count, due, share in rows]
+    for found, (count, due, ran) in zip(scaled_columns(*map(list, zip(*asked, strict=True))), asked, strict=True):
+        expected = None if count is None or due is None or ran is None else scaled(count, due, ran)
+        assert found == (None if expected is None else pytest.approx(expected))
+
+
 @given(st.lists(st.tuples(st.integers(1, 10**9), st.floats(0.0, 1.0)), min_size=1, max_size=8))
 def test_a_total_takes_counters_without_a_turn_for_the_mean_of_the_others(parts: list[tuple[int, float]]) -> None:
     total = CountTotal()
@@ -213,22 +224,43 @@ def test_a_total_takes_counters_without_a_turn_for_the_mean_of_the_others(parts:
     assert total.count == pytest.approx(expected)
 
 
-_READS = {"counting/counters.py"}
-"""The only modules that read counters without a ring."""
-_OTHERS = {
-    "machine/ip_sampling.py", "machine/tasks/tracer.py",  # beside their rings
-    "machine/host.py", "machine/linux.py", "machine/delegating_host.py", "machine/gathered/host.py",  # hosts themselves
-    "recording/recorded_host.py", "simulated/host.py",
-    "sources/perf_group.py",  # of whole CPUs
-}
+_COUNTING = {"counting/counters.py"}
+"""The only modules that open and read counters without a ring."""
+_RINGS = {"machine/ip_sampling.py", "machine/perf_groups.py", "machine/tasks/tracer.py", "machine/tasks/last_counts.py",
+          "machine/tasks/switch_times.py", "machine/tasks/wait_times.py"}
+"""Those that open events with rings, and read counters beside them."""
+_HOSTS = {f"{name}.py" for name in (
+    "machine/host", "machine/linux", "machine/perf_abi", "machine/delegating_host", "machine/restricted_host",
+    "machine/container_host", "machine/gathered/host", "machine/gathered/noting_host", "recording/recorded_host",
+    "remote/session", "simulated/host")}
+_OPENS_GROUPS = {"machine/tasks/load_sampler.py", "machine/tasks/sets.py", "events/listing.py"}
+"""Those that open groups of events with rings, and the list of events, which lies below: it opens, reads nothing."""
 
 
-def test_nobody_else_reads_counters() -> None:
+def _using(name: str) -> set[str]:
+    root = Path(turbotui.__file__).parent
+    return {str(path.relative_to(root)) for path in root.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))
+            if (isinstance(node, ast.Attribute) and node.attr == name) or (
+                isinstance(node, ast.ImportFrom) and name in [one.name for one in node.names])}
+
+
+def test_nobody_else_opens_or_reads_counters() -> None:
+    for name in ("perf_event_open", "read_counter"):
+        assert _COUNTING <= _using(name) <= _COUNTING | _RINGS | _HOSTS
+    assert _using("open_group") <= _OPENS_GROUPS
+
+
+def test_nobody_else_knows_the_layout_of_a_read_or_scales_counts() -> None:
     root = Path(turbotui.__file__).parent
     found = set()
     for path in root.rglob("*.py"):
-        calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)]
-        if any(one.attr == "read_counter" for one in calls):
-            found.add(str(path.relative_to(root)))
-    assert found >= _READS
-    assert found - _READS <= _OTHERS
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.BinOp) and (
+                    isinstance(node.left.op, ast.Mult) and "enabled" in ast.unparse(node.left)) and (
+                    "running" in ast.unparse(node.right)):
+                found.add(str(path.relative_to(root)))
+            if isinstance(node, ast.JoinedStr) and ast.unparse(node).endswith("Q'"):
+                found.add(str(path.relative_to(root)))
+    assert "counting/counters.py" in found
+    assert {name for name in found if name.startswith(("sources/", "features/", "sampling/", "counting/"))} == {
+        "counting/counters.py", "counting/totals.py"}

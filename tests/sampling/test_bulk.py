@@ -129,17 +129,6 @@ def _same(older: list[Raw], newer: list[Raw]) -> None:
     assert arithmetic.seconds(before, after) == arithmetic.seconds(words, [int(word or 0) for word in newer])  # type: ignore[arg-type]
 
 
-NUMBER = st.one_of(st.none(), st.integers(0, 1 << 40).map(float))
-
-
-@given(groups=st.lists(st.tuples(NUMBER, NUMBER, NUMBER), min_size=1, max_size=5))
-def test_a_multiplexed_column_is_scaled_as_each_of_its_counts(
-        groups: Sequence[tuple[float | None, float | None, float | None]]) -> None:
-    assert arithmetic.scaled(*map(list, zip(*groups, strict=True))) == [
-        None if count is None or enabled is None or not ran else count * enabled / ran
-        for count, enabled, ran in groups]
-
-
 @given(low=st.integers(0, 20), width=st.sampled_from([7, 12, 40, 64]), saturates=st.booleans(),
        raw=st.lists(st.one_of(st.integers(0, (1 << 64) - 1), st.just(127 << 16)), min_size=2, max_size=2))
 def test_a_gauge_of_all_cpus_is_that_of_each(low: int, width: int, raw: list[Raw], *, saturates: bool) -> None:

@@ -29,6 +29,7 @@ USER_ONLY: Final = 1 << 5 | 1 << 6  # exclude_kernel, exclude_hv
 _PID_CGROUP: Final = 4  # PERF_FLAG_PID_CGROUP
 _TIMES: Final = 0b0011  # read_format: TOTAL_TIME_ENABLED, TOTAL_TIME_RUNNING
 NOT_PERMITTED: Final = (errno.EACCES, errno.EPERM)
+ENABLED, RUNNING, FIRST_COUNT = 1, 2, 3  # words of a read of a group
 TOO_MANY: Final = (errno.EINVAL, errno.ENOSPC)  # of a sibling that finds no counter beside those before it
 _T = TypeVar("_T")
 
@@ -61,17 +62,18 @@ class Counters:
     """Counters of one group.
 
     Attributes:
+        host: where they count.
         descriptors: in the order of opening, the leader first.
     """
 
-    __slots__ = ("_before", "_host", "_inherited", "_layout", "_quickest", "_read_ns", "_target", "descriptors")
+    __slots__ = ("_before", "_inherited", "_layout", "_quickest", "_read_ns", "_target", "descriptors", "host")
 
     def __init__(self, host: Host, target: CountTarget) -> None:
-        self._host = host
+        self.host = host
         self._target = target
         self._inherited = bool(target.flags & INHERIT)
         self._layout = _words(3)
-        self._before: Sequence[int] = (0, 0)
+        self._before: Sequence[int] = ()  # `totals` at the last reading of gains
         self._read_ns: tuple[int, int] | None = None
         self._quickest = 0
         self.descriptors: list[int] = []
@@ -84,14 +86,15 @@ class Counters:
         """
         target, leader = self._target, self.descriptors[0] if self.descriptors else -1
         asked = target.asked(attr, leads=leader == -1)
-        self.descriptors.append(self._host.perf_event_open(asked, target.pid, target.cpu, leader))
-        self._before = (*self._before, 0)
+        self.descriptors.append(self.host.perf_event_open(asked, target.pid, target.cpu, leader))
+        if self._before:
+            self._before = (*self._before, 0)
         if not self._inherited:
             self._layout = _words(3 + len(self.descriptors))
 
     def keep(self, number: int) -> None:
         """Close the counters after the first few, the newest first."""
-        close_all(self._host, self.descriptors[number:])
+        close_all(self.host, self.descriptors[number:])
         del self.descriptors[number:]
         self._before = self._before[: 2 + number]
         if not self._inherited:
@@ -112,7 +115,7 @@ class Counters:
     def gains(self) -> Sequence[int]:
         """Return by how much each of `totals` grew since the previous call; raises as `totals` does."""
         before, self._before = self._before, self.totals()
-        return difference(self._before, before)
+        return difference(self._before, before) if before else self._before
 
     def timed_gains(self, began: int) -> tuple[Sequence[int], int, int, int]:
         """Return `gains`, and the time between the two readings: counters of many CPUs are read one after the other.
@@ -125,12 +128,12 @@ class Counters:
             Raises as `totals` does.
         """
         totals = self.totals()
-        ended = self._host.now_ns()
+        ended = self.host.now_ns()
         if ended - began > self._quickest and is_interrupted(ended - began, self._quickest):
-            began, totals, ended = undisturbed(self.totals, self._quickest or SLOW_READ_NS, self._host.now_ns)
+            began, totals, ended = undisturbed(self.totals, self._quickest or SLOW_READ_NS, self.host.now_ns)
         if not ended - began > self._quickest > 0:
             self._quickest = ended - began
-        found = difference(totals, self._before)
+        found = difference(totals, self._before) if self._before else totals
         before, self._before, self._read_ns = self._read_ns, totals, (began, ended)
         if before is None:
             return found, 0, 0, ended
@@ -151,11 +154,24 @@ class Counters:
         """Close every counter, the leader last."""
         self.keep(0)
 
-    def _read(self, descriptor: int) -> tuple[int, ...]:
-        content = self._host.read_counter(descriptor, self._layout.size)
+    def capture(self) -> bytes:
+        """One raw read of a group, which `words` decodes later. Raises as read(2)."""
+        return self.host.read_counter(self.descriptors[0], self._layout.size)
+
+    def words(self, content: bytes) -> tuple[int, ...]:
+        """The words of a raw read: of a group their number, ns enabled, ns running, and each counter's count.
+
+        Raises:
+            LostCounterError: a counter lost its place.
+        """
         if len(content) != self._layout.size:
+            # end of file: the counter is in error state (perf_event_open(2)); a shorter read: the kernel took the group
+            # apart, as it does when the CPU goes offline
             raise LostCounterError(errno.ENODATA, "a counter that lost its place")
         return self._layout.unpack(content)
+
+    def _read(self, descriptor: int) -> tuple[int, ...]:
+        return self.words(self.host.read_counter(descriptor, self._layout.size))
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import sub
+from operator import mul, sub, truediv
+from typing import cast
 
 from turbotui.dataclass import dataclass
 
@@ -13,16 +14,27 @@ def difference(newer: Sequence[int], older: Sequence[int]) -> list[int]:
     return list(map(sub, newer, older))
 
 
-def scaled(count: int, enabled: int, running: int) -> float | None:
+def scaled(count: float, enabled: float, running: float) -> float | None:
     """Estimate what a counter would have counted without pauses; None if it never ran.
 
     Args:
-        enabled: ns for which it should have counted.
-        running: ns for which it did.
+        enabled: the time for which it should have counted.
+        running: the time for which it did, in the same unit.
     """
     if running >= enabled:
         return count
     return count * enabled / running if running > 0 else None
+
+
+def scaled_columns(counts: Sequence[float | None], enabled: Sequence[float | None],
+                   running: Sequence[float | None]) -> list[float | None]:
+    """Scale many counts (`scaled`); None also where a number is unknown."""
+    try:
+        counted = map(mul, cast("Sequence[float]", counts), cast("Sequence[float]", enabled))
+        return list(map(truediv, counted, cast("Sequence[float]", running)))
+    except (TypeError, ZeroDivisionError):  # one is unknown, or never ran
+        return [None if count is None or due is None or ran is None else scaled(count, due, ran)
+                for count, due, ran in zip(counts, enabled, running, strict=True)]
 
 
 @dataclass(slots=True)

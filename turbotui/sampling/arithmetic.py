@@ -11,7 +11,7 @@ import math
 import sys
 from array import array
 from collections.abc import Callable, Sequence
-from operator import le, mul, sub, truediv
+from operator import le, sub, truediv
 from typing import Final, TypeAlias, TypeVar, cast
 
 from turbotui.quantities.signals import STEP_BACK, Raw, Reduce
@@ -99,16 +99,6 @@ def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbe
         rise * scale if isinstance(a, int) and isinstance(b, int) and 0 <= (rise := b - a) < STEP_BACK else None
         for a, b in zip(older, newer, strict=True)
     ]
-
-
-def scaled(counts: Numbers, enabled: Numbers, running: Numbers) -> Numbers:
-    """Counts of a multiplexed group, scaled to the time in which it was enabled; None if it did not run."""
-    try:
-        counted = map(mul, cast("Sequence[float]", counts), cast("Sequence[float]", enabled))
-        return list(map(truediv, counted, cast("Sequence[float]", running)))
-    except (TypeError, ZeroDivisionError):  # one is unknown, or never ran
-        return [None if value is None or not ran or asked is None else value * asked / ran
-                for value, asked, ran in zip(counts, enabled, running, strict=True)]
 
 
 def rises(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:

@@ -7,9 +7,10 @@ from array import array
 from collections.abc import Sequence
 from typing import TypeAlias, TypeVar, cast
 
+from turbotui.counting.totals import scaled_columns
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
-from turbotui.sampling.arithmetic import Numbers, increases, rises, scaled, seconds
+from turbotui.sampling.arithmetic import Numbers, increases, rises, seconds
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.snapshot import Snapshot
 
@@ -227,7 +228,9 @@ class Differences(ABC):
             missed = self.newer.unsure.get(signal.id)
             if missed:
                 plain = [None if position in missed else item for position, item in enumerate(plain)]
-        return plain if not signal.running else scaled(plain, self.deltas(signal.enabled), self.deltas(signal.running))
+        if not signal.running:
+            return plain
+        return scaled_columns(plain, self.deltas(signal.enabled), self.deltas(signal.running))
 
     def _turned_nowhere(self, name: SignalId) -> bool:
         """Whether no instance's counter was seen to wrap between the two snapshots."""

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from turbotui.counting.totals import scaled_columns
 from turbotui.quantities.row_kinds import ClockId, Quantity, QuantityId
 from turbotui.quantities.signals import Behavior, Raw
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -179,9 +180,7 @@ class RowDifferences:
         for slot in (*self.unread(quantity.clock), *self.absent(quantity.id)):
             found[slot] = None
         if quantity.running:
-            enabled, running = self.deltas(quantity.enabled), self.deltas(quantity.running)
-            found = [None if item is None or not ran or on is None else item * on / ran
-                     for item, on, ran in zip(found, enabled, running, strict=True)]
+            found = scaled_columns(found, self.deltas(quantity.enabled), self.deltas(quantity.running))
         return found
 
     def rates(self, name: QuantityId) -> Numbers:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from turbotui.counting.counters import ENABLED, RUNNING, CountTarget, open_counters
 from turbotui.counting.totals import scaled
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.perf_groups import open_group
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.perf_group import CounterGroup, GroupEvent, Times
 from turbotui.sources.source import raise_if_gone
-
-_EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
-_ENABLED, _RUNNING = 1, 2  # words of a read with GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +106,16 @@ class EventReader:
 
         Raises HostError if a pinned counter has lost its place.
         """
-        words = [group.read(self._host) for group in self._groups]
+        words = [group.read() for group in self._groups]
         found: list[Raw] = []
         if self._alone is not None:
             for index, place in self._alone:
                 one = words[index]
-                found += (None, None, None) if one is None else (one[place], one[_ENABLED], one[_RUNNING])
+                found += (None, None, None) if one is None else (one[place], one[ENABLED], one[RUNNING])
             return found
         for number, instances in enumerate(self._instances):
             read = [
-                (group[place], group[_ENABLED], group[_RUNNING])
+                (group[place], group[ENABLED], group[RUNNING])
                 for index, place in instances
                 if (group := words[index]) is not None
             ]
@@ -138,12 +135,11 @@ class EventReader:
     def close(self) -> None:
         """Close every descriptor."""
         for group in self._groups:
-            group.close(self._host)
+            group.close()
         self._groups = []
 
 
 def open_part(host: Host, part: Part) -> CounterGroup:
     """Open all counters of a group, or none. Raises the HostError of the first refusal."""
-    attrs = [event.attr for event in part.events]
-    return CounterGroup(open_group(host, attrs, _EVERY_CPU, part.cpu), part.events, None)
-
+    counters = open_counters(host, (event.attr for event in part.events), CountTarget(cpu=part.cpu))
+    return CounterGroup(counters, part.events, None)

@@ -203,7 +203,7 @@ class EventSource(PerCpuSource):
 
     def _refusal(self, host: Host, placed: Placed, texts: Sequence[str]) -> HostError | None:
         try:
-            open_part(host, Part(placed.cpu, self._group(placed.bundle, texts))).close(host)
+            open_part(host, Part(placed.cpu, self._group(placed.bundle, texts))).close()
         except HostError as error:
             return error
         return None

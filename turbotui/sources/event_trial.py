@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Final
 
+from turbotui.counting.counters import TOO_MANY
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import FLAGS, EncodedEvent
 from turbotui.events.leaders import leader_first
@@ -17,7 +18,6 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.event_bundles import RINGS
 from turbotui.sources.event_places import Bundle
 
-_TOO_MANY: Final = (errno.EINVAL, errno.ENOSPC)  # the error for a sibling that finds no counter
 _NO_KERNEL: Final = 1 << FLAGS["exclude_kernel"]
 _KERNELS_OWN: Final = (3, 4, 11)
 """Context switches, migrations, cgroup switches (uapi linux/perf_event.h, enum perf_sw_ids)."""
@@ -52,7 +52,7 @@ def accepted_events(bundle: Bundle, facts: Circumstances,
             alone = refusal((text,)) if before else error
             if alone is not None:
                 why, is_its_own = _why_alone(alone, event, facts), alone.errno in OF_ONE_EVENT
-            elif bundle.weak and error.errno in _TOO_MANY:
+            elif bundle.weak and error.errno in TOO_MANY:
                 groups.append((text,))
                 continue
             else:
@@ -94,7 +94,7 @@ def _why_alone(error: HostError, event: EncodedEvent, facts: Circumstances) -> U
 def _why_beside(error: HostError, bundle: Bundle, text: str, before: int, facts: Circumstances) -> Unavailable:
     """Return why an event is refused beside those before it in its group."""
     event = dict(bundle.members)[text]
-    if error.errno not in _TOO_MANY:
+    if error.errno not in TOO_MANY:
         return explain_perf(error, f"{perf_name(event)}", facts, event.attr.type)
     return Unavailable(
         Reason.IN_USE,

@@ -1,21 +1,27 @@
 """Groups of perf counters that are opened together and read by one read(2) each.
 
-The layout of a read with GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING is u64 nr, enabled, running, then nr values
-(uapi linux/perf_event.h). Every source over perf uses the readers here.
+Every source over perf uses the readers here, which add to `counting` what is special about CPUs: they go offline.
 """
 
 from __future__ import annotations
 
 import errno
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
+from turbotui.counting.counters import (
+    ENABLED,
+    FIRST_COUNT,
+    RUNNING,
+    Counters,
+    CountTarget,
+    LostCounterError,
+    open_counters,
+)
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import RECORDED_COUNTER, Host, HostError, PerfAttr
 from turbotui.machine.perf_errors import Circumstances, explain_perf
-from turbotui.machine.perf_groups import close_all
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
@@ -23,11 +29,9 @@ from turbotui.quantities.units import Unit
 from turbotui.sources.source import GONE, CpuGone, raise_if_gone
 from turbotui.sources.unreadable import may_pass
 
-_HEADER_WORDS = 3  # nr, enabled, running
 _SLACK_NS = 10_000_000  # a millisecond, ten times over: time_enabled may lag by that, and by a tenth
 _PINNED = 1 << 2  # of the flag word of perf_event_attr (uapi linux/perf_event.h)
 _READ_FORMAT = "perf_event_open(2), read_format"
-_EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +75,15 @@ class _Layout:
 
     count: int  # number of events
     places: Mapping[SignalId, int]  # the word of each signal
-    words: struct.Struct  # number of words of a read
 
 
 @lru_cache(maxsize=256)
 def _layout_of(signals: tuple[SignalId, ...], times: Times | None) -> _Layout:
-    places = {signal: _HEADER_WORDS + index for index, signal in enumerate(signals)}
+    places = {signal: FIRST_COUNT + index for index, signal in enumerate(signals)}
     if times is not None:
-        places[times.enabled] = 1
-        places[times.running] = 2
-    return _Layout(len(signals), MappingProxyType(places), struct.Struct(f"={_HEADER_WORDS + len(signals)}Q"))
+        places[times.enabled] = ENABLED
+        places[times.running] = RUNNING
+    return _Layout(len(signals), MappingProxyType(places))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,11 +113,10 @@ def probe_events(
     reasons: dict[SignalId, Unavailable | None] = {}
     for event in events:
         try:
-            descriptor = host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)
+            open_counters(host, (event.attr,), CountTarget(cpu=cpu)).close()
         except HostError as error:
             reasons[event.signal] = explain_perf(error, event.title, facts, event.attr.type)
         else:
-            host.close(descriptor)
             reasons[event.signal] = None
     return reasons
 
@@ -202,7 +204,7 @@ class PerfGroupReader:
         """
         if self._refusal is not None and not self._open_groups:
             raise self._refusal
-        words = [group.read(self._host) for group in self._open_groups]
+        words = [group.read() for group in self._open_groups]
         return [
             None if place is None or (found := words[place[0]]) is None else found[place[1]]
             for place in self._choice.places
@@ -211,7 +213,7 @@ class PerfGroupReader:
     def close(self) -> None:
         """Close every descriptor."""
         for group in self._open_groups:
-            group.close(self._host)
+            group.close()
         self._open_groups = []
         self._choice = _NOTHING
 
@@ -232,30 +234,31 @@ class PerfGroupReader:
 
 
 class CounterGroup:
-    """A leader, its siblings, and where each signal is in the words of a read."""
+    """Counters of a CPU, where each signal is in the words of a read, and whether the CPU was there all the time."""
 
-    __slots__ = ("_descriptors", "_enabled", "_ended", "_pinned", "layout")
+    __slots__ = ("_counters", "_enabled", "_ended", "_pinned", "layout")
 
-    def __init__(self, descriptors: Iterable[int], events: Iterable[GroupEvent], times: Times | None) -> None:
+    def __init__(self, counters: Counters, events: Iterable[GroupEvent], times: Times | None) -> None:
         members = tuple(events)
         self._pinned = bool(members[0].attr.flags & _PINNED)
         self.layout = _layout_of(tuple(event.signal for event in members), times)
-        self._descriptors = tuple(descriptors)
+        self._counters = counters
         self._enabled = -1
         self._ended = 0
 
-    def read(self, host: Host) -> tuple[int, ...] | None:
+    def read(self) -> tuple[int, ...] | None:
         """The words of one read; None if the group no longer counts although its CPU is there.
 
         Raises:
             CpuGone: the CPU went offline.
             HostError: a pinned group has lost its counters to another group.
         """
-        started = host.now_ns()
-        data = self.capture(host)
-        return self.words(data, started, host.now_ns())
+        now = self._counters.host.now_ns
+        started = now()
+        data = self.capture()
+        return self.words(data, started, now())
 
-    def capture(self, host: Host) -> bytes | None:
+    def capture(self) -> bytes | None:
         """One raw read, which `words` decodes later; None if it is refused.
 
         Raises:
@@ -263,7 +266,7 @@ class CounterGroup:
             HostError: the machine is a recorded one, on which nothing counts.
         """
         try:
-            return host.read_counter(self._descriptors[0], self.layout.words.size)
+            return self._counters.capture()
         except HostError as error:
             raise_if_gone(error)
             if error.what == RECORDED_COUNTER:
@@ -274,30 +277,27 @@ class CounterGroup:
         """The words of a raw read between two times in ns; returns and raises as `read` does."""
         if data is None:
             return None
-        layout = self.layout
-        if not data and self._pinned:
-            raise HostError(errno.EBUSY, "a pinned counter found no place")
-        if len(data) != layout.words.size:
-            # End of file: the counter is in error state (perf_event_open(2)). A shorter read: the kernel took the
-            # group apart, as it does when the CPU goes offline.
-            raise CpuGone("the counter group ended")
-        words = layout.words.unpack(data)
-        if words[0] != layout.count:
+        try:
+            words = self._counters.words(data)
+        except LostCounterError as error:
+            if not data and self._pinned:
+                raise HostError(errno.EBUSY, "a pinned counter found no place") from error
+            raise CpuGone("the counter group ended") from error
+        if words[0] != self.layout.count:
             raise CpuGone("the counter group was taken apart")
         # Once its CPU was offline, a counter stands still for good, even after the CPU returns [seen on Linux 6.18],
         # which would look like an idle CPU. Its time_enabled stands still too, while that of a counter on an online CPU
         # keeps up with time. From the end of the last read to the start of this one is at most the time between the two
         # countings.
         between = started - self._ended
-        if self._enabled >= 0 and (words[1] - self._enabled) * 10 < between * 9 - _SLACK_NS:
+        if self._enabled >= 0 and (words[ENABLED] - self._enabled) * 10 < between * 9 - _SLACK_NS:
             raise CpuGone("the CPU was offline")
-        self._enabled, self._ended = words[1], ended
+        self._enabled, self._ended = words[ENABLED], ended
         return words
 
-    def close(self, host: Host) -> None:
+    def close(self) -> None:
         """Close every descriptor."""
-        close_all(host, self._descriptors)
-        self._descriptors = ()
+        self._counters.close()
 
 
 def _open_groups(
@@ -308,37 +308,38 @@ def _open_groups(
     Raises:
         CpuGone: the CPU is offline.
     """
-    descriptors: list[int] = []
-    members: list[GroupEvent] = []
-    alone: list[CounterGroup] = []
-
-    def give_up(error: HostError) -> CpuGone:
-        close_all(host, descriptors)
-        for group in alone:
-            group.close(host)
-        return CpuGone(str(error))
-
+    target = CountTarget(cpu=cpu)
+    together, members = Counters(host, target), list[GroupEvent]()
+    alone: list[tuple[Counters, GroupEvent]] = []
     for event in events:
-        leader = descriptors[0] if descriptors else -1
         # a group is scheduled as a whole: counters of their own (tsc, switches) need not wait for a core PMU
-        if not members or members[0].attr.type == event.attr.type:
-            try:
-                descriptors.append(host.perf_event_open(event.attr, _EVERY_CPU, cpu, leader))
+        fits = not members or members[0].attr.type == event.attr.type
+        try:
+            if fits:
+                together.add(event.attr)
                 members.append(event)
                 continue
-            except HostError as error:
-                if error.errno in GONE:
-                    raise give_up(error) from error
-                refused = error.with_traceback(None)  # the exception refers to this frame: a cycle for each CPU
+        except HostError as error:
+            refused = error.with_traceback(None)  # the exception refers to this frame: a cycle for each CPU
+            if error.errno in GONE:
+                _close_all(together, alone)
+                raise CpuGone(str(error)) from error
             # with times, together or not at all: a count cannot be scaled by another group's times
-            if leader == -1 or times is not None:
+            if not members or times is not None:
                 refusals.append(refused)
                 continue
         try:
-            alone.append(CounterGroup([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
+            alone.append((open_counters(host, (event.attr,), target), event))
         except HostError as error:
             if error.errno in GONE:
-                raise give_up(error) from error
+                _close_all(together, alone)
+                raise CpuGone(str(error)) from error
             refusals.append(error.with_traceback(None))
-    groups = [CounterGroup(descriptors, members, times)] if members else []
-    return groups + alone
+    groups = [CounterGroup(together, members, times)] if members else []
+    return groups + [CounterGroup(counters, (event,), None) for counters, event in alone]
+
+
+def _close_all(together: Counters, alone: Iterable[tuple[Counters, GroupEvent]]) -> None:
+    for counters, _event in alone:
+        counters.close()
+    together.close()

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from turbotui.counting.counters import CountTarget, open_counters
 from turbotui.counting.totals import scaled
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.perf_groups import open_group
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
@@ -20,7 +20,6 @@ from turbotui.sources.perf_group import CounterGroup, GroupEvent, Times
 from turbotui.sources.source import Capture, CpuGone, raise_if_gone
 from turbotui.sources.spy_sets import Arrangement, SpySet
 
-_EVERY_TASK = -1  # pid of perf_event_open(2): whatever runs on the CPU
 _ENABLED, _RUNNING = ":enabled", ":running"
 _FIELDS = ("count", "enabled", "running", "beside", "last", "along")  # of a tally, named as in `SpySignals`
 
@@ -81,14 +80,14 @@ class _OpenSet:
             raise
 
     def _opened(self, cpu: int, events: tuple[EncodedEvent, ...]) -> CounterGroup:
-        descriptors = open_group(self._host, [event.attr for event in events], _EVERY_TASK, cpu)
-        self._effort.opened += len(descriptors)
+        counters = open_counters(self._host, (event.attr for event in events), CountTarget(cpu=cpu))
+        self._effort.opened += len(events)
         members = [GroupEvent(event.name, event.attr, event.string) for event in events]
-        return CounterGroup(descriptors, members, Times(_ENABLED, _RUNNING))
+        return CounterGroup(counters, members, Times(_ENABLED, _RUNNING))
 
     def capture(self) -> Capture:
         """Return the raw bytes of every group now. Raises CpuGone if the CPU went offline."""
-        return [group.capture(self._host) for _names, group in self._groups]
+        return [group.capture() for _names, group in self._groups]
 
     def _words(self, captured: Capture, started: int, ended: int) -> list[tuple[int, ...]]:
         found = []
@@ -118,7 +117,7 @@ class _OpenSet:
 
     def close(self) -> None:
         for _names, group in self._groups:
-            group.close(self._host)
+            group.close()
         self._groups = []
 
 

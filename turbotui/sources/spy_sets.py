@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
+from turbotui.counting.counters import TOO_MANY, CountTarget, open_counters
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.leaders import leader_first
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
-from turbotui.machine.perf_groups import close_all, open_group
 from turbotui.machine.pmus import EventError
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
@@ -22,8 +21,6 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 SpySet = tuple[tuple[EncodedEvent, ...], ...]
 """Events counted in one interval, by PMU: each PMU's events are one group."""
 
-_EVERY_TASK = -1  # pid of perf_event_open(2): all that runs on the CPU
-_FULL = (errno.EINVAL, errno.ENOSPC)  # what the kernel says of a group that no PMU can hold at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +175,12 @@ class _Arranger:
     def _opens_together(self, cpu: int, group: Sequence[EncodedEvent]) -> bool:
         """Tell whether the kernel accepts these events as one group; refusals for other reasons do not count."""
         error = self._refusal(cpu, group)
-        return error is None or error.errno not in _FULL
+        return error is None or error.errno not in TOO_MANY
 
     def _refusal(self, cpu: int, group: Sequence[EncodedEvent]) -> HostError | None:
         """Open a group and close it again; return why that fails, None if it works."""
         try:
-            close_all(self._host, open_group(self._host, [event.attr for event in group], _EVERY_TASK, cpu))
+            open_counters(self._host, (event.attr for event in group), CountTarget(cpu=cpu)).close()
         except HostError as error:
             return error
         return None
