@@ -54,9 +54,11 @@ def test_metrics_and_their_groups_follow_in_any_case(monkeypatch: pytest.MonkeyP
     assert found[0].note == "2 metrics"
 
 
-def test_an_empty_field_offers_sets_and_the_machines_pmus() -> None:
+def test_an_empty_field_offers_common_events_first_then_sets_and_the_machines_pmus() -> None:
     found = complete_events(VERA, "", shipped_sets())
-    assert found[0].text == "set:"
+    first = [one.text for one in found[:4]]
+    assert first == ["instructions", "cycles", "cache-misses", "cache-references"]
+    assert found[8].text == "set:"
     notes = {one.text: one.note for one in found}
     assert notes["nvidia_ucf_pmu/"] == "2 PMUs, summed"
     assert "software/" not in notes
@@ -68,3 +70,8 @@ def test_what_is_completed_can_be_added() -> None:
             if not text.endswith(("=", "/")) or "/e" in text or "/cas" in text:
                 whole = text + ("}" if text.startswith("{") else "")
                 assert parse_requests(whole)[0].events
+
+
+def test_hardware_events_are_not_offered_where_no_core_counts_them() -> None:
+    found = complete_events(simulated_host("guest", ManualClock()), "", shipped_sets())
+    assert [one.text for one in found[:3]] == ["page-faults", "context-switches", "set:"]

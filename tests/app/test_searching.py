@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dashboard_driver import dashboard, text_of
+from dashboard_driver import dashboard, table, terminal_text, text_of
 from scripted_machine import FakeSession, build_topology
 
 from turbotui.app.actions import ACTIONS, PLACES
@@ -131,3 +131,18 @@ async def test_words_that_are_no_number_are_lit_until_escape() -> None:
 def _word(place: TextPlace) -> str:
     """The longest word of a text."""
     return max(place.text.lower().split(), key=len)
+
+
+async def test_a_column_is_found_by_its_name_and_one_that_is_not_here_leads_to_the_reason() -> None:
+    async with dashboard(FakeSession(), size=(200, 36)) as (app, pilot):
+        await pilot.press("slash", *"pkgwatt")
+        await pilot.pause()
+        selected = table(app).selected
+        assert selected is not None
+        assert selected[0].id == "PkgWatt"
+        await pilot.press("escape", "slash", *"ramwatt")
+        await pilot.pause()
+        assert "RAMWatt is not here: C on a table says why" in terminal_text(app)
+        await pilot.press("escape", "slash", *"no such thing")
+        await pilot.pause()
+        assert "Nothing matches no such thing" in terminal_text(app)

@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 from rowinputs import Row
 
 from turbotui.quantities.catalog import STATIC_COLUMNS, formulas, idle
-from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal
 from turbotui.quantities.units import Unit
+from turbotui.tables.text import number_text
+from turbotui.widgets.cells import cell_text
+from turbotui.widgets.painter import fast_numbers
 
 
 def column(name: str, *, needing: str = "") -> CounterColumn:
@@ -212,3 +215,15 @@ def test_idle_states_of_one_name_are_distinguished() -> None:
                                                Reduce.SAME, "", constant="C3") for state in (0, 1)}
     shares = [one.id for one in idle.cpuidle_columns(signals) if one.id.endswith("%")]
     assert shares == ["C3.0%", "C3.1%", "IdleExit%"]
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (0.000412, "0.00041"), (0.0041, "0.0041"), (0.0123, "0.012"), (0.5, "0.500"), (2.25, "2.250"), (0.0, "0.000"),
+    (-0.0041, "-0.0041"), (4e-9, "0.000000"),
+])
+def test_small_quotients_have_significant_digits_in_cells_sentences_and_formats(value: float, text: str) -> None:
+    quotient = Column[float]("a_per_b", "", 3, (), lambda row: row, width=8, most_decimals=6)
+    assert quotient.amount(value) == text
+    assert cell_text(quotient, value, 8).strip() == text
+    assert number_text(quotient, value) == text
+    assert fast_numbers(quotient, [value], 8) == [None], "left to cell_text"

@@ -12,9 +12,12 @@ from turbotui.app.field_window import FieldWindow, find_named_events
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import flush_left
 from turbotui.errors import UsageError
+from turbotui.events.names import generic_event
+from turbotui.events.plain_formulas import as_formula
 from turbotui.events.set_files import EventSet
 from turbotui.machine.host import Host
 from turbotui.quantities.added import is_turbostats
+from turbotui.quantities.event_columns import parse_requests
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.event_completion import Completion, complete_added, complete_events
 from turbotui.widgets.cells import StyleRole
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 _REMOVE = "remove "
 _INTRODUCTION = (
-    "cycles:u  power/energy-pkg/  {cycles,instructions}   then ,name=TITLE ,rate\n"
+    "cycles:u  power/energy-pkg/  {cycles,instructions}   then ,name=TITLE ,rate  cache-misses/instructions\n"
     "CPI=cycles/instructions  GBs='uncore_imc/cas_count_read/'/dt/1e9,unit=GB/s\n"
     "set:ipc  msr0x10  perf/PMU/EVENT  /sys/PATH  pmt,...  then ,NAME ,core ,raw"
 )
@@ -130,7 +133,10 @@ class AddCounter(FieldWindow):
         if there:
             there.insert(0, Item((("added", StyleRole.TITLE),)))
         found = self._following(text)
-        follow = [Item(((("may follow" if found else "nothing is known to follow"), StyleRole.TITLE),))]
+        complete = _complete(text) if text else ""
+        heads = [complete] if complete else []
+        heads += ["may follow"] if found else [] if complete else ["nothing is known to follow"]
+        follow = [Item(((head, StyleRole.TITLE),)) for head in heads]
         follow += [
             Item(((f" {flush_left(one.text, _WIDE)}", StyleRole.PLAIN), (f" {one.note}", StyleRole.DIM)), one.text)
             for one in found
@@ -194,6 +200,19 @@ class AddCounter(FieldWindow):
             self.say(f"{name} is removed")
             self._changed(None)
             self.fill()
+
+
+def _complete(text: str) -> str:
+    """What Enter adds, if the text can stand as it is; else ""."""
+    written = as_formula(text)
+    try:
+        requests = parse_requests(written)
+    except UsageError:
+        return ""
+    if any(not ("/" in event or ":" in event or generic_event(event)) for one in requests for event in one.events):
+        return ""
+    names = ", ".join(column.name for one in requests for column in one.columns)
+    return f"Enter adds {names}" if written == text else f"Enter adds {written}"
 
 
 def _there(name: str, what: str, why: Unavailable | None) -> Item:

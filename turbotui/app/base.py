@@ -179,7 +179,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
         def typed(text: str) -> str:
             self._query = text
-            return "" if not text or self.find(text) else f"Nothing matches {text}"
+            return "" if not text or self.find(text) else self._unmatched(text)
 
         def done(text: str | None) -> None:
             if text is None:
@@ -195,12 +195,22 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if back is not None:
             back()
 
+    def _unmatched(self, text: str) -> str:
+        """A sentence about a text that matches nothing; it may be the name of a column that is not shown."""
+        watch = self.watch_state
+        column = next((one for one in watch.session.catalog.columns if one.id.lower() == text.lower()), None)
+        if column is None:
+            return f"Nothing matches {text}"
+        if watch.why_absent(column) is None:
+            return f"{column.id} is a column that is not on this screen: C on a table shows it"
+        return f"{column.id} is not here: C on a table says why"
+
     def action_search_next(self) -> None:
         """Go to the next match of the last search."""
         if not self._query:
             self.notice("Nothing was searched yet: / finds as you type")
         elif not self.find(self._query, after=True):
-            self.notice(f"Nothing matches {self._query}")
+            self.notice(self._unmatched(self._query))
 
     # Texts
 

@@ -373,8 +373,14 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
     # Search and filter
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """Move the cursor to the first row with a text."""
-        return self._table.find(text, after=after)
+        """Move the cursor to the first row with a text, or else to the column of that name."""
+        if self._table.find(text, after=after):
+            return True
+        column = next((column for column in self._table.columns_in_order
+                       if column.id.lower() == text.lower() and not column.identity), None)
+        if column is not None:
+            self._table.select_column(column)
+        return column is not None
 
     def way_back(self) -> Callable[[], None]:
         """Return to the row in its table."""

@@ -178,6 +178,10 @@ def _contained_doubt(compute: Callable[[R], Value], doubt: Callable[[R], str] | 
     return contained
 
 
+_SMALL: Final = 0.1
+"""Below this a number of fixed decimals has few digits that mean something."""
+
+
 def _checked(value: Value) -> Value:
     if value is None or isinstance(value, float | int | str):
         return value
@@ -211,6 +215,7 @@ class Column(Generic[R]):
     identity: bool = False  # whether it names the row instead of measuring; machine formats have it as a key of the row
     hexadecimal: bool = False  # written in hexadecimal in text
     shown: ShownAs | None = None  # the unit in which a user wants to read it on screen; None for its own
+    most_decimals: int = 0  # of a number below 0.1, which gets two significant digits; 0 where decimals are fixed
 
     def __post_init__(self) -> None:
         """Make names and units from users, files and devices one line without TABs, which stays in its cell."""
@@ -219,6 +224,12 @@ class Column(Generic[R]):
         if package_of(getattr(self.compute, "__module__", None) or ""):
             object.__setattr__(self, "doubt", _contained_doubt(self.compute, self.doubt))
             object.__setattr__(self, "compute", _contained(self.compute))
+
+    def decimals_of(self, value: float) -> int:
+        """Decimals of one value: two significant digits of a small number where its size is not known before."""
+        if not self.most_decimals or not 0 < abs(value) < _SMALL:
+            return max(0, self.decimals)
+        return max(self.decimals, min(self.most_decimals, 1 - math.floor(math.log10(abs(value)))))
 
     @property
     def title(self) -> str:
@@ -244,7 +255,7 @@ class Column(Generic[R]):
             unit: whether to append the unit.
         """
         shown = value if self.shown is None else self.shown.of(value)
-        text = f"{shown:,.{max(0, self.decimals)}f}"
+        text = f"{shown:,.{self.decimals_of(shown)}f}"
         return f"{text} {self.shown_unit}" if unit and self.unit else text
 
     @property

@@ -62,6 +62,21 @@ _WITHOUT_EVENTS = frozenset({"software", "breakpoint", "tracepoint", "kprobe", "
 """PMUs whose events are not written between slashes."""
 
 
+_CORE_PMUS = frozenset({"cpu", "cpu_core", "cpu_atom"})
+_ARM = ("armv8", "armv9")
+_COMMON = (
+    ("instructions", "executed"),
+    ("cycles", "of the cores"),
+    ("cache-misses", "in the last-level cache; cache-misses/instructions is one for each instruction"),
+    ("cache-references", "to the last-level cache"),
+    ("branch-misses", "mispredicted branches"),
+    ("branches", "executed"),
+    ("page-faults", "of the kernel"),
+    ("context-switches", "of the kernel"),
+)
+"""Events that most people look for, offered before anything is typed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """One completion of the typed text."""
@@ -166,6 +181,13 @@ def _words(devices: Devices, word: str, *, after_event: bool) -> Iterator[Comple
         yield from (Completion(name, note) for name, note in _OPTIONS if name.startswith(word))
     if word[:1] in _NUMBER and word:
         return
+    hardware = any(name in _CORE_PMUS or name.startswith(_ARM) for name in devices.names)
+    if word:
+        generic = [(name, note) for names, note in ((HARDWARE_NAMES, "cores"), (SOFTWARE_NAMES, "kernel"))
+                   for name in names]
+    else:
+        generic = [one for one in _COMMON if hardware or one[0] in SOFTWARE_NAMES]
+    yield from (Completion(name, note) for name, note in generic if name.startswith(word))
     if not word:
         yield Completion(SET, "a set of columns: ipc, memory, topdown ...")
     if METRIC.startswith(word) and not after_event:
@@ -173,9 +195,7 @@ def _words(devices: Devices, word: str, *, after_event: bool) -> Iterator[Comple
     kinds = dict.fromkeys(_kind(name) for name in devices.names if name not in _WITHOUT_EVENTS)
     yield from (Completion(f"{name}/", note) for name, note in _pmus(devices, kinds, word))
     if word:
-        caches = [name for name, _config in cache_listing()]
-        for names, note in ((HARDWARE_NAMES, "cores"), (SOFTWARE_NAMES, "kernel"), (caches, "caches")):
-            yield from (Completion(name, note) for name in names if name.startswith(word))
+        yield from (Completion(name, "caches") for name, _config in cache_listing() if name.startswith(word))
 
 
 def _pmus(devices: Devices, kinds: Iterable[str], word: str) -> Iterator[tuple[str, str]]:

@@ -304,7 +304,9 @@ class Session:
         Raises:
             AddError, UsageError: as in `add`; nothing is added then.
         """
-        text = usual_prefix(text)
+        from turbotui.events.plain_formulas import as_formula  # noqa: PLC0415 - most runs add nothing
+
+        text = as_formula(usual_prefix(text))
         with self._changing:
             columns = self._add(text)
         for column in columns:

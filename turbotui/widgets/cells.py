@@ -174,7 +174,7 @@ def cell_text(column: Column[Any], value: Value, width: int) -> str:
         return flush_left(cut_words(value, width), width)
     if column.shown is not None:
         value = column.shown.of(value)
-    text = f"{int(value):x}" if column.hexadecimal else number(value, max(0, column.decimals), width)
+    text = f"{int(value):x}" if column.hexadecimal else number(value, column.decimals_of(value), width)
     return narrowed(text, 0 if column.hexadecimal else value, column, width).rjust(width)
 
 

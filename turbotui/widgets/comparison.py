@@ -31,7 +31,7 @@ def difference_text(column: Column[Any], value: Value, width: int) -> str:
         return flush_right(UNKNOWN, width)
     if column.shown is not None:
         value *= column.shown.factor
-    decimals = max(0, column.decimals)
+    decimals = column.decimals_of(value)
     text = number(abs(value), decimals, width - 1)
     if not any(sign in "123456789" for sign in text):
         is_same = width > column.width or not round(value, decimals)

@@ -52,31 +52,53 @@ def _needed(slots: Sequence[Slot]) -> int:
     return used
 
 
+def sideways_order(slots: Sequence[Slot], room: int) -> list[int]:
+    """The order in which the cursor walks through the slots: those of the first view, then those left out of it.
+
+    So the columns that a user sees first stay where they are until the cursor leaves them. A sparkline that is left out
+    while its column is shown is not among them.
+    """
+    kept = _first_view(slots, room)
+    shown = {slots[index].column.id for index in kept}
+    return [*kept, *(index for index, slot in enumerate(slots)
+                     if index not in kept and not (slot.spark and slot.column.id in shown))]
+
+
+def _first_view(slots: Sequence[Slot], room: int) -> list[int]:
+    """The slots with the highest priority that fit, in their own order."""
+    if _fits(slots, room):
+        return list(range(len(slots)))
+    ranking = sorted(range(len(slots)), key=lambda index: (slots[index].column.priority + slots[index].spark * 1.5,
+                                                           index))
+    kept: list[int] = []
+    for index in ranking:
+        trial = sorted([*kept, index])
+        if _fits([slots[place] for place in trial], room):
+            kept = trial
+    return kept or [*range(len(slots))][:1]
+
+
 def arrange(slots: Sequence[Slot], edge: int, width: int, offset: int = 0) -> Geometry:
     """Choose the slots to draw and place them.
 
     At offset 0 the slots with the highest priority (a low `Column.priority` number) stay, in their own order; a
-    sparkline is dropped before its column. At offset n as many slots as fit are drawn from the n-th slot on (1 is the
-    first), so that every slot can be reached.
+    sparkline is dropped before its column. At offset n as many slots as fit are drawn from the n-th slot of
+    `sideways_order` on (1 is the first), so that every slot can be reached.
 
     Args:
         slots: all slots that the user wants, in print order.
         offset: 0, or the number of the first slot to draw.
     """
     room = max(0, width - edge - 1)
-    chosen = list(range(len(slots)))
     if offset > 0:
-        chosen = chosen[min(offset, len(slots)) - 1 :]
+        order = sideways_order(slots, room)
+        chosen = order[min(offset, len(order)) - 1 :]
         while len(chosen) > 1 and not _fits([slots[index] for index in chosen], room):
             chosen.pop()
-    elif not _fits(slots, room):
-        ranking = sorted(chosen, key=lambda index: (slots[index].column.priority + slots[index].spark * 1.5, index))
-        kept: list[int] = []
-        for index in ranking:
-            trial = sorted([*kept, index])
-            if _fits([slots[place] for place in trial], room):
-                kept = trial
-        chosen = kept or chosen[:1]
+        last = bool(chosen) and chosen[-1] == order[-1]
+    else:
+        chosen = _first_view(slots, room)
+        last = len(chosen) == len(slots)
     drawn = tuple(slots[index] for index in chosen)
     starts: list[int] = []
     at = edge
@@ -93,17 +115,19 @@ def arrange(slots: Sequence[Slot], edge: int, width: int, offset: int = 0) -> Ge
         edge,
         width,
         more_left=bool(chosen) and offset > 1,
-        more_right=len(chosen) < len(slots) and (offset == 0 or (bool(chosen) and chosen[-1] < len(slots) - 1)),
+        more_right=bool(slots) and not last,
     )
 
 
 def offset_showing(slots: Sequence[Slot], edge: int, width: int, offset: int, wanted: int) -> int:
-    """The offset closest to the current one at which slot `wanted` is drawn."""
+    """The offset closest to the current one at which slot `wanted` is drawn; 0 wherever the first view has it first."""
     if wanted in arrange(slots, edge, width, offset).indices:
         return offset
-    if offset and wanted < offset - 1:
-        return wanted + 1
-    for trial in range(max(1, offset), len(slots) + 1):
+    order = sideways_order(slots, max(0, width - edge - 1))
+    at = order.index(wanted) if wanted in order else 0
+    if offset and at < offset - 1:
+        return at + 1 if at else 0
+    for trial in range(max(1, offset), len(order) + 1):
         if wanted in arrange(slots, edge, width, trial).indices:
             return trial
-    return wanted + 1
+    return at + 1

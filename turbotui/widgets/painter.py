@@ -162,7 +162,7 @@ class Painter(ABC, Generic[F, C, K]):
 
 def fast_numbers(column: Column[Any], values: Sequence[Value], width: int) -> Sequence[str | None]:
     """Values as `cell_text` writes them, preceded by a blank; None for values that are not numbers, or too wide."""
-    if column.decimals < 0 or column.hexadecimal or column.shown is not None:
+    if column.decimals < 0 or column.hexadecimal or column.shown is not None or column.most_decimals:
         return [None] * len(values)
     shape, outer = f" %{width}.{column.decimals}f", width + 1
     try:

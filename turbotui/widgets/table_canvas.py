@@ -14,7 +14,7 @@ from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.content import F, Line
-from turbotui.widgets.geometry import Geometry, arrange, offset_showing
+from turbotui.widgets.geometry import Geometry, arrange, offset_showing, sideways_order
 from turbotui.widgets.painter import Painter, TextSegment
 from turbotui.widgets.role_styles import Palette
 from turbotui.widgets.table_view import TableView
@@ -78,6 +78,11 @@ class TableCanvas(Generic[F, C, K]):
         self.geometry = geometry
         self._forget_lines()
         return True
+
+    def order(self) -> list[int]:
+        """The slots in the order in which the cursor walks through them."""
+        painter = self.painter
+        return sideways_order(painter.moving, max(0, painter.width - painter.edge - 1))
 
     def first_choice(self, *columns: Column[Any] | None) -> int | None:
         """The slot of the first drawn one of these columns, else the first drawn slot; None if there is none."""

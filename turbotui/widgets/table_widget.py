@@ -287,15 +287,13 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
 
     def move_column(self, by: int) -> bool:
         """Move to the next column, scrolling sideways if it is hidden; false if there is none."""
-        slots = self._slots
         here = self._chosen_slot
-        if here is None:
+        order = [slot for slot in self._canvas.order() if slot == here or not self._slots[slot].spark]
+        if here not in order:
             return False
-        at = here + by
-        while 0 <= at < len(slots) and slots[at].spark:
-            at += by
-        if 0 <= at < len(slots):
-            self.select_slot(at)
+        at = order.index(here) + by
+        if 0 <= at < len(order):
+            self.select_slot(order[at])
             return True
         if at < 0 and self._canvas.painter.offset:
             # before the first column lies the automatic choice by priority

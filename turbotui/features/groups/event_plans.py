@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
+from turbotui.events.plain_formulas import as_formula
 from turbotui.events.set_files import EventSet, shipped_sets
 from turbotui.features.groups.columns import COLUMNS
 from turbotui.features.groups.event_columns import CYCLES, ENABLED, RUNNING, cycles_in, quantity_of
@@ -90,7 +91,7 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
             found_here, capabilities = open_metrics(machine, capabilities, planned, titles)
             added = list(found_here)
         else:
-            for request in parse_requests(text):
+            for request in parse_requests(as_formula(text)):
                 if request.others:
                     raise UsageError(f'--add "{text}": {request.others[0]} is counted for CPUs and not for groups: a '
                                      "formula of groups holds events and dt")

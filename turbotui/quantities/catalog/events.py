@@ -17,6 +17,8 @@ _SYMBOLS: Mapping[Unit, str] = {
 }  # fmt: skip
 _ACCURATE = 3
 """Decimals of a quotient unless the user asks for another number."""
+_FINEST = 6
+"""Most decimals of small quotients: cache misses per instruction are 0.0004."""
 _SECONDS: Dimension = {"s": 1}
 
 
@@ -87,6 +89,7 @@ def _derived(
         scope=max(scopes, key=lambda scope: scope.rank, default=Scope.CPU),
         unit=column.unit if request.raw else column.unit or _unit(formula, known, others),
         decimals=_ACCURATE if column.decimals is None else column.decimals,
+        most_decimals=_FINEST if column.decimals is None else 0,
         needs=(*(request.signal(event) for event in known), *(name for name in request.others if name in used)),
         wants=tuple(request.signal(name) for name in column.rule_names if name in request.events and name not in known),
         compute=lambda row: column.value(values.of(row)),
