@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import PIPE, Popen
 from time import monotonic
@@ -19,6 +19,10 @@ from watchedtasks import tasks
 
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs, is_estimate
+from turbotui.features.tasks.cpu_waits import cpu_wait_table
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.screen_text import task_evidence
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.task_table import judge_task, task_table
 from turbotui.features.tasks.thread_totals import Thread
@@ -31,20 +35,29 @@ from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.machine.tasks.sleeping import sleeps_in
 from turbotui.machine.tasks.wait_set import WaitSet
 from turbotui.machine.tasks.wait_times import WaitTimes
+from turbotui.quantities.histograms import bucket_bounds, bucket_of
 from turbotui.quantities.tables import Cell, arithmetic_lines
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 NO_RIGHT = Unavailable(Reason.NOT_PERMITTED, "no right to it")
+MS = 1_000_000
+LENGTHS = {bucket_of(MS): 800, bucket_of(5 * MS): 195, bucket_of(90 * MS): 5}
 WAITED = WaitSums(queued=600_000_000, times=30, longest=90_000_000, pushed=20, held=0, storage=200_000_000,
-                  asleep=100_000_000, pushers={7: 20})
-ALL_KNOWN = Waits(WAITED, pusher="hog", sleeping="poll")
-SWITCHES_ONLY = Waits(WAITED, 800_000_000, 40, "hog", why_no_wakeups=NO_RIGHT)
+                  asleep=100_000_000, pushers={7: 20}, lengths=LENGTHS)
+BEHIND = (("batch", 71 * MS), ("web", 29 * MS))
+ALL_KNOWN = Waits(WAITED, pusher="hog", sleeping="poll", behind=BEHIND)
+SWITCHES_ONLY = Waits(WAITED, 800_000_000, 40, "hog", why_no_wakeups=NO_RIGHT, behind=BEHIND)
 SCHEDSTAT_ONLY = Waits(None, 800_000_000, 40, why_no_records=NO_RIGHT)
 
 
 def row(waits: Waits | None) -> TaskRow:
     counts = {"switches": 1, "run": 10, "cpu-time": 10}
     return TaskRow(1, 1, "a", 1, (0,), 0, counts, 0, {}, 10, incomplete=False, serials=frozenset({5}), waits=waits)
+
+
+def top(length: int) -> object:
+    """The highest length of a bucket, in ms."""
+    return pytest.approx(bucket_bounds(bucket_of(length))[1] / MS)
 
 
 def cells(waits: Waits | None, seconds: float = 2.0) -> dict[str, Cell]:
@@ -55,6 +68,7 @@ def cells(waits: Waits | None, seconds: float = 2.0) -> dict[str, Cell]:
 def test_all_columns_where_everything_is_known() -> None:
     values = {name: cell.value for name, cell in cells(ALL_KNOWN).items()}
     assert values == {"Wait%": pytest.approx(30.0), "WaitMean": pytest.approx(20.0), "WaitMax": pytest.approx(90.0),
+                      "WaitP50": top(MS), "WaitP99": top(5 * MS), "WaitP999": top(90 * MS), "Behind": "batch 71 %",
                       "Pushed/s": pytest.approx(10.0), "PushedBy": "hog", "Storage%": pytest.approx(10.0),
                       "Sleep%": pytest.approx(5.0), "WaitsFor": "CPU", "SleepsIn": "poll"}
     found = cells(ALL_KNOWN)
@@ -65,7 +79,7 @@ def test_without_wake_ups_schedstat_says_how_long_and_the_greatest_wait_is_marke
     found = cells(SWITCHES_ONLY)
     assert found["Wait%"].value == pytest.approx(40.0)
     assert found["WaitMean"].value == pytest.approx(20.0)
-    assert found["WaitMax"].estimated
+    assert all(found[name].estimated for name in ("WaitMax", "WaitP50", "WaitP99", "WaitP999"))
     assert found["PushedBy"].value == "hog"
     assert {found[name].why for name in ("Storage%", "Sleep%", "WaitsFor")} == {NO_RIGHT}
 
@@ -83,6 +97,40 @@ def test_schedstat_alone_says_how_long_and_everything_else_has_its_reason() -> N
     (WaitSums(asleep=900_000_000), "sleep"), (WaitSums(queued=1_000_000), "nothing")])
 def test_the_greatest_part_is_what_it_waits_for(waited: WaitSums, word: str) -> None:
     assert cells(Waits(waited))["WaitsFor"].value == word
+
+
+def test_tails_of_too_few_waits_are_marked_and_those_that_are_unknown_have_their_reason() -> None:
+    few = cells(replace(ALL_KNOWN, waited=replace(WAITED, lengths={bucket_of(MS): 150})))
+    assert [few[name].estimated for name in ("WaitP50", "WaitP99", "WaitP999")] == [False, False, True]
+    lost = cells(replace(ALL_KNOWN, lost=3))["WaitP99"]
+    assert lost.value is None
+    assert "3 records" in str(lost.why)
+    none = cells(replace(ALL_KNOWN, waited=WaitSums(), behind=()))
+    assert {none[name].value for name in ("WaitP50", "WaitP99", "WaitP999", "Behind")} == {None}
+    unrecorded = cells(replace(ALL_KNOWN, why_no_lengths=NO_RIGHT))["WaitP50"]
+    assert (unrecorded.value, unrecorded.why) == (None, NO_RIGHT)
+
+
+def test_histograms_of_rows_and_who_ran_meanwhile_are_added() -> None:
+    other = replace(ALL_KNOWN, waited=WaitSums(times=1, lengths={bucket_of(MS): 200}), behind=(("web", 100 * MS),))
+    both = waits_of_all([ALL_KNOWN, other])
+    assert both is not None
+    assert both.waited is not None
+    assert both.waited.lengths == LENGTHS | {bucket_of(MS): 1000}
+    assert both.behind == (("web", 129 * MS), ("batch", 71 * MS))
+    partly = waits_of_all([ALL_KNOWN, replace(other, why_no_lengths=NO_RIGHT)])
+    assert partly is not None
+    assert partly.why_no_lengths == NO_RIGHT
+
+
+def test_each_cpu_has_the_waits_that_ended_on_it() -> None:
+    table = cpu_wait_table({0: SWITCHES_ONLY, 1: replace(ALL_KNOWN, lost=1)}, 2.0)
+    columns = {column.id: column for column in table.columns}
+    first, second = ({name: table.cell(column, row) for name, column in columns.items()} for row in table.rows)
+    assert (first["CPU"].value, first["Waits"].value, first["WaitP99"].value) == (0, 30, top(5 * MS))
+    assert first["WaitP99"].estimated
+    assert first["Behind"].value == "batch 71 %"
+    assert second["WaitP50"].why is not None
 
 
 def test_sleep_is_named_by_the_kernel_function_and_marked() -> None:
@@ -306,3 +354,9 @@ def test_a_thread_that_waits_for_a_lock_is_distinguished_from_one_that_reads(wai
                 assert monotonic() < end, found
                 waiting.wait(0.01)
             child.kill()
+
+
+def test_the_explanation_of_a_row_says_who_ran_while_it_waited() -> None:
+    report = Report(Application("", everything=True), rows=(row(ALL_KNOWN),), seconds=2.0, names=("run",))
+    found = task_evidence(TaskSnapshot(SnapshotRequest(), (report,)), None, TaskInputs(report.rows[0], 2.0))
+    assert "on its CPU ran while it waited 0.1 ms or longer: batch 71 %, web 29 %" in found.remarks

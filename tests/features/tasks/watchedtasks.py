@@ -38,7 +38,8 @@ class Done:
 
 def intervals(text: str) -> list[dict[str, Any]]:
     """Return the content of each pair of tables: `tasks`, and the totals by kind, with facts and notes."""
-    found = tables("\n".join(line for line in text.splitlines() if line.startswith("{")))
+    found = [one for one in tables("\n".join(line for line in text.splitlines() if line.startswith("{")))
+             if one["table"] in (TASKS, TOTALS)]
     return [_interval(rows, totals) for rows, totals in zip(found[::2], found[1::2], strict=True)]
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.machine.tasks.run_queue import IDLE, LeaveReason, RunQueue, WaitSums, all_of
+from turbotui.quantities.histograms import bucket_of
 
 A, B, C = 101, 102, 103
 
@@ -99,3 +102,67 @@ def test_no_thread_waits_longer_than_time_passes(steps: list[tuple[int, int, int
         assert 0 <= waited.queued + waited.storage + waited.asleep <= now + 10
         assert waited.held <= waited.queued
         assert waited.longest <= now + 10
+
+
+MS = 1_000_000
+
+
+def test_who_ran_during_a_wait_is_known_to_the_ns_and_short_waits_are_only_counted() -> None:
+    """A is pushed off by B; B, C, B and the idle task run until it is back."""
+    queue = RunQueue()
+    queue.switched(1 * MS, IDLE, A, LeaveReason.PUSHED, 3)
+    queue.switched(2 * MS, A, B, LeaveReason.PUSHED, 3)
+    queue.switched(4 * MS, B, C, LeaveReason.PUSHED, 3)
+    queue.switched(7 * MS, C, B, LeaveReason.ASLEEP, 3)
+    queue.switched(8 * MS, B, IDLE, LeaveReason.ASLEEP, 3)
+    queue.switched(9 * MS, IDLE, A, LeaveReason.PUSHED, 3)
+    queue.switched(9 * MS + 5_000, A, C, LeaveReason.PUSHED, 3)
+    queue.switched(9 * MS + 9_000, C, A, LeaveReason.ASLEEP, 3)
+    waited = queue.take(10 * MS)
+    assert waited[A].behind == {B: 3 * MS, C: 3 * MS}
+    assert waited[A].lengths == {bucket_of(7 * MS): 1, bucket_of(4_000): 1}
+    assert waited[B].behind == {C: 3 * MS}
+    cpus = queue.take_cpus()
+    assert cpus == {3: WaitSums(queued=10 * MS + 4_000, times=3, longest=7 * MS)}
+    assert cpus[3].lengths == {bucket_of(7 * MS): 1, bucket_of(3 * MS): 1, bucket_of(4_000): 1}
+    assert cpus[3].behind == {B: 3 * MS, C: 6 * MS}
+    assert queue.take_cpus() == {}
+
+
+def test_a_wait_is_counted_with_its_whole_length_in_the_interval_in_which_it_ends() -> None:
+    queue = RunQueue()
+    queue.switched(0, A, B, LeaveReason.PUSHED)
+    assert queue.take(5 * MS)[A].lengths == {}
+    queue.switched(6 * MS, B, A, LeaveReason.ASLEEP)
+    assert queue.take(7 * MS)[A].lengths == {bucket_of(6 * MS): 1}
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 2 * MS), st.booleans()), max_size=80))
+def test_lengths_and_what_ran_meanwhile_are_those_of_a_plain_replay(switches: list[tuple[int, int, bool]]) -> None:
+    """Each wait as perf sched timehist has it: from the switch-out in state R to the switch-in, by looking back."""
+    queue, now, current = RunQueue(), 0, 1
+    log: list[tuple[int, int, int, bool]] = []
+    for thread, step, pushed in switches:
+        if thread == current:
+            continue
+        now += step
+        log.append((now, current, thread, pushed))
+        queue.switched(now, current, thread, LeaveReason.PUSHED if pushed else LeaveReason.AWAY)
+        current = thread
+    lengths: dict[int, dict[int, int]] = {}
+    behind: dict[int, dict[int, int]] = {}
+    for at, (came, before, thread, _pushed) in enumerate(log):
+        left = next(((time, pushed) for time, out, _next, pushed in reversed(log[:at]) if out == thread), None)
+        if left is None or not left[1]:
+            continue
+        bucket = bucket_of(came - left[0])
+        lengths.setdefault(thread, {})[bucket] = lengths.get(thread, {}).get(bucket, 0) + 1
+        if came - left[0] >= 100_000:
+            for (begin, _out, runs, _p), (end, *_rest) in pairwise(log[:at + 1]):
+                if begin >= left[0]:
+                    theirs = behind.setdefault(thread, {})
+                    theirs[runs] = theirs.get(runs, 0) + end - begin
+        assert before != thread
+    waited = queue.take(now)
+    assert {thread: one.lengths for thread, one in waited.items() if one.lengths} == lengths
+    assert {thread: one.behind for thread, one in waited.items() if one.behind} == behind

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from turbotui.features.tasks.loads import SampledLoads
 from turbotui.features.tasks.tables import TaskRow
-from turbotui.features.tasks.waits import Waits
+from turbotui.features.tasks.waits import MOST_BEHIND, Waits
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist
 from turbotui.machine.tasks.load_records import LoadCounts, Served
 from turbotui.machine.tasks.parallelism import ParallelTime
 from turbotui.machine.tasks.run_queue import WaitSums
+from turbotui.quantities.histograms import BUCKETS, Buckets
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from, whole
 
@@ -72,6 +75,10 @@ def parallel_from(said: JsonValue, count: int) -> list[ParallelTime | None]:
 
 
 _TIMES: Final = ("queued", "times", "longest", "pushed", "held", "storage", "asleep")
+MOST_LENGTHS: Final = 300
+"""Rows of each kind whose histograms of waits are kept: those that waited most often."""
+_NO_LENGTHS: Final = Unavailable(Reason.NOT_READ, f"the recording has the lengths of the waits of the {MOST_LENGTHS} "
+                                 "rows that waited most often alone, and older ones of none")
 _WHYS: Final = ("why_no_records", "why_no_wakeups", "why_no_delay")
 
 
@@ -89,7 +96,37 @@ def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
         "pusher": ["" if wait is None else wait.pusher for wait in waits],
         "sleeping": [None if wait is None else wait.sleeping for wait in waits],
         **{name: reason_facts(getattr(known, name)) for name in _WHYS},
+        "lost": [None if wait is None else wait.lost for wait in waits],
+        "behind": [[] if wait is None else [list(one) for one in wait.behind] for wait in waits],
+        "lengths": _lengths_facts(waited),
     }
+
+
+def _lengths_facts(waited: Sequence[WaitSums | None]) -> list[list[int] | None]:
+    """Histograms of waits as lists of bucket, count, bucket, count; null beyond the rows that waited most."""
+    most = heapq.nlargest(MOST_LENGTHS, ((one.times, -at) for at, one in enumerate(waited) if one is not None))
+    kept = {-at for _times, at in most}
+    return [None if one is None or (one.lengths and at not in kept)
+            else [number for pair in sorted(one.lengths.items()) for number in pair] for at, one in enumerate(waited)]
+
+
+def _lengths(numbers: object) -> Buckets:
+    """Read a histogram back. Raises DamagedError if it is none."""
+    if not isinstance(numbers, list) or len(numbers) % 2 or len(numbers) > 2 * BUCKETS or any(
+            type(number) is not int or number < 0 for number in numbers):
+        raise DamagedError("a histogram of waits of the recording is none")
+    found = dict(zip(numbers[::2], numbers[1::2], strict=True))
+    if max(found, default=0) >= BUCKETS or 2 * len(found) != len(numbers):
+        raise DamagedError("a histogram of waits of the recording has buckets that there are not")
+    return found
+
+
+def _behind(said: JsonValue) -> tuple[tuple[str, int], ...]:
+    """Read back who ran while a row waited. Raises DamagedError if it is none."""
+    pairs = [one.items() for one in said.items()]
+    if len(pairs) > MOST_BEHIND or any(len(pair) != 2 for pair in pairs):
+        raise DamagedError(f"{said.where} of the recording does not say who ran during waits")
+    return tuple((pair[0].text(), pair[1].integer()) for pair in pairs)
 
 
 def waits_from(said: JsonValue, count: int) -> list[Waits | None]:
@@ -102,9 +139,20 @@ def waits_from(said: JsonValue, count: int) -> list[Waits | None]:
     known = Waits(why_no_records=records, why_no_wakeups=wakeups)
     if delay is not None:
         known = replace(known, why_no_delay=delay)
-    return [None if asleep is None else replace(
-        known, waited=_waited([column[at] for column in times]), delay=delays[at], slices=slices[at],
-        pusher=pushers[at], sleeping=asleep) for at, asleep in enumerate(sleeping)]
+    lengths, behind, lost = (said.get(name) for name in ("lengths", "behind", "lost"))  # later versions
+    histograms = [None] * count if lengths is None else lengths.values_or_none(list)
+    ran = [()] * count if behind is None else [_behind(one) for one in behind.items()]
+    missing = [0] * count if lost is None else [number or 0 for number in lost.values_or_none(int)]
+    said.expect_columns(count, histograms, ran, missing)
+    found: list[Waits | None] = []
+    for at, asleep in enumerate(sleeping):
+        waited, histogram = _waited([column[at] for column in times]), histograms[at]
+        if waited is not None and histogram is not None:
+            waited.lengths = _lengths(histogram)
+        found.append(None if asleep is None else replace(
+            known, waited=waited, delay=delays[at], slices=slices[at], pusher=pushers[at], sleeping=asleep,
+            behind=ran[at], lost=missing[at], why_no_lengths=_NO_LENGTHS if histogram is None else None))
+    return found
 
 
 def _waited(numbers: Sequence[int | None]) -> WaitSums | None:

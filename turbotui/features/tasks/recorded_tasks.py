@@ -288,7 +288,7 @@ def _report_from(said: JsonValue, by: Grouping, model: CpuModel) -> Report:
         said["ended"].flag(), said["error"].text(), names, said["sets"].integer(), said["early"].number(), (),
         _apart_from(said["apart"], said.get("apart_loads")),
         None if used is None else used.integer(), None if waits_lost is None else waits_lost.integer(),
-        "" if sampling is None else sampling.text(), None if window is None else _window_from(window),
+        "" if sampling is None else sampling.text(), {}, None if window is None else _window_from(window),
         None if unseen is None else reason_from(unseen))
 
 

@@ -15,6 +15,7 @@ from turbotui.features.tasks.parallel_columns import ParallelWindow
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.features.tasks.totals_table import EITHER_PART, IDLE_PART, OUTSIDE_PART
+from turbotui.features.tasks.waits import Waits
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.quantities.unavailable import Unavailable
 
@@ -53,6 +54,7 @@ class Report:
     # records of switches that found no room, of which waits are made; None where waits are not read
     waits_lost: int | None = None
     sampling: str = ""  # how loads are sampled, or why not; "" where nobody asked
+    cpu_waits: Mapping[int, Waits] = field(default_factory=dict)  # waits that ended on each CPU
     parallel: ParallelWindow | None = None  # what wall-clock shares are shares of; None where nobody asked
     # why tasks outside what may be seen are in no row; None where all are seen that were asked for
     unseen: Unavailable | None = None

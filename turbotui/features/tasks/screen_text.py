@@ -192,6 +192,9 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
         if row.incomplete:
             remarks.append("* counts are too low: another profiler held the counters for a part of the time")
         remarks.append(_how_counted(report, row.estimated))
+        if row.waits is not None and (total := sum(ran for _name, ran in row.waits.behind)):
+            parts = ", ".join(f"{name} {ran / total:.0%}" for name, ran in row.waits.behind).replace("%", " %")
+            remarks.append(f"on its CPU ran while it waited 0.1 ms or longer: {parts}")
     sums = [f"{one.application.name}: {one.sums_sentence()}" for one in snapshot.reports if one.names]
     return CellEvidence(readings=tuple(numbers), remarks=(*remarks, *_facts(snapshot, energy), *sums))
 

@@ -12,6 +12,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.application_totals import ApplicationTotals, Totals, multiplexing_sentence
 from turbotui.features.tasks.columns import NOT_SCHEDULED, TaskInputs
 from turbotui.features.tasks.cpu_time import CPU_TIME
+from turbotui.features.tasks.cpu_waits import CpuWaits, cpu_wait_table
 from turbotui.features.tasks.energy import method, why_not
 from turbotui.features.tasks.fact_columns import ARGUMENTS
 from turbotui.features.tasks.loads import LOADS
@@ -100,7 +101,13 @@ class TaskInterval:
         """The table of tasks, the table of their totals, and that of regions where a command marked some."""
         found = () if self.regions is None else self.regions.found(self.report.parallel)
         regions = (region_table(found),) if found else ()
-        return self.tasks, total_table(self.report, self.aggregate, self.joules), *regions
+        return self.tasks, total_table(self.report, self.aggregate, self.joules), *self.cpu_waits, *regions
+
+    @property
+    def cpu_waits(self) -> tuple[RowTable[CpuWaits], ...]:
+        """The table of waits for each CPU, where waits are read."""
+        waits = self.report.cpu_waits
+        return (cpu_wait_table(waits, self.report.seconds),) if waits else ()
 
     @property
     def envelope(self) -> Envelope:
@@ -133,6 +140,8 @@ def as_text(table: TaskInterval, printed: Collection[str] = (), room: int | None
     lines = [f"# {label}"] if label else []
     lines += [f"# {name}{title}; mode {aggregate.choice.mode.value}", f"# sampled {aggregate.choice.when.value}",
               *text_lines(table.envelope, in_text(table.tasks), room=room), f"# {report.sums_sentence()}"]
+    for waits in table.cpu_waits:
+        lines += ["# waits that ended on each CPU", *text_lines(table.envelope, waits, room=room)]
     regions = () if table.regions is None else table.regions.found(table.report.parallel)
     if regions:
         lines += ["# marked regions", *text_lines(table.envelope, region_table(regions), room=room)]

@@ -20,6 +20,7 @@ from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.sessions import named_host, parse_interval
 from turbotui.errors import UsageError, signal_status
 from turbotui.features.tasks.applications import GRAMMAR, Application, parse_application, refuse_duplicates
+from turbotui.features.tasks.cpu_waits import CPU_WAITS
 from turbotui.features.tasks.energy import share_out
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
@@ -83,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeline", action="store_true",
                         help="show where each thread ran: time from left to right, the CPU as a number and a colour")
     add_span_arguments(parser)
-    add_format_arguments(parser, (TASKS, TOTALS, REGIONS))
+    add_format_arguments(parser, (TASKS, TOTALS, CPU_WAITS, REGIONS))
     parser.add_argument("--pages", metavar="N", type=whole, help="pages of each ring of samples, a power of two")
     parser.add_argument("command", nargs="*", metavar="-- command", help="the command to run and watch")
 

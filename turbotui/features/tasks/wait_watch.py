@@ -6,6 +6,7 @@ was woken, and the schedstat of each thread, which does not say who took its CPU
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from turbotui.errors import MachineError
 from turbotui.features.tasks.shared_intervals import SharedIntervals
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import Thread
-from turbotui.features.tasks.waits import Waits
+from turbotui.features.tasks.waits import MOST_BEHIND, Waits, behind_of_all
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.processes import name_of, processes, run_delay, threads_of
 from turbotui.machine.tasks.run_queue import WaitSums, all_of
@@ -57,6 +58,9 @@ class WaitWatch:
             self._why_no_records = Unavailable(
                 Reason.NOT_PERMITTED, f"switches of whole CPUs: {error}", "run as root, or with CAP_PERFMON")
         self._intervals = SharedIntervals(beginning=beginning)
+        self.cpus: Mapping[int, WaitSums] = {}
+        self._every_cpu: dict[int, WaitSums] = {}
+        self._lost = (0, 0)
         self._slept: dict[Thread, str] = {}
         self._interval: Mapping[int, WaitSums] = {}
         self._everything: dict[int, WaitSums] = {}
@@ -95,6 +99,10 @@ class WaitWatch:
 
     def _cut(self, until_ns: int) -> None:
         self._interval = {} if self._times is None else self._times.take(until_ns)
+        self._lost = self._lost[1], self.lost
+        self.cpus = {} if self._times is None else self._times.take_cpus()
+        for cpu, waited in self.cpus.items():
+            self._every_cpu.setdefault(cpu, WaitSums()).add(waited)
         for tid, waited in self._interval.items():
             if tid in self._everything or len(self._everything) < _MOST_KEPT:
                 self._everything.setdefault(tid, WaitSums()).add(waited)
@@ -124,6 +132,7 @@ class WaitWatch:
         known = None if self._times is None else all_of(waited[one.tid] for one in threads if one.tid in waited)
         delays = [delay for thread in threads if (delay := self._delay(thread, whole=whole)) is not None]
         pusher = known.pusher if known is not None else None
+        behind = () if known is None else self._behind(known)
         return Waits(
             known,
             sum(one.waited for one in delays) if delays else None,
@@ -132,7 +141,21 @@ class WaitWatch:
             self._sleeping(threads),
             self._why_no_records,
             None if self._times is None else self._times.why_no_wakeups,
+            behind=behind,
+            lost=self._lost[1] - (0 if whole else self._lost[0]),
         )
+
+    def _behind(self, waited: WaitSums) -> tuple[tuple[str, int], ...]:
+        """Who ran while threads waited, by name, the longest first."""
+        most = heapq.nlargest(MOST_BEHIND, waited.behind.items(), key=lambda one: one[1])
+        return behind_of_all(((self._name(tid), ran),) for tid, ran in most)
+
+    def cpu_waits(self, *, whole: bool) -> dict[int, Waits]:
+        """The waits that ended on each CPU, in the interval or since the beginning."""
+        why = None if self._times is None else self._times.why_no_wakeups
+        return {cpu: Waits(waited, behind=self._behind(waited), lost=self._lost[1] - (0 if whole else self._lost[0]),
+                           why_no_wakeups=why)
+                for cpu, waited in sorted((self._every_cpu if whole else self.cpus).items())}
 
     def _sleeping(self, threads: Collection[Thread]) -> str:
         """Return the most frequent reason of sleep among a row's threads, of those that are examined; "" if unknown."""

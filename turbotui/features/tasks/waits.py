@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.tasks.run_queue import WaitSums, all_of
+from turbotui.quantities.histograms import quantile
 from turbotui.quantities.unavailable import Reason, Unavailable
 
+MOST_BEHIND: Final = 8
+"""Tasks that are kept as those that ran while a row waited."""
 WAIT: Final = "waits"
 """The word that columns of waits need."""
 _MILLION: Final = 1e6  # ns in a ms
@@ -36,6 +39,9 @@ class Waits:
     why_no_records: Unavailable | None = None  # None where there are records of switches
     why_no_wakeups: Unavailable | None = None  # None where it is known when threads are woken, and what they slept for
     why_no_delay: Unavailable = _NO_DELAY  # why `delay` is None, where it is
+    behind: tuple[tuple[str, int], ...] = ()  # who ran while they waited 0.1 ms or longer, in ns; the longest first
+    lost: int = 0  # records of switches that were lost meanwhile
+    why_no_lengths: Unavailable | None = None  # why the lengths of single waits are unknown; None where they are known
 
     @property
     def complete(self) -> WaitSums | None:
@@ -53,6 +59,15 @@ class Waits:
         return self.slices if self.complete is None else self.complete.times
 
 
+def behind_of_all(parts: Iterable[tuple[tuple[str, int], ...]]) -> tuple[tuple[str, int], ...]:
+    """Add up who ran while several rows waited; the longest first."""
+    total: Counter[str] = Counter()
+    for part in parts:
+        for name, ran in part:
+            total[name] += ran
+    return tuple(total.most_common(MOST_BEHIND))
+
+
 def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
     """Add up the waits of several rows; None if one row's waits are unknown."""
     known = [part for part in parts if part is not None]
@@ -68,6 +83,9 @@ def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
         delay=sum(delays) if delays else None,
         slices=sum(part.slices or 0 for part in known) if delays else None,
         pusher=most.pusher,
+        behind=behind_of_all(part.behind for part in known),
+        lost=max(part.lost for part in known),
+        why_no_lengths=next((part.why_no_lengths for part in known if part.why_no_lengths is not None), None),
         sleeping=sleeping[0][0] if sleeping else "",
     )
 
@@ -92,6 +110,34 @@ def _greatest(waits: Waits, _seconds: float) -> MeasuredCell:
     if waits.waited is None:
         return MeasuredCell(None, waits.why_no_records)
     return MeasuredCell(waits.waited.longest / _MILLION, estimated=waits.why_no_wakeups is not None)
+
+
+def _tail(share: float) -> Callable[[Waits, float], MeasuredCell]:
+    """A quantile of the lengths of waits; marked where there are too few waits for it, or only those after a push."""
+    def cell(waits: Waits, _seconds: float) -> MeasuredCell:
+        if waits.waited is None:
+            return MeasuredCell(None, waits.why_no_records)
+        if waits.why_no_lengths is not None:
+            return MeasuredCell(None, waits.why_no_lengths)
+        if waits.lost:
+            return MeasuredCell(None, Unavailable(Reason.NOT_READ, f"{waits.lost} records of switches were lost"))
+        length = quantile(waits.waited.lengths, share)
+        if length is None:
+            return MeasuredCell(None, _NONE_ENDED)
+        few = sum(waits.waited.lengths.values()) * (1 - share) < 1
+        return MeasuredCell(length / _MILLION, estimated=few or waits.why_no_wakeups is not None)
+
+    return cell
+
+
+def _behind(waits: Waits, _seconds: float) -> MeasuredCell:
+    if waits.waited is None:
+        return MeasuredCell(None, waits.why_no_records)
+    total = sum(ran for _name, ran in waits.behind)
+    if not total:
+        return MeasuredCell(None, _SHORT)
+    name, ran = waits.behind[0]
+    return MeasuredCell(f"{name} {ran / total:.0%}".replace("%", " %"))
 
 
 def _pushed(waits: Waits, seconds: float) -> MeasuredCell:
@@ -136,6 +182,10 @@ _AWAKE: Final = Unavailable(
     "run as root to see tasks of others")
 _NOBODY: Final = Unavailable(Reason.NEVER_RAN, "nobody took its CPU while it could have run on")
 
+_NONE_ENDED: Final = Unavailable(Reason.NEVER_RAN, "no wait for a CPU ended in this interval")
+_SHORT: Final = Unavailable(Reason.NEVER_RAN, "it never waited 0.1 ms for a CPU while another task ran there")
+TAILS: Final = (("WaitP50", "half", 0.5), ("WaitP99", "99 %", 0.99), ("WaitP999", "99.9 %", 0.999))
+"""Columns of quantiles of waits: name, words, share."""
 COST: Final = "read while shown: a record at each switch of the machine, about 5 us of CPU time each"
 WAIT_FACTS: Final[tuple[MeasuredFact[Waits, float], ...]] = (
     MeasuredFact("Wait%", "%", 1, 6, "time on a run queue: it could run and had no CPU; 100 is one thread all the "
@@ -144,6 +194,12 @@ WAIT_FACTS: Final[tuple[MeasuredFact[Waits, float], ...]] = (
                  _DOCUMENTS),
     MeasuredFact("WaitMax", "ms", 3, 8, "greatest wait for a CPU; ~ of waits after being pushed off alone", _greatest,
                  _DOCUMENTS),
+    *(MeasuredFact(id_, "ms", 3, 8, f"{part} of its waits for a CPU ended within this time: from when it was woken or "
+                   "lost its CPU to when it got one; at most 1/16 too high (histograms); ~ "
+                   "of waits after being pushed off alone, or of too few waits", _tail(share), _DOCUMENTS)
+      for id_, part, share in TAILS),
+    MeasuredFact("Behind", "", -1, 18, "who ran longest on its CPU while it waited 0.1 ms or longer, and the share of "
+                 "that time (of those that are kept: the 8 that ran longest)", _behind, _DOCUMENTS),
     MeasuredFact("Pushed/s", "/s", 0, 8, "times that another thread, or a quota, took its CPU while it could have run "
                  "on", _pushed, _DOCUMENTS),
     MeasuredFact("PushedBy", "", -1, 15, "who took its CPU most often while it could have run on", _pusher, _DOCUMENTS),

@@ -107,7 +107,7 @@ class WatchedApplication:
         for reader, aggregator in zip(self.readers, self.aggregators, strict=True):
             self.book(reader, aggregator, ran)
             if aggregator.newest:
-                gap = now_ns - aggregator.newest
+                gap = max(0, now_ns - aggregator.newest)  # records of after `now` have been taken too
                 self.gap_ns = gap if self.gap_ns is None else min(gap, self.gap_ns)
             self.unfound += len(aggregator.forked) * (aggregator.choice.mode is Mode.THREADS)
             aggregator.children -= reader.find_threads((*self.pids, *aggregator.children))

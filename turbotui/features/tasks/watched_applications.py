@@ -309,6 +309,7 @@ class WatchedApplications:
             one.used_ns,
             (0 if self._waits is None else self._waits.lost) if self._waits_wanted else None,
             "" if self._loads is None else self._loads.sentence(),
+            {} if self._waits is None else self._waits.cpu_waits(whole=whole),
             None if one.parallel is None else one.parallel.window(whole=whole),
             None if one.idle is None else
             self.facts.sight.why if aggregate.choice.mode is Mode.CPUS else self.facts.sight.unseen,

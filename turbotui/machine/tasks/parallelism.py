@@ -114,9 +114,10 @@ class Parallelism:
             else:
                 self.overrun = True
         if self._until is None:
-            if not self._slices:
+            first = min((start for start, _end, _thread in self._slices), default=until)
+            if until <= first:
                 return []
-            self._began = self._until = min(start for start, _end, _thread in self._slices)
+            self._began = self._until = first
         if until < self._until:
             return []
         due = self._due(until)

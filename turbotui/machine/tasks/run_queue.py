@@ -6,16 +6,20 @@ module does no input or output.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.histograms import Buckets, bucket_of, merged_buckets
 
 IDLE: Final = 0
 """The idle task's number."""
-_PUSHERS: Final = 32  # most threads that are kept as those that took a thread's CPU
+_PUSHERS: Final = 32  # most threads that are kept as those that took a thread's CPU, or ran while it waited
+_EXPLAINED_NS: Final = 100_000  # waits from which on it is noted who ran meanwhile
+_SLICES: Final = 256  # latest slices of a CPU that are kept, to say who ran during a wait
 
 
 class LeaveReason(Enum):
@@ -40,6 +44,10 @@ class WaitSums:
     storage: int = 0  # uninterruptible sleep, mostly for storage
     asleep: int = 0  # sleep for other reasons
     pushers: dict[int, int] = field(default_factory=dict)  # how often each thread took its CPU
+    # lengths: of ended waits, in ns; behind: ns that each thread ran meanwhile on the CPU that the wait ended on, of
+    # waits from 0.1 ms on
+    lengths: Buckets = field(default_factory=dict, compare=False)
+    behind: dict[int, int] = field(default_factory=dict, compare=False)
 
     def add(self, other: WaitSums) -> None:
         """Add the waits of another thread, or of another span."""
@@ -52,6 +60,17 @@ class WaitSums:
         self.asleep += other.asleep
         for tid, times in other.pushers.items():
             self.blame(tid, times)
+        self.lengths = merged_buckets((self.lengths, other.lengths))
+        for tid, ran in other.behind.items():
+            self.wait_behind(tid, ran)
+
+    def wait_behind(self, tid: int, ran: int) -> None:
+        """Add the time that a thread ran while this one waited."""
+        known = self.behind.get(tid)
+        if known is not None:
+            self.behind[tid] = known + ran
+        elif len(self.behind) < _PUSHERS:
+            self.behind[tid] = ran
 
     def blame(self, tid: int, times: int = 1) -> None:
         """Count a thread that took this one's CPU."""
@@ -86,8 +105,10 @@ class RunQueue:
     def __init__(self) -> None:
         self._off: dict[int, _State] = {}
         self._waited: dict[int, WaitSums] = {}
+        self._by_cpu: dict[int, WaitSums] = {}
+        self._slices: dict[int, deque[tuple[int, int]]] = {}
 
-    def switched(self, time: int, before: int, after: int, left: LeaveReason) -> None:
+    def switched(self, time: int, before: int, after: int, left: LeaveReason, cpu: int = 0) -> None:
         """Handle a switch of a CPU from one thread to another."""
         if before != IDLE:
             if left is LeaveReason.ENDED:
@@ -99,17 +120,49 @@ class RunQueue:
                     waited.pushed += 1
                     waited.blame(after)
         if after != IDLE:
-            self.runs(time, after)
+            state = self._off.pop(after, None)
+            if state is not None:
+                self._end(state, after, time, cpu)
+        slices = self._slices.get(cpu)
+        if slices is None:
+            slices = self._slices[cpu] = deque(maxlen=_SLICES)
+        slices.append((time, after))
 
-    def runs(self, time: int, tid: int) -> None:
-        """Handle a thread that gets a CPU, which ends its wait."""
+    def runs(self, time: int, tid: int, cpu: int = 0) -> None:
+        """Handle a thread that gets a CPU, where no record says whom it follows; ends its wait."""
         state = self._off.pop(tid, None)
-        if state is None:
-            return
-        waited = self._of(tid)
+        if state is not None:
+            self._end(state, tid, time, cpu)
+            self._slices.setdefault(cpu, deque(maxlen=_SLICES)).append((time, tid))
+
+    def _end(self, state: _State, tid: int, time: int, cpu: int) -> None:
+        """End a wait; of one for a CPU count its length, for the thread and the CPU, and who ran there meanwhile."""
+        waited = self._waited.get(tid) or self._of(tid)
         self._book(waited, state, time)
-        if state.left is LeaveReason.PUSHED:
-            waited.times += 1
+        if state.left is not LeaveReason.PUSHED:
+            return
+        on_cpu = self._by_cpu.get(cpu)
+        if on_cpu is None:
+            on_cpu = self._by_cpu[cpu] = WaitSums()
+        since, end = state.since, time
+        length = time - since
+        bucket = bucket_of(length)
+        waited.times += 1
+        waited.lengths[bucket] = waited.lengths.get(bucket, 0) + 1
+        on_cpu.times += 1
+        on_cpu.queued += length
+        on_cpu.lengths[bucket] = on_cpu.lengths.get(bucket, 0) + 1
+        on_cpu.longest = max(on_cpu.longest, length)
+        if length < _EXPLAINED_NS:
+            return
+        for start, thread in reversed(self._slices.get(cpu, ())):
+            if thread != IDLE:
+                ran = end - start if start > since else end - since
+                waited.wait_behind(thread, ran)
+                on_cpu.wait_behind(thread, ran)
+            if start <= since:
+                break
+            end = start
 
     def woken(self, time: int, tid: int) -> None:
         """Handle a thread that becomes runnable."""
@@ -123,6 +176,12 @@ class RunQueue:
     def lost(self) -> None:
         """Handle missing records: each thread's wait is unknown until its next record."""
         self._off.clear()
+        self._slices.clear()
+
+    def take_cpus(self) -> dict[int, WaitSums]:
+        """Return the waits that ended since the last call by the CPU on which they ended, with their whole lengths."""
+        sums, self._by_cpu = self._by_cpu, {}
+        return sums
 
     def take(self, now: int) -> Mapping[int, WaitSums]:
         """Return the waits since the last call by thread, including continuing ones."""

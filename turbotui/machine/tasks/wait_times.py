@@ -37,16 +37,16 @@ _CODES: Final = {(2, False): "H", (2, True): "h", (4, False): "I", (4, True): "i
 _SAMPLE: Final = int(RecordType.SAMPLE)
 _LOST: Final = int(RecordType.LOST)
 _SWITCHED: Final = int(RecordType.SWITCH_CPU_WIDE)
-_SWITCH: Final = struct.Struct("=8xIIIIQ")  # after the header: the other thread, the thread, time
 _TIME: Final = itemgetter(0)
+_SWITCH: Final = struct.Struct("=8xIIIIQ")  # after the header: the other thread, the thread, time
 
 # Bits of prev_state as the print format of sched_switch names them: S, D, then T, t, X, Z, P, I; a higher bit says
 # that the thread was preempted (include/trace/events/sched.h, __trace_sched_switch_state).
 _ASLEEP, _STORAGE, _OTHERS, _ENDED = 0x1, 0x2, 0xCC, 0x30
 
 
-Event: TypeAlias = tuple[int, int, int, LeaveReason]
-"""Time in ns, the thread that left (or `WOKEN` or `RUNS`), the thread that came, and the reason of leaving."""
+Event: TypeAlias = tuple[int, int, int, LeaveReason, int]
+"""Time in ns, the thread that left (or `WOKEN` or `RUNS`), the one that came, why it left, the number of the ring."""
 WOKEN: Final = -1
 RUNS: Final = -2
 
@@ -92,7 +92,7 @@ def left_by(state: int) -> LeaveReason:
 class WaitReader(Protocol):
     """Reads records of one kind."""
 
-    def event(self, kind: int, misc: int, data: bytes, at: int) -> Event | None:
+    def event(self, kind: int, misc: int, data: bytes, at: int, ring: int) -> Event | None:
         """Return the event of the record that begins at `at`; None if the record is of another kind."""
 
 
@@ -105,7 +105,7 @@ class TracepointReader:
         self._wakes: Mapping[int, struct.Struct] = {wake.number: wake.fields for wake in wakes}
         self._left: dict[int, LeaveReason] = {}
 
-    def event(self, kind: int, misc: int, data: bytes, at: int) -> Event | None:
+    def event(self, kind: int, misc: int, data: bytes, at: int, ring: int) -> Event | None:
         del misc
         if kind != _SAMPLE:
             return None
@@ -115,25 +115,25 @@ class TracepointReader:
             left = self._left.get(state)
             if left is None:
                 left = self._left[state] = left_by(state)
-            return time, before, after, left
+            return time, before, after, left, ring
         wake = self._wakes.get(number)
         if wake is None:
             return None
         time, tid = wake.unpack_from(data, at)
-        return time, WOKEN, tid, LeaveReason.PUSHED
+        return time, WOKEN, tid, LeaveReason.PUSHED, ring
 
 
 class SwitchReader:
     """Reads records of switches, which say nothing of wake-ups."""
 
     @staticmethod
-    def event(kind: int, misc: int, data: bytes, at: int) -> Event | None:
+    def event(kind: int, misc: int, data: bytes, at: int, ring: int) -> Event | None:
         if kind != _SWITCHED:
             return None
         _process, other, _own_process, tid, time = _SWITCH.unpack_from(data, at)
         if misc & SWITCH_OUT:
-            return time, tid, other, LeaveReason.PUSHED if misc & PREEMPTED else LeaveReason.AWAY
-        return time, RUNS, tid, LeaveReason.PUSHED  # the previous record may be missing if it was the idle task's
+            return time, tid, other, LeaveReason.PUSHED if misc & PREEMPTED else LeaveReason.AWAY, ring
+        return time, RUNS, tid, LeaveReason.PUSHED, ring  # the previous record may be missing if it was the idle task's
 
 
 class WaitRecords:
@@ -159,32 +159,32 @@ class WaitRecords:
         """Add the content of rings.
 
         Args:
-            blocks: whole records, of one ring each.
+            blocks: whole records, of one ring each, in the order of CPUs.
             began: a time in ns, before the first ring was emptied.
         """
         events = self._pending
-        for block in blocks:
-            self._read(block, events)
+        for cpu, block in enumerate(blocks):
+            self._read(block, events, cpu)
         events.sort(key=_TIME)
         if self._lost:
             self._lost = False
             self.queue.lost()
         queue = self.queue
         number = 0
-        for number, (time, before, after, left) in enumerate(events):  # noqa: B007 - the first that is too new
+        for number, (time, before, after, left, cpu) in enumerate(events):  # noqa: B007 - the first that is too new
             if time > began:
                 break
             if before >= 0:
-                queue.switched(time, before, after, left)
+                queue.switched(time, before, after, left, cpu)
             elif before == WOKEN:
                 queue.woken(time, after)
             else:
-                queue.runs(time, after)
+                queue.runs(time, after, cpu)
         else:
             number = len(events)
         self._pending = events[number:]
 
-    def _read(self, block: bytes, events: list[Event]) -> None:
+    def _read(self, block: bytes, events: list[Event], cpu: int) -> None:
         at, end, read, header = 0, len(block), self._reader.event, HEADER.unpack_from
         while at + HEADER.size <= end:
             kind, misc, size = header(block, at)
@@ -197,7 +197,7 @@ class WaitRecords:
                 self.lost += WORD.unpack_from(block, at + 16)[0]
             else:
                 try:
-                    event = read(kind, misc, block, at)
+                    event = read(kind, misc, block, at, cpu)
                 except (struct.error, IndexError):
                     self.damaged += 1
                 else:
@@ -229,6 +229,7 @@ class WaitTimes:
 
     def __init__(self, host: Host, cpus: Sequence[int], waiting: WaitSet) -> None:
         self._host = host
+        self._cpus = tuple(cpus)
         self._waiting = waiting
         self._rings: list[Ring] = []
         self._descriptors: list[int] = []
@@ -263,6 +264,10 @@ class WaitTimes:
         """
         self.drain(until)
         return self._records.queue.take(until)
+
+    def take_cpus(self) -> dict[int, WaitSums]:
+        """Return the waits that ended since the last call by the CPU on which they ended, after `take`."""
+        return {self._cpus[place]: waited for place, waited in self._records.queue.take_cpus().items()}
 
     @property
     def lost(self) -> int:
