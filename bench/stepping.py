@@ -23,8 +23,8 @@ from turbotui.app.player import Player
 from turbotui.app.running import freeze_objects
 from turbotui.app.screen_table import SCREENS
 from turbotui.cli import main as turbotui
-from turbotui.features.replay.journal_past import JournalPast
-from turbotui.features.replay.session import RecordedSession
+from turbotui.app.journal_past import JournalPast
+from turbotui.app.recorded_session import RecordedSession
 from turbotui.recording import read
 from turbotui.recording.journal import Journal
 

@@ -97,6 +97,10 @@ class Feature:
     # every recording holds
     kept: str = ""
     gathers: str = ""  # "module:name" of a function of the machine, which reads the files that a recording has to keep
+    # "module:name" of a function of the machine and its capabilities; a gathered file has the report that it returns
+    # (`tables.envelope.FeatureReport`)
+    report: str = ""
+    recorded: str = ""  # "module:name" of the tables that recordings can hold (`recording.recorded_tables`)
     rows: str = ""  # "module:name" of the kinds of rows that it adds (`sampling.row_tables.KindDefinition`)
     # tables that can be read in the background, and the module whose `make_background(machine)` returns the reader
     background: tuple[tuple[str, str], ...] = ()

@@ -63,14 +63,14 @@ def part_called(reference: str, kind: type[P], *arguments: object) -> tuple[P, .
 
     Args:
         reference: "module:name" of the function; "" if the feature has none.
-        kind: the class of what is returned; anything else is a failure.
+        kind: the class of what is returned, or of its members; anything else is a failure.
         arguments: those of the function.
     """
     try:
         returned = cast("Callable[..., Iterable[P]]", part(reference))(*arguments) if reference else ()
         if kind is object:
             return ()
-        members = tuple(returned)
+        members = (returned,) if isinstance(returned, kind) else tuple(returned)
         if not all(isinstance(member, kind) for member in members):
             raise TypeError(f"it returns what is no {kind.__name__}")  # noqa: TRY301 - told below
     except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again where it is turbotui's own

@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.feature import Feature, part
 from turbotui.untrusted import one_line
 
+P = ParamSpec("P")
+T = TypeVar("T")
 GROUP: Final = "turbotui.features"
 _MOST_BYTES: Final = 65_536  # of a file of entry points; pip's own has 100
 _MOST: Final = 64  # features
@@ -53,6 +55,15 @@ def foreign_failure(error: BaseException, module: str = "") -> str:
     sentence = one_line(f"{place} of the package {package} failed: {type(error).__name__}: {error}")[:_LONGEST]
     FAILED.setdefault(place, sentence)
     return sentence
+
+
+def contained(call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | None:
+    """What a call returns that may be of another package; None if that fails, which is noted in `FAILED`."""
+    try:
+        return call(*arguments, **named)
+    except Exception as error:  # noqa: BLE001 - raised again where it is turbotui's own
+        failure_of(error, getattr(call, "__module__", ""))
+        return None
 
 
 def package_at(error: BaseException) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Final, Protocol
 
+from turbotui.installed_features import contained
 from turbotui.machine.machine import Machine
 from turbotui.quantities.row_kinds import KindId, Quantity, RowKind
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.answers import Answer, ReadRequest, RowRequest
 from turbotui.sampling.collector import CLOCK, Clock
 from turbotui.sampling.rows import Columns, RowTick
-from turbotui.sampling.workers import Worker, close_reader, why_failed
+from turbotui.sampling.workers import Worker, why_failed
 
 
 class RowReader(Protocol):
@@ -92,7 +93,7 @@ class RowWorker(Worker):
     def _close_all(self) -> None:
         super()._close_all()
         if self._reader is not None:
-            close_reader(self._reader.close)
+            contained(self._reader.close)
             self._reader = None
 
 

@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from turbotui.dataclass import dataclass
-from turbotui.installed_features import failure_of
+from turbotui.installed_features import contained, failure_of
 from turbotui.machine.host import HostError
 from turbotui.machine.timed_reads import is_interrupted, undisturbed
 from turbotui.machine.topology import Topology
@@ -187,9 +187,9 @@ class Worker(threading.Thread):
 
     def _close_all(self) -> None:
         while self._readers:
-            close_reader(self._readers.popitem()[1].reader.close)
+            contained(self._readers.popitem()[1].reader.close)
         while self._shared:
-            close_reader(self._shared.popitem()[1][2].close)
+            contained(self._shared.popitem()[1][2].close)
 
     def _serve(self, work: ReadRequest) -> Answer:
         if self._pin_to and self._pinned is not work.machine.topology:
@@ -260,7 +260,7 @@ class Worker(threading.Thread):
                     readings.add((cpu, source), held.reader.signals, started, ended, None)
         for key in [key for key in self._readers if key[1] in gone]:
             # a CPU that returns before anybody checks has lost its counters, and its pinned thread was moved
-            close_reader(self._readers.pop(key).reader.close)
+            contained(self._readers.pop(key).reader.close)
             self._pinned, self._open_for = None, _NOTHING_OPEN
         return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures,
                       interrupted=interrupted)
@@ -291,7 +291,7 @@ class Worker(threading.Thread):
         """Close readers that nobody wants and open missing ones; a reader that returns enough stays open."""
         tasks = {(task.source.id, task.cpu): task for task in work.tasks}
         for key in [key for key in self._readers if key not in tasks]:
-            close_reader(self._readers.pop(key).reader.close)
+            contained(self._readers.pop(key).reader.close)
         began: set[tuple[str, int]] = set()
         for key, task in tasks.items():
             held = self._readers.get(key)
@@ -309,7 +309,7 @@ class Worker(threading.Thread):
                 failures[key] = why_failed(error)
                 continue
             if held is not None:
-                close_reader(held.reader.close)
+                contained(held.reader.close)
             self._readers[key] = _hold(task, reader, self._clock.now())
             if task.source.counts_from_open:
                 began.add(key)
@@ -319,7 +319,7 @@ class Worker(threading.Thread):
         began: set[tuple[str, int]] = set()
         wanted = {source.id: (source, names) for source, names in work.shared}
         for name in [name for name in self._shared if name not in wanted]:
-            close_reader(self._shared.pop(name)[2].close)
+            contained(self._shared.pop(name)[2].close)
         for name, (source, names) in wanted.items():
             held = self._shared.get(name)
             topology = work.machine.topology
@@ -338,7 +338,7 @@ class Worker(threading.Thread):
                 failures[name, SHARED] = why_failed(error)
                 continue
             if held is not None:
-                close_reader(held[2].close)
+                contained(held[2].close)
             self._shared[name] = (names, topology, reader)
             if source.counts_from_open:
                 began.add((name, SHARED))
@@ -348,14 +348,6 @@ class Worker(threading.Thread):
 def why_failed(error: Exception) -> str:
     """Why a reader gives nothing; raises what is neither the machine's fault nor another package's."""
     return str(error) if isinstance(error, HostError) else failure_of(error)
-
-
-def close_reader(close: Callable[[], object]) -> None:
-    """Close a reader by its method; one of another package may fail, which is noted."""
-    try:
-        close()
-    except Exception as error:  # noqa: BLE001 - as above
-        failure_of(error)
 
 
 def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:

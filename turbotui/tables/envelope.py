@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostKind
 from turbotui.quantities.columns import Value
+from turbotui.quantities.tables import AnyTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,15 @@ class Envelope:
     def heading(self, name: str, *more: str) -> str:
         """The first line of a table for people: its name, the time, further words, and the label."""
         return f"# {', '.join(filter(None, (name, self.time, *more, self.label)))}"
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureReport:
+    """What a feature reports of a machine, for a gathered file (`feature.Feature.report`)."""
+
+    facts: Mapping[str, Value]  # about the machine, by name
+    notes: tuple[str, ...]
+    tables: tuple[AnyTable, ...]
 
 
 def envelope_now(host: Host, facts: Mapping[str, Value] | None = None, notes: tuple[str, ...] = ()) -> Envelope:

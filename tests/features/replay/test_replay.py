@@ -13,11 +13,11 @@ from made_frames import machine as made_machine
 from replayed_machine import Recording, recording
 
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.journal_past import JournalPast
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
+from turbotui.app.recorded_session import RecordedSession
 from turbotui.errors import UsageError
-from turbotui.features.replay.journal_past import JournalPast
-from turbotui.features.replay.session import RecordedSession
 from turbotui.features.tasks.screen import TasksScreen
 from turbotui.features.uncore.screen import UncoreScreen
 from turbotui.quantities.scope import SYSTEM_ROW, Scope

@@ -11,11 +11,11 @@ from watched_machines import frames_of_machine
 from turbotui import recording
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain
+from turbotui.app.journal_past import JournalPast
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
+from turbotui.app.recorded_session import RecordedSession
 from turbotui.cli import main
-from turbotui.features.replay.journal_past import JournalPast
-from turbotui.features.replay.session import RecordedSession
 from turbotui.features.roofline.screen import RooflineScreen
 from turbotui.features.tasks.region_totals import CountedRegion, KindCounts, RegionRecord, RegionTotals
 from turbotui.quantities.catalog.roofline import measured_definitions

@@ -15,11 +15,11 @@ from made_frames import NOON, SECOND, frames, machine, topology_of_cpus
 
 from turbotui import recording
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.journal_past import JournalPast
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
+from turbotui.app.recorded_session import RecordedSession
 from turbotui.cli import main
-from turbotui.features.replay.journal_past import JournalPast
-from turbotui.features.replay.session import RecordedSession
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.live import facts_of
 from turbotui.features.tasks.loads import SampledLoads

@@ -13,12 +13,12 @@ from watched_machines import frames_of_machine
 
 from turbotui import recording
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.journal_past import JournalPast
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
+from turbotui.app.recorded_session import RecordedSession
 from turbotui.cli import main
 from turbotui.commands.recording import open_recorder
-from turbotui.features.replay.journal_past import JournalPast
-from turbotui.features.replay.session import RecordedSession
 from turbotui.features.topdown.counter_parts import PartCount
 from turbotui.features.topdown.recorded_threads import ThreadRecord, thread_record, threads_of
 from turbotui.features.topdown.screen import TopdownScreen

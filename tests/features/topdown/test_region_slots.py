@@ -17,11 +17,12 @@ from patience import PATIENCE, least_disturbed
 from watched_machines import frames_of_machine
 
 from turbotui import recording
-from turbotui.features.record.row_recorders import RegionRecorder, RegionSlotsRecorder
+from turbotui.features.tasks.recorders import RegionRecorder
 from turbotui.features.tasks.region_counting import RegionCounting
 from turbotui.features.topdown.counter_parts import Counts, PartCount
 from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.topdown.recorded_regions import RegionSlotsRecord, region_slots, region_slots_of
+from turbotui.features.topdown.recorders import RegionSlotsRecorder
 from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
 from turbotui.features.topdown.region_slots import RegionCount, RegionInterval, RegionSlots, RegionSpan
 from turbotui.features.topdown.tables import region_table

@@ -16,8 +16,10 @@ from simulated_session import SimulatedSession
 from watched_machines import frames_of_machine
 
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.journal_past import JournalPast
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
+from turbotui.app.recorded_session import RecordedSession
 from turbotui.app.why_window import WhyWindow
 from turbotui.cli import main
 from turbotui.commands.recording import kept_columns, open_recorder
@@ -26,8 +28,6 @@ from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.recorded_looks import LookRecord, RecordedLooks, look_results
 from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
 from turbotui.diagnosis.verdict import Verdict
-from turbotui.features.replay.journal_past import JournalPast
-from turbotui.features.replay.session import RecordedSession
 from turbotui.features.why.engine import read_recording
 from turbotui.features.why.memory import MemoryWatch
 from turbotui.machine.machine import Machine

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias, cast
 
 from turbotui.app import scales
 from turbotui.app.actions import bindings_for
 from turbotui.app.add import AddCounter, CpuAdditions
 from turbotui.app.category import CategoryKeys
+from turbotui.app.modal import Window
 from turbotui.app.one_cell import FrameCell
 from turbotui.app.picker import Picker
 from turbotui.app.saved_views import CounterView, name_prompt, profile_of, view_of
 from turbotui.app.table_keys import TableKeys
 from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
-from turbotui.features.spies.window import SpyForm
+from turbotui.feature import part
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.filters import Filter
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -36,6 +37,13 @@ _PINNED = 8
 """The most CPUs of a task that are pinned; the map highlights all of them."""
 CounterTable: TypeAlias = TableWidget[FrameContent, CounterColumn, RowId]
 """The widget of both screens."""
+
+
+class RowWindow(Protocol):
+    """A feature's function behind a key of these screens (`row_window` in its `Action`)."""
+
+    def __call__(self, watch: Watch, changed: Callable[[], None], row: RowId | None) -> Window[None] | str:
+        """Make the window for the row under the cursor, or say why there is none; `changed` lays the columns out."""
 
 
 class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
@@ -298,13 +306,13 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
 
         self.app.push_screen(AddCounter(CpuAdditions(self.watch_state), changed))
 
-    def action_spies(self) -> None:
-        """Open the form for event sets of single CPUs, beginning with the row under the cursor."""
-        watch = self.watch_state
-        if watch.spied_on is None:
-            self.notice("Spies cannot be changed here, because the readings come from elsewhere")
-            return
-        self.app.push_screen(SpyForm(watch, self.show_columns, self._table.current))
+    def action_row_window(self, reference: str) -> None:
+        """Open the window that a feature's function makes for the row under the cursor, or say why there is none."""
+        window = cast("RowWindow", part(reference))(self.watch_state, self.show_columns, self._table.current)
+        if isinstance(window, str):
+            self.notice(window)
+        else:
+            self.app.push_screen(window)
 
     def action_category(self) -> None:
         """Show and hide groups of columns by their letters."""

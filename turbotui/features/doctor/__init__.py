@@ -14,5 +14,6 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("doctor", "9", "doctor", "turbotui.features.doctor.screen", "DoctorScreen"),
     ),
+    report="turbotui.features.doctor.tables:report",
     places=(KeyPlace("doctor", "Doctor", (*ROWS, *ARROWS)),),
 )

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.doctor.model import Diagnosis, SignalReport, SourceReport
+from turbotui.features.doctor.model import Diagnosis, SignalReport, SourceReport, diagnose
+from turbotui.machine.machine import Machine
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.tables.envelope import FeatureReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,13 @@ def signal_table(diagnosis: Diagnosis) -> RowTable[SourceSignal]:
     """Make a table with a row for each signal of each source that was probed for it."""
     rows = tuple(SourceSignal(source, signal) for source in diagnosis.sources for signal in source.signals)
     return RowTable("signals", "signal", SIGNAL_COLUMNS, rows)
+
+
+def report(machine: Machine, capabilities: Capabilities) -> FeatureReport:
+    """The doctor's report for a gathered file."""
+    diagnosis = diagnose(machine, capabilities)
+    facts = {name: value for name, value in diagnosis.facts if name != "machine"}
+    return FeatureReport(facts, diagnosis.notes, (source_table(diagnosis), signal_table(diagnosis)))
 
 
 def _word(holds: bool) -> str:

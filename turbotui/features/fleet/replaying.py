@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from turbotui.app.journal_past import JournalPast
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
+from turbotui.app.recorded_session import RecordedSession
 from turbotui.errors import TurbotuiError
 from turbotui.features.fleet.columns import FleetColumn
 from turbotui.features.fleet.engine import FleetQuestion
 from turbotui.features.fleet.model import FleetReading
 from turbotui.features.fleet.recorded import reading_of
 from turbotui.features.fleet.session import PastRequest
-from turbotui.features.replay.journal_past import JournalPast
-from turbotui.features.replay.session import RecordedSession
 from turbotui.quantities.moments import NS
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.journal import Journal

@@ -13,11 +13,9 @@ from turbotui.events.engines import OwnEngine
 from turbotui.events.listing import own_listing
 from turbotui.events.uncore.discovery import find_units
 from turbotui.events.uncore.root_ports import read_root_ports
-from turbotui.features.doctor.model import Diagnosis, diagnose
-from turbotui.features.doctor.tables import signal_table, source_table
+from turbotui.feature_list import FEATURES, part_called
 from turbotui.features.gather.scrubbing import ANYBODY, Scrubbed, Scrubber, scrub
 from turbotui.features.gather.secrets import find_secrets, harmless_names
-from turbotui.features.info.model import configuration
 from turbotui.machine.caches import read_caches
 from turbotui.machine.core_metrics import core_types_of
 from turbotui.machine.gathered.archive import pack
@@ -40,7 +38,7 @@ from turbotui.sampling.session import Session
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sources import SOURCES
 from turbotui.sources.source import Probe
-from turbotui.tables.envelope import Envelope, timestamp
+from turbotui.tables.envelope import Envelope, FeatureReport, timestamp
 from turbotui.tables.formats import Writer
 
 K = TypeVar("K")
@@ -118,8 +116,6 @@ _ALSO_SHOWN: Final = ("/proc/sys/kernel/osrelease", "/proc/cmdline")
 """Files that only screens read."""
 NAME: Final = "gathered"
 """The machine's name in its file."""
-DOCTOR: Final = "doctor.json"
-"""The archive's file with the doctor's report."""
 JOURNAL: Final = "recording"
 """The archive's file with some seconds of journal."""
 
@@ -146,18 +142,18 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
     """
     noting = NotingHost(host)
     scrubber = Scrubber(find_secrets(host, environment))
-    diagnosis, journal = read_everything(noting, scrubber, interval, intervals)
+    reports, journal = read_everything(noting, scrubber, interval, intervals)
     now = timestamp(host.wall_ns())
     scrubbed = scrub(noting.gathered(now), scrubber)
-    report = scrubber.text(_report(diagnosis, host))[0].encode()
-    documents = {**documents_of(scrubbed.machine), DOCTOR: report, JOURNAL: journal.close()}
+    own = {name: scrubber.text(text)[0].encode() for name, text in reports.items()} | {JOURNAL: journal.close()}
+    documents = {**documents_of(scrubbed.machine), **own}
     packed, long = pack(documents)
     if long:  # their names are in about.json, which is part of the archive
         left_out = dict.fromkeys(long, "its path is too long for tar")
         kept = {path: data for path, data in scrubbed.machine.files.items() if f"root{path}" not in left_out}
         machine = replace(scrubbed.machine, files=kept, left_out={**scrubbed.machine.left_out, **left_out})
         scrubbed = Scrubbed(machine, scrubbed.changed)
-        documents = {**documents_of(machine), **{name: documents[name] for name in (DOCTOR, JOURNAL)}}
+        documents = {**documents_of(machine), **own}
         packed, _ = pack(documents)
     for name, data in documents.items():
         if name != JOURNAL and scrubber.holds_secrets(name, data):  # the journal is already packed
@@ -168,16 +164,22 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
 
 
 def read_everything(host: Host, scrubber: Scrubber, interval: float,
-                    intervals: int) -> tuple[Diagnosis, ScrubbedJournal]:
+                    intervals: int) -> tuple[Mapping[str, str], ScrubbedJournal]:
     """Read everything that doctor, info, stat and the screens read, and record all counters for some intervals.
+
+    Returns:
+        The reports of features by the names of their files, and the recording.
 
     Raises:
         MachineError: the machine cannot be read.
     """
     machine = read_machine(host)
     session = Session(machine, SOURCES, interval, LinuxHost())
-    diagnosis = diagnose(machine, session.capabilities)
-    configuration(machine, detailed=True)
+    reports: dict[str, str] = {}
+    for feature in FEATURES:
+        part_called(feature.gathers, object, machine)
+        for report in part_called(feature.report, FeatureReport, machine, session.capabilities):
+            reports[f"{feature.name}.json"] = _json_lines(report, host)
     for name in list_pmus(host):
         read_pmu(host, name)
     for _ in own_listing(OwnEngine(EventEncoder(host))):
@@ -197,15 +199,13 @@ def read_everything(host: Host, scrubber: Scrubber, interval: float,
     journal = ScrubbedJournal(machine, NAME, scrubber)
     for frame in frames_of(session, intervals):
         journal.take(frame)
-    return diagnosis, journal
+    return reports, journal
 
 
-def _report(diagnosis: Diagnosis, host: Host) -> str:
-    """Return the doctor's report as `turbotui doctor --json` writes it."""
+def _json_lines(report: FeatureReport, host: Host) -> str:
+    """Return a report as a verb writes it for `--json`."""
     lines: list[str] = []
-    facts = {name: value for name, value in diagnosis.facts if name != "machine"}
     writer = Writer("json", lines.extend)
-    writer.write(Envelope(NAME, host.kind, host.wall_ns(), facts=facts, notes=diagnosis.notes),
-                 (source_table(diagnosis), signal_table(diagnosis)))
+    writer.write(Envelope(NAME, host.kind, host.wall_ns(), facts=report.facts, notes=report.notes), report.tables)
     writer.end()
     return "".join(f"{line}\n" for line in lines)

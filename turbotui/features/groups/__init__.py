@@ -17,4 +17,5 @@ FEATURE = Feature(
     places=(KeyPlace("groups", "Groups", (*ROWS, *ARROWS, *PAST, "folded", "adding", "acts")),),
     keys="turbotui.features.groups.keys:KEYS",
     background=(("groups", "turbotui.features.groups.background"),),
+    recorded="turbotui.features.groups.recorders:RECORDED",
 )

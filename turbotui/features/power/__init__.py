@@ -11,5 +11,6 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("power", "4", "power", "turbotui.features.power.screen", "PowerScreen"),
     ),
+    recorded="turbotui.features.power.recorded:RECORDED",
     places=(KeyPlace("power", "Power", ("graphed", "steps", "sideways", "pages", "ends")),),
 )

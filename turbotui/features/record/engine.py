@@ -6,27 +6,22 @@ import contextlib
 import threading
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Final
 
 from turbotui.commands.recording import recorded_rows
 from turbotui.dataclass import dataclass
-from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS, region_recorders, row_recorders
-from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
-from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill, TopdownCounters
-from turbotui.features.uncore.absence import why_none
-from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.diagnosis.recorded_looks import PacedLooks
+from turbotui.installed_features import contained
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe
-from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import RecordingError
+from turbotui.recording.recorded_tables import RecordingRequest, RowRecorder, known_tables
 from turbotui.recording.recorder import FrameRecorder
 from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
-from turbotui.sources.source import Source
 
 _QUEUE = 256  # frames that wait for a slow disk; further ones are lost, and counted in the recording
 
@@ -45,47 +40,24 @@ class RecordingResult:
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class BesideColumns:
-    """The sources that a recording reads beside its columns."""
+class LookRecorder(RowRecorder):
+    """Looks at tasks, groups and settings for the diagnosis of the recording."""
 
-    sources: tuple[Source, ...] = ()
-    signals: frozenset[SignalId] = frozenset()
-    notes: tuple[str, ...] = ()  # why requested ones are not among them
+    what = "tasks behind causes of slowness"
 
-    def memory(self, machine: Machine) -> None:
-        """Return the sources of the memory's traffic, if it can be counted, for the roofline and the diagnosis."""
-        traffic = MemoryTraffic(machine)
-        self.sources += tuple(traffic.sources())
-        self.signals |= traffic.signals()
+    def __init__(self, machine: Machine, recorder: FrameRecorder) -> None:
+        super().__init__(recorder)
+        self._looks = PacedLooks(machine.host)
 
-    def uncore(self, machine: Machine) -> None:
-        """Return the sources of uncore counters."""
-        counters = UncoreCounters(machine)
-        if not counters.kinds:
-            self.notes += (f"no uncore counters are recorded: {why_none(machine).sentence()}",)
-        for units, metric in memory_metrics(counters)[:1]:
-            counters.show(units, (*counters.shown(units), metric))
-        self.sources += counters.sources()
-        self.signals |= counters.signals()
+    def start(self) -> None:
+        """Take the look to which the first interval's is compared."""
+        self._looks.look()
 
-    def topdown(self, machine: Machine) -> None:
-        """Return the sources of pipeline slots, down to level 2."""
-        counters = TopdownCounters(machine)
-        why = counters.why_none
-        if why is not None:
-            self.notes += (f"no slots of pipelines are recorded: {why.sentence()}",)
-        counters.drill = Drill(counters.below(RECORDED_LEVELS))
-        self.sources += counters.sources()
-        self.signals |= counters.signals()
-
-
-TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", "parallel", REGIONS, REGION_SLOTS,
-                 "groups", "power")
-"""Tables that can be recorded beside the CPUs and kinds of rows: every uncore PMU, slots of CPUs or of the busiest
-threads, every task, tasks with what they wait for, with
-sampled loads or with who ran beside them, regions of the command, slots of these, every
-group, every meter of power."""
+    def end_interval(self, frame: Frame) -> None:
+        """Look again, if it is time to."""
+        record = self._looks.record(frame)
+        if record is not None:
+            self._record(record)
 
 
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,
@@ -98,7 +70,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         intervals: the number of intervals; None until the session is stopped.
         command: a command to run meanwhile, whose end ends the recording; its counters are open before it begins.
         take_marks: returns the number of marks that the user set since its last call.
-        tables: names of `TABLES` and ids of kinds; those with rows of their own are recorded, too.
+        tables: words of `known_tables` and ids of kinds; those with rows of their own are recorded, too.
 
     Raises:
         TurbotuiError: the sampling failed, or the command cannot be run.
@@ -106,16 +78,18 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
     result = RecordingResult()
     with contextlib.ExitStack() as stack:
         stack.callback(recorder.close)
-        marks = REGIONS in tables or REGION_SLOTS in tables
+        marks = any(word in tables for known in known_tables() for word in known.marked)
         pipe = stack.enter_context(RegionPipe()) if command and marks else None
         prepare = None if pipe is None else pipe.announce
         seen = stack.enter_context(observe(command, prepare=prepare)) if command else None
-        beside = list(row_recorders(tables, session, recorder))
-        if pipe is not None and seen is not None:
-            beside += region_recorders(tables, session.machine, recorder, pipe, seen.commands[0].pid)
+        request = RecordingRequest(session, recorder, tables, pipe, 0 if seen is None else seen.commands[0].pid)
+        for known in known_tables():
+            if known.recorders is not None:
+                contained(known.recorders, request)
+        beside = [LookRecorder(session.machine, recorder), *request.made]
         for one in beside:
-            stack.callback(one.stop)
-            one.start()
+            stack.callback(contained, one.stop)
+            contained(one.start)
         rows = recorded_rows(tables)
         session.read_rows(recorder, rows)
         frames: EveryItem[Frame] = EveryItem(_QUEUE)
@@ -125,7 +99,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         for frame in _with_losses(frames, recorder, result):
             _take(recorder, frame, result, take_marks)
             for one in beside:
-                one.end_interval(frame)
+                contained(one.end_interval, frame)
             if seen is not None and watcher is None:  # now every counter is open
                 seen.run()
                 watcher = threading.Thread(target=_stop_behind, args=(seen, session), name="command", daemon=True)
@@ -136,7 +110,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
             watcher.join()
             result.status = seen.commands[0].status or 0
         for one in beside:
-            one.stop()
+            contained(one.stop)
         result.missing = {one.what: one.failure for one in beside if one.failure} | recorder.failures
         for source in rows:
             of_kind = None if session.latest is None else session.latest.kind(source.kind.id)

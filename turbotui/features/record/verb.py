@@ -12,17 +12,15 @@ from turbotui.commands.recording import kept_columns, open_recorder
 from turbotui.commands.sessions import label, open_session
 from turbotui.errors import UsageError
 from turbotui.features.record.engine import (
-    TABLES,
-    BesideColumns,
     RecordingResult,
     record,
 )
-from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS
+from turbotui.installed_features import contained
 from turbotui.machine.signal_guard import ending_signals, guarded_signals
-from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.moments import parse_duration, time_of_day
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.sentences import several
+from turbotui.recording.recorded_tables import known_tables
 from turbotui.recording.rotation import Retention
 from turbotui.sampling.row_tables import known_kinds
 from turbotui.sampling.session import Session
@@ -38,13 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "recorded while it runs, its words are kept in FILE, and its exit status is returned")
     add_watching_arguments(parser, 1.0)
     parser.add_argument("--tables", metavar="NAMES", default="",
-                        help="beside the CPUs, comma separated: uncore (every uncore PMU), topdown (slots of "
-                        "pipelines of CPUs, down to level 2), threads (the same of the busiest threads, instead), "
-                        "tasks (threads, processes and commands, by watching whole CPUs), waits (tasks, and what they "
-                        "wait for: some 5 us of CPU time a switch), loads (tasks, and sampled loads), regions (those "
-                        "that the command marks), region-slots (slots of pipelines of these, down to level 2), groups "
-                        "(cgroups and resctrl), power (every meter of power); and kinds of rows by the names of "
-                        "their verbs")
+                        help="beside the CPUs, comma separated: "
+                        + "".join(f"{word} ({what}), " for one in known_tables() for word, what in one.words.items())
+                        + "and kinds of rows by the names of their verbs")
     parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after this many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
@@ -65,32 +59,27 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
     retention = _retention(arguments)
     tables = _tables(arguments.tables)
-    marked = [name for name in (REGIONS, REGION_SLOTS) if name in tables]
+    marked = [word for one in known_tables() for word in one.marked if word in tables]
     if marked and not arguments.command:
         raise UsageError(f"--tables {marked[0]}: a command marks them: give one after --")
     session, columns = open_session(arguments)
-    notes: list[str] = []
-    if "power" in tables:
-        columns = tuple(dict.fromkeys((*columns, *power_columns(session.catalog.columns))))
+    for one in known_tables():
+        if one.columns is not None and any(word in tables for word in one.words):
+            columns += contained(one.columns, session.catalog.columns) or ()
     kept = kept_columns(session.catalog, session.capabilities, session.machine.topology)
     columns = tuple(dict.fromkeys((*columns, *kept)))
     session.want(column.id for column in columns)
-    beside = BesideColumns()
-    if "uncore" in tables:
-        beside.uncore(session.machine)
-    else:
-        beside.memory(session.machine)
-    if "topdown" in tables:
-        beside.topdown(session.machine)
-    session.read_also(beside.sources, beside.signals)
-    notes += beside.notes
+    found = (contained(one.sources, session.machine, tables) for one in known_tables() if one.sources is not None)
+    beside = [one for one in found if one is not None]
+    session.read_also([source for one in beside for source in one.sources],
+                      frozenset().union(*(one.signals for one in beside)))
     recorder = open_recorder(arguments.file, session.machine, retention, arguments.command)
     machine = label(session.machine.host) or session.machine.host.name
     marks = _Marks()
     marking = {signal.SIGUSR1: marks.set}
     signals = guarded_signals(marking) if arguments.command else ending_signals(lambda: session.stop(0.0), marking)
     with signals as ended:
-        for note in notes:
+        for note in (note for one in beside for note in one.notes):
             _say(note)
         _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {len(columns)} columns; "
              + ("until the command ends" if arguments.command else "Ctrl-C ends it"))
@@ -105,14 +94,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _tables(text: str) -> tuple[str, ...]:
     """Return the tables to record beside the CPUs, each once. Raises UsageError if there is no such table."""
     names = [name.strip() for name in text.split(",") if name.strip() not in ("", "cpus")]
-    known = (*TABLES, *known_kinds())
+    known = (*(word for one in known_tables() for word in one.words), *known_kinds())
     for name in names:
         if name not in known:
             raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(known)}')
-    slots = [name for name in names if name in ("topdown", "threads", REGION_SLOTS)]
-    if len(set(slots)) > 1:
-        raise UsageError(f"--tables {','.join(slots)}: counters of CPUs, of threads and of a command count the "
-                         "same slots and would be multiplexed: record one of them")
+    for one in known_tables():
+        together = [name for name in names if name in one.words]
+        if one.exclusive and len(set(together)) > 1:
+            raise UsageError(f"--tables {','.join(together)}: {one.exclusive}: record one of them")
     return tuple(dict.fromkeys(names))
 
 

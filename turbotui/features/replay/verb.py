@@ -37,12 +37,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     load_asyncio()
     from turbotui.app.dashboard import TurbotuiApp  # noqa: PLC0415 - as above
+    from turbotui.app.journal_past import JournalPast  # noqa: PLC0415 - as above
     from turbotui.app.past import TimeCursor  # noqa: PLC0415 - as above
     from turbotui.app.player import SPEEDS, Player  # noqa: PLC0415 - as above
+    from turbotui.app.recorded_session import RecordedSession  # noqa: PLC0415 - as above
     from turbotui.app.running import collect_garbage, freeze_objects, run_app  # noqa: PLC0415 - as above
     from turbotui.app.settings import read_settings  # noqa: PLC0415 - as above
-    from turbotui.features.replay.journal_past import JournalPast  # noqa: PLC0415 - as above
-    from turbotui.features.replay.session import RecordedSession  # noqa: PLC0415 - as above
     from turbotui.quantities.moments import NS, parse_start  # noqa: PLC0415 - as above
     from turbotui.recording import read_machine  # noqa: PLC0415 - as above
 

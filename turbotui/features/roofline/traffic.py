@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final
 
 from turbotui.events.uncore.discovery import UNKNOWN
 from turbotui.features.uncore.absence import why_none
 from turbotui.features.uncore.counters import UncoreCounters
-from turbotui.features.uncore.kinds import UncoreUnits, UnitRow, can_count
+from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.features.uncore.recorded import RecordedCounters
+from turbotui.features.uncore.recorders import WORD, memory_metrics
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.uncore.memory_traffic import TRAFFIC
 from turbotui.quantities.uncore.metric import Metric
+from turbotui.recording.recorded_tables import RecordedTables, SourcesBeside
 from turbotui.sampling.frame import Frame
 from turbotui.sources.resctrl_bandwidth import TOTAL, ResctrlBandwidth
 from turbotui.sources.source import Source
@@ -29,12 +30,6 @@ BY_CACHE: Final = ("mbm_total_bytes of all groups, by L3 cache: between it and m
 BESIDE_HBM: Final = ("DRAM's bytes are those of DDR (uncore_imc): what HBM moves is not in them, so the intensity at "
                      "DRAM is too high where HBM holds data or caches it; the uncore table of HBM has its traffic")
 """The note on processors with memory in the package, which the bytes of DDR leave out."""
-
-
-def memory_metrics(counters: UncoreCounters) -> Sequence[tuple[UncoreUnits, Metric]]:
-    """Return the ways to count the memory's traffic here, the best first."""
-    return [(units, metric) for metric in TRAFFIC for units in counters.kinds
-            if units.kind.id == metric.pmu and all(can_count(units.pmu, name) for name in metric.needs)]
 
 
 def _why_none(machine: Machine, here: UncoreCounters, *, is_recorded: bool) -> Unavailable:
@@ -129,3 +124,14 @@ class MemoryTraffic:
             if reading.value is not None and not reading.partial:
                 found[instance.row] = reading.value * 1e9
         return found
+
+
+def _recorded(machine: Machine, tables: Container[str]) -> SourcesBeside:
+    """Record the memory's traffic always, unless every uncore counter is recorded: for the roofline and `why`."""
+    if WORD in tables:
+        return SourcesBeside()
+    traffic = MemoryTraffic(machine)
+    return SourcesBeside(tuple(traffic.sources()), traffic.signals())
+
+
+RECORDED: Final = (RecordedTables({}, _recorded),)

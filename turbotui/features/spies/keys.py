@@ -7,6 +7,6 @@ from typing import Final
 from turbotui.feature import Action
 
 KEYS: Final = (
-    Action("spies", "spies", ("S",), "S",
+    Action("spies", "row_window('turbotui.features.spies.window:spy_form')", ("S",), "S",
            "Choose event sets for single CPUs, which may change while they are counted.", "", ("cpus",), after="add"),
 )

@@ -243,3 +243,10 @@ def _cores(topology: Topology) -> list[str]:
 
 def _events(spy: Spy) -> str:
     return ";".join(",".join(events) for events in spy.sets)
+
+
+def spy_form(watch: Watch, changed: Callable[[], None], row: RowId | None) -> SpyForm | str:
+    """The form, or why spies cannot be set here."""
+    if watch.spied_on is None:
+        return "Spies cannot be changed here, because the readings come from elsewhere"
+    return SpyForm(watch, changed, row)

@@ -17,4 +17,5 @@ FEATURE = Feature(
     places=(KeyPlace("tasks", "Tasks", (*ROWS, *ARROWS, *PAST, "folded", "pointing", "acts")),),
     keys="turbotui.features.tasks.keys:KEYS",
     background=(("tasks", "turbotui.features.tasks.background"),),
+    recorded="turbotui.features.tasks.recorders:RECORDED",
 )

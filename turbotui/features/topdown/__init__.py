@@ -18,4 +18,5 @@ FEATURE = Feature(
     gathers="turbotui.features.topdown.engine:TopdownCounters",
     places=(KeyPlace("topdown", "Top-down", (*ROWS, *ARROWS, *PAST)),),
     keys="turbotui.features.topdown.keys:KEYS",
+    recorded="turbotui.features.topdown.recorders:RECORDED",
 )

@@ -17,4 +17,5 @@ FEATURE = Feature(
     gathers="turbotui.features.uncore.recorded:look_up_events",
     places=(KeyPlace("uncore", "Uncore", (*ROWS, *PAST, "steps", "grid", "ends", "folded")),),
     keys="turbotui.features.uncore.keys:KEYS",
+    recorded="turbotui.features.uncore.recorders:RECORDED",
 )

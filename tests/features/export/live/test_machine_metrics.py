@@ -226,12 +226,12 @@ def test_an_arm_server_without_rapl_has_the_watts_of_its_meters() -> None:
 
 
 def test_counters_that_were_dropped_for_lack_of_descriptors_are_reported() -> None:
-    machine, frames = watched("sapphire-2s", small=True)
+    _machine, frames = watched("sapphire-2s", small=True)
     capabilities = frames[0].capabilities
     lost = capabilities.without({"instructions": Unavailable(Reason.NO_DESCRIPTORS, "1,024 descriptors are too few")})
     wanted = frozenset({"instructions", "cycles", "stat.user"})
-    assert source_reasons(machine, capabilities, wanted) == {"perf-hardware": "", "proc-stat": ""}
-    assert source_reasons(machine, lost, wanted) == {
+    assert source_reasons(capabilities, wanted) == {"perf-hardware": "", "proc-stat": ""}
+    assert source_reasons(lost, wanted) == {
         "perf-hardware": "instructions: 1,024 descriptors are too few", "proc-stat": ""}
 
 

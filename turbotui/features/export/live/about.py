@@ -6,7 +6,6 @@ import resource
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from turbotui import __version__
-from turbotui.features.doctor.model import diagnose
 from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import CPU, LevelPlaces, cpu_places
 from turbotui.features.score import baselines
@@ -15,11 +14,12 @@ from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.view import kernel_release
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
-from turbotui.quantities.signals import SignalId
-from turbotui.quantities.unavailable import Reason
+from turbotui.quantities.signals import Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
+from turbotui.sources.second_source import SecondSource
 
 
 def marks_of(kind: HostKind) -> Mapping[str, str]:
@@ -49,24 +49,24 @@ def counts(places: LevelPlaces) -> Iterator[ExposedMetric]:
                             CPU)
 
 
-def source_reasons(machine: Machine, capabilities: Capabilities, signals: frozenset[SignalId]) -> Mapping[str, str]:
-    """Return, for each source of exported signals, the doctor's reason why it gives none; "" if it does.
+def source_reasons(capabilities: Capabilities, signals: frozenset[SignalId]) -> Mapping[str, str]:
+    """Return, for each source of exported signals, the reason why it gives none; "" if it does.
 
     A reason is a missing driver, permission or descriptor. Signals that the hardware lacks are no fault; a source of
     nothing else is left out.
     """
     found: dict[str, str] = {}
-    for report in diagnose(machine, capabilities).sources:
-        asked = [signal for signal in report.signals if signal.id in signals]
-        lost = [one for one in asked if not one.usable and one.id not in capabilities.signals
-                and one.reason != Reason.NO_HARDWARE.value]
-        dropped = [one.id for one in asked if one.usable and one.id in capabilities.missing]
-        if lost:
-            found[report.id] = f"{lost[0].id}: {lost[0].detail}"
-        elif dropped:
-            found[report.id] = f"{dropped[0]}: {capabilities.missing[dropped[0]].detail}"
-        elif any(one.usable for one in asked):
-            found[report.id] = ""
+    for source in capabilities.sources:
+        asked = {} if isinstance(source, SecondSource) else {
+            name: offered for name, offered in capabilities.probes[source.id].signals.items() if name in signals}
+        usable = [name for name, offered in asked.items() if isinstance(offered, Signal)]
+        lost = [(name, why) for name, why in asked.items() if isinstance(why, Unavailable)
+                and name not in capabilities.signals and why.reason is not Reason.NO_HARDWARE]
+        dropped = [(name, capabilities.missing[name]) for name in usable if name in capabilities.missing]
+        for name, why in (*lost, *dropped)[:1]:
+            found[source.id] = f"{name}: {why.detail}"
+        if usable:
+            found.setdefault(source.id, "")
     return found
 
 

@@ -290,7 +290,7 @@ class MachineMetrics:
 
     def _reasons_in(self, capabilities: Capabilities) -> Mapping[str, str]:
         if self._reasons is None or self._reasons[0] is not capabilities:
-            self._reasons = capabilities, about.source_reasons(self._machine, capabilities, _EXPORTED)
+            self._reasons = capabilities, about.source_reasons(capabilities, _EXPORTED)
         return self._reasons[1]
 
     def _places_of(self, topology: Topology) -> LevelPlaces:
