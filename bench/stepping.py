@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.journal_past import JournalPast
 from turbotui.app.past import LivePast, PastFrames, TimeCursor
 from turbotui.app.player import Player
+from turbotui.app.recorded_session import RecordedSession
 from turbotui.app.running import freeze_objects
 from turbotui.app.screen_table import SCREENS
 from turbotui.cli import main as turbotui
-from turbotui.app.journal_past import JournalPast
-from turbotui.app.recorded_session import RecordedSession
 from turbotui.recording import read
 from turbotui.recording.journal import Journal
 
