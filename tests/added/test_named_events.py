@@ -57,7 +57,7 @@ def test_turbostats_form_of_an_event_takes_the_names_too(
     capsys: pytest.CaptureFixture[str], search: EventSearch
 ) -> None:
     assert search.tables.event("unc_m_cas_count.rd")
-    words = ("stat", "-q", "-S", "-n", "1", "-i", "0.1", "--machine", "sapphire-2s", "-s", "loads,rd,same,bytes")
+    words = ("stat", "-q", "-S", "-n", "1", "-i", "1", "--machine", "sapphire-2s", "-s", "loads,rd,same,bytes")
     added = ("--add", "perf/cpu/MEM_INST_RETIRED.ALL_LOADS,u64,delta,loads",
              "--add", "perf/uncore_imc_0/unc_m_cas_count.rd,package,delta,rd",
              "--add", "perf/uncore_imc_0/event=0x05,umask=0xcf,package,delta,same",
