@@ -28,6 +28,28 @@ def test_the_group_with_the_quota_is_named_with_what_it_lost() -> None:
     assert found.stood == pytest.approx(0.2, abs=0.01)  # 4 of 10 periods a second, 50 ms each
 
 
+def test_a_look_that_takes_long_divides_by_each_groups_own_time() -> None:
+    clock = ManualClock(0)
+    host = simulated_host("guest", clock)
+    host.strain_by(Strain(quota=1.5, throttled=0.4, memory_some=0.4, memory_full=0.1))
+    look = GroupLook(host)
+    clock.advance(10.0)
+    look.look()
+    read_text = host.read_text
+
+    def slowly(path: str) -> str:
+        clock.advance(0.1)
+        return read_text(path)
+
+    clock.advance(10.0)
+    host.read_text = slowly  # type: ignore[method-assign]
+    look.look()
+    found = look.throttled
+    assert found is not None
+    assert found.stood == pytest.approx(0.2, rel=0.03)
+    assert look.pressed["memory"].percent == pytest.approx(40.0, rel=0.03)
+
+
 def test_a_quota_that_is_never_used_up_is_no_group_s_trouble() -> None:
     assert looked(Strain(quota=1.5)).throttled is None
     assert looked(Strain()).throttled is None

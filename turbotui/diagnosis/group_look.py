@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from turbotui.diagnosis.rules import PressedGroup, ThrottledGroup
 from turbotui.machine.cgroups import GroupUse, find_groups, for_cpu_time, for_pressure, hierarchies, read_groups, stalls
@@ -15,7 +15,7 @@ _MOST_PRESSURES: Final = 256  # groups whose pressure is read, from the root dow
 _RESOURCES: Final = ("cpu", "memory", "io")
 _LEAST: Final = 1.0  # percent of the time
 _AS_MUCH: Final = 0.8  # share of the greatest value; the innermost of such groups is reported
-_MICRO: Final = 1e-6
+_Stalls: TypeAlias = Mapping[str, tuple[Mapping[str, int], int]]
 
 
 class GroupLook:
@@ -27,11 +27,10 @@ class GroupLook:
         self._host = host
         self._groups = None if tree is None else find_groups(host, tree)
         self._waits = None if waits is None else find_groups(host, waits, _MOST_PRESSURES)
-        self._stalled: tuple[Mapping[str, Mapping[str, int]], Mapping[str, Mapping[str, int]]] = {}, {}
+        # of the two last looks: by group its stalls, and when they were read
+        self._stalled: tuple[_Stalls, _Stalls] = {}, {}
         self._before: Mapping[str, GroupUse] = {}
         self._now: Mapping[str, GroupUse] = {}
-        self._seconds = 0.0
-        self._at = 0.0
 
     @property
     def looked(self) -> bool:
@@ -45,9 +44,11 @@ class GroupLook:
             self._before, self._now = self._now, found
         if self._waits is not None:
             tree, places = self._waits.hierarchy, self._waits.directories[1:]  # the mount itself is the machine
-            self._stalled = self._stalled[1], {tree.name(place): stalls(self._host, place) for place in places}
-        now = self._host.now_ns() * 1e-9
-        self._seconds, self._at = now - self._at, now
+            self._stalled = self._stalled[1], {tree.name(place): self._stalls(place) for place in places}
+
+    def _stalls(self, place: str) -> tuple[Mapping[str, int], int]:
+        began = self._host.now_ns()
+        return stalls(self._host, place), (began + self._host.now_ns()) >> 1
 
     @property
     def pressed(self) -> Mapping[str, PressedGroup]:
@@ -65,9 +66,9 @@ class GroupLook:
         """Percent of the time between the looks in which tasks of each group waited."""
         before, now = self._stalled
         return {
-            name: 100.0 * _MICRO * (stalled[line] - before[name][line]) / self._seconds
-            for name, stalled in now.items()
-            if line in stalled and line in before.get(name, {}) and self._seconds
+            name: 1e5 * (stalled[line] - before[name][0][line]) / (at_ns - before[name][1])  # of us and ns
+            for name, (stalled, at_ns) in now.items()
+            if name in before and line in stalled and line in before[name][0] and at_ns > before[name][1]
         }
 
     @property
@@ -80,8 +81,9 @@ class GroupLook:
         percent, name = max(found, key=lambda one: (one[0], one[1].count("/")))
         if not percent:
             return None
-        before, now = self._before[name].cpu.throttled_ns, self._now[name].cpu.throttled_ns
-        stood = None if before is None or now is None or not self._seconds else (now - before) * 1e-9 / self._seconds
+        older, newer = self._before[name], self._now[name]
+        before, now, passed = older.cpu.throttled_ns, newer.cpu.throttled_ns, newer.read_ns - older.read_ns
+        stood = None if before is None or now is None or passed <= 0 else (now - before) / passed
         return ThrottledGroup(_in_words(name), percent, self._now[name].cpu.quota, stood)
 
 

@@ -71,6 +71,7 @@ class GroupUse:
 
     name: str  # below the mount: "/system.slice/db.service"
     cpu: CpuUse  # its CPU time
+    read_ns: int = 0  # monotonic clock in the middle of the reading
     # microseconds of pressure by file and line ("cpu.some", "memory.full"); empty without pressure files
     stalls: Mapping[str, int] = field(default_factory=dict, hash=False)
 
@@ -224,12 +225,14 @@ def read_groups(host: Host, groups: Groups, accounting: Hierarchy | None = None,
         accounting: as in `cpu_use`.
         pressure: whether to read pressure too, which takes three more files for each group.
     """
-    tree = groups.hierarchy
-    return tuple(
-        GroupUse(tree.name(directory), cpu_use(host, tree, directory, accounting, idle_quota=False),
-                 stalls(host, directory) if pressure and tree.version == 2 else {})
-        for directory in groups.directories
-    )
+    tree, found, began = groups.hierarchy, list[GroupUse](), host.now_ns()
+    for directory in groups.directories:
+        cpu = cpu_use(host, tree, directory, accounting, idle_quota=False)
+        waits = stalls(host, directory) if pressure and tree.version == 2 else {}
+        ended = host.now_ns()
+        found.append(GroupUse(tree.name(directory), cpu, (began + ended) >> 1, waits))
+        began = ended
+    return tuple(found)
 
 
 # Files of groups are named after their controller (cgroup-v2.rst, "Core Interface Files" and "Controllers"); what is
