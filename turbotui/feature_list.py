@@ -16,8 +16,8 @@ P = TypeVar("P")
 
 _NAMES: Final = (
     "dashboard", "cpus", "overview", "stat", "why", "record", "doctor", "info", "power", "uncore", "roofline",
-    "topdown", "tasks", "groups", "interrupts", "spies", "score", "machines", "diff", "export", "fleet", "columns",
-    "events", "replay", "gather", "collect", "serve",
+    "topdown", "tasks", "groups", "interrupts", "memory", "spies", "score", "machines", "diff", "export", "fleet",
+    "columns", "events", "replay", "gather", "collect", "serve",
 )
 """Folders of `turbotui.features` in the order of their verbs in --help, and of their places in the help."""
 

@@ -408,6 +408,36 @@ INTERRUPTS = Place("Z", "interrupts", _SAPPHIRE, (160, 24), _interrupt("LOC") + 
 }, exact=False)
 """Sources of interrupts, the timer first; the order of the others changes from interval to interval."""
 
+# Memory
+
+
+def _level(name: str, column: str = "MemBW") -> str:
+    return rf"(?m)^ {column} · {name} ·"
+
+
+MEMORY = Place("N", "memory", _SAPPHIRE, (160, 24), _level("machine") + r" [\d.,]+ GB/s ", {
+    **_MENU, **_GRAPH,
+    "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
+    "search": Promise(_level("node 1"), typed=("node 1",), undo=ESC),
+    "search_next": Promise(_level("L3 00"), first=("/", "l3", "Enter", "Home"), now=_level("machine")),
+    "filter": Promise(r"filter node: \d+ rows", typed=("node",), undo=ESC),
+    "sort_next": Promise("Level▲", undo=("<",)),
+    "sort_previous": Promise("Migr/s▼", undo=(">",)),
+    **there_and_back("left", "right", _level("machine", "LocalBW")),
+    **there_and_back("column_left", "column_right", _level("machine", "LocalBW")),
+    "reverse": Promise("node 1(?s:.*)node 0", undo=("I",)),
+    "tag_row": Promise(r"(?m)^•", undo=("V",)),
+    "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
+    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
+    "fold_all": Promise("▸ machine", undo=("*",)),
+    "explain": Promise(r"MemBW · machine · [\d.,]+ GB/s ─", undo=ESC),
+    **moves(_level("node 0"), _level("L3 01")),
+    **pages(_level("L3 01"), _level("L3 01"), _level("machine")),
+}, exact=False)
+"""The machine, its nodes, and an L3 cache in each."""
+
 # Top-down
 
 
@@ -511,4 +541,4 @@ DOCTOR = Place("9", "doctor", _SAPPHIRE, (160, 18), (
 }, calm=("PPage", "Home"))
 
 PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, EDGES, ROOFLINE, TASKS, INFO, DOCTOR, GROUPS,
-          INTERRUPTS, TOPDOWN)
+          INTERRUPTS, MEMORY, TOPDOWN)

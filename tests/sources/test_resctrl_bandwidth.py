@@ -22,6 +22,16 @@ class _Files(DelegatingHost):
     """A host some of whose files have other contents; None means that they are gone."""
 
     texts: Mapping[str, str | None] = {}
+    opened: Mapping[int, str] = {}
+
+    def open_file(self, path: str) -> int:
+        descriptor = super().open_file(path)
+        self.opened = {**self.opened, descriptor: path}
+        return descriptor
+
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        text = self.texts.get(self.opened[descriptor])
+        return super().read_at(descriptor, size, offset) if text is None else text.encode()
 
     def read_text(self, path: str) -> str:
         if path in self.texts:
@@ -68,7 +78,8 @@ def test_a_group_without_a_number_makes_its_cache_unknown_and_a_counter_that_fal
     host.texts = {**files, _FILE.format("", 0): "1500", _FILE.format("/batch", 1): "Unavailable"}
     assert reader.read() == [[500, None]]
     host.texts = {**files, _FILE.format("", 0): "7", _FILE.format("/batch", 1): "1800"}
-    assert reader.read() == [[500, 0]]  # the group was made anew; what an unknown reading gained is nobody's
+    assert reader.read() == [[None, 0]]  # the group was made anew: nobody knows what it had gained
+    assert reader.read() == [[500, 0]]
 
 
 @pytest.mark.parametrize(("name", "words"), [("laptop-old", "no resctrl"), ("icelake-2s", "no mbm_total_bytes here")])
@@ -85,4 +96,4 @@ def test_a_group_without_an_assigned_counter_is_reported() -> None:
     host.texts = {_FILE.format("/batch", 0): "Unassigned\n"}
     why = ResctrlBandwidth().probe(read_machine(host)).signals[TOTAL]
     assert isinstance(why, Unavailable)
-    assert "no counter of bandwidth is assigned to the group /batch" in why.detail
+    assert "group /batch: resctrl says Unassigned" in why.detail

@@ -45,7 +45,7 @@ class KindCell(RowCell[KindRow]):
 
 
 class KindScreen(RowTableScreen[KindRow]):
-    """The rows of a kind; those that are inside others are folded at first.
+    """The rows of a kind; those that are inside others are folded at first, if the kind's definition says so.
 
     Attributes:
         definition: of the kind.
@@ -66,8 +66,8 @@ class KindScreen(RowTableScreen[KindRow]):
     def first_view(self) -> RowView[KindRow]:
         """The greatest first."""
         columns = self.definition.columns
-        sort = next(column for column in columns if column.id == self.definition.sort)
-        return TableView(tuple(column for column in columns if column.default), sort=sort, reverse=True)
+        sort = next((column for column in columns if column.id == self.definition.sort), None)
+        return TableView(tuple(column for column in columns if column.default), sort=sort, reverse=sort is not None)
 
     def read_beside(self) -> None:
         """Read the rows from now on, and not only from the end of this interval."""
@@ -117,7 +117,7 @@ class KindScreen(RowTableScreen[KindRow]):
             return
         frame, found = self.watch_state.frame, self._rows
         rows = found if isinstance(found, RowDifferences) else None
-        outer = frozenset() if rows is None else self._outer(rows)
+        outer = frozenset() if rows is None or not self.definition.folded else self._outer(rows)
         if outer - self._known_outer:
             self._change(folded=self._table.view.folded | (outer - self._known_outer))
             self._known_outer |= outer
@@ -135,7 +135,9 @@ class KindScreen(RowTableScreen[KindRow]):
         if rows is not None and rows.parts:
             folded, every = self._table.view.folded, list(table.rows)
             by_slot = rows.newer.roster.rows
-            for row in table.rows:
+            for row in every:  # which grows: rows inside a row follow it
+                if row.identity in parents and parents[row.identity] in folded:
+                    continue
                 slots = rows.parts.get(row.row.key, ())
                 for slot in slots[:1] if row.identity in folded else slots:
                     every.append(KindRow(rows, slot, by_slot[slot]))

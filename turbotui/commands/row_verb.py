@@ -26,7 +26,7 @@ from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table, words_of
+from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table, unknown_columns, words_of
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.session import Session
 from turbotui.tables.envelope import Envelope
@@ -53,12 +53,14 @@ class RowVerb:
         if option:
             parser.add_argument(option, dest="parts", action="store_true", help=said)
         sort = self._definition.sort.replace("%", "%%")
+        example = next(column.id for column in self._definition.columns if not column.identity).replace("%", "%%")
         parser.add_argument("--show", metavar="COLUMNS", default="",
                             help="these columns, comma separated (all: every one, as csv, json and openmetrics have)")
         parser.add_argument("--filter", metavar="TEXT", default="",
-                            help=f'only rows that pass: words, or comparisons of columns such as "{sort}>100"')
+                            help="only rows that pass: words, or comparisons of columns such as "
+                            f'"{sort or example}>100"')
         parser.add_argument("--sort", metavar="COLUMN", default=self._definition.sort,
-                            help=f"the greatest of this column first (default {sort})")
+                            help="the greatest of this column first" + (f" (default {sort})" if sort else ""))
         parser.add_argument("--top", metavar="N", type=whole, help="the first N rows only")
         add_span_arguments(parser)
         add_format_arguments(parser)
@@ -97,7 +99,7 @@ class RowVerb:
                many: int | None) -> None:
         columns = self._definition.columns
         choice = row_choice(arguments, columns, self._title, words_of, always=[one for one in columns if one.identity])
-        parts = getattr(arguments, "parts", False)
+        parts = getattr(arguments, "parts", not self._definition.folded)
         with open_output(arguments, many).until_interrupted() as output:
             for frame in frames:
                 found = frame.kind(self._definition.source.kind.id)
@@ -106,7 +108,7 @@ class RowVerb:
                 table = row_table(self._definition, None if isinstance(found, Unavailable) else found, parts=parts)
                 chosen = choice.of(replace(table, columns=choice.columns))
                 envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
-                                    notes=notes)
+                                    notes=(*notes, *unknown_columns(chosen)))
                 output.write(envelope, (chosen,), partial(self._text, envelope, chosen))
 
     def _text(self, envelope: Envelope, table: RowTable[KindRow]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host
 from turbotui.machine.small_files import names_in, text_of
 from turbotui.machine.view import read_view
-from turbotui.quantities.plain_numbers import numbers_among
+from turbotui.quantities.plain_numbers import decimal, integer, numbers_among
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 USUAL: Final = "/sys/fs/resctrl"
@@ -25,6 +25,18 @@ _NO_GROUPS: Final = frozenset({"info", "mon_data", _MON_GROUPS})
 _DOMAIN: Final = re.compile(r"mon_(?P<resource>\w+)_(?P<number>\d+)\Z", re.ASCII)
 _NODE: Final = re.compile(r"mon_sub_L3_(?P<number>\d+)\Z", re.ASCII)
 _FEATURES: Final = re.compile(r"(?P<resource>\w+)_MON\Z", re.ASCII)
+OCCUPANCY: Final = "llc_occupancy"
+"""The event of the bytes that a group has in a cache; the other events are counters."""
+UNASSIGNED: Final = Unavailable(
+    Reason.NOT_SET, "resctrl says Unassigned: no counter of bandwidth is assigned to this group (mbm_event)",
+    "echo 'mbm_total_bytes:*=e' > mbm_L3_assignments in the group's directory, where available_mbm_cntrs has one")
+_WORDS: Final[Mapping[bytes, Unavailable]] = {
+    b"Unavailable": Unavailable(
+        Reason.NOT_READ, "resctrl says Unavailable: the hardware has no count of this group at the moment (it has just "
+        "been made, or hardware follows fewer groups than there are)"),
+    b"Unassigned": UNASSIGNED,
+    b"Error": Unavailable(Reason.FAILED, "resctrl says Error: the hardware refused the read"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,21 @@ class ResctrlInfo:
     counters: str = ""  # free bandwidth counters of each domain, as "0=30;1=30"; "" if hardware has one for each group
 
 
+def event_value(content: bytes) -> int | float | Unavailable:
+    """Parse an event file: a number, or the reason in its place. Raises ValueError if the content is neither."""
+    word = content.strip()
+    reason = _WORDS.get(word)
+    if reason is not None:
+        return reason
+    return integer(word) if word.isdigit() else decimal(word)
+
+
+def assignment_mode(host: Host, top: str) -> str:
+    """Return how counters of bandwidth are assigned to groups, "mbm_event"; "" if hardware has one for each group."""
+    mode = re.search(r"\[(\w+)\]", text_of(host, f"{top}/info/L3_MON/mbm_assign_mode"))
+    return "" if mode is None else mode[1]
+
+
 def resctrl_mount(host: Host) -> str:
     """Return the mount point of resctrl (proc_pid_mountinfo(5)); "" if it is not mounted."""
     return next((mount.point for mount in read_view(host).mounts if mount.kind == "resctrl"), "")
@@ -89,8 +116,7 @@ def resctrl_info(host: Host, top: str) -> ResctrlInfo:
         folder = f"{top}/info/{name}"
         events[match["resource"]] = tuple(text_of(host, f"{folder}/mon_features").split())
         rmids += numbers_among([text_of(host, f"{folder}/num_rmids").strip()])
-    mode = re.search(r"\[(\w+)\]", text_of(host, f"{top}/info/L3_MON/mbm_assign_mode"))
-    return ResctrlInfo(top, events, min(rmids, default=None), "" if mode is None else mode[1],
+    return ResctrlInfo(top, events, min(rmids, default=None), assignment_mode(host, top),
                        text_of(host, f"{top}/info/L3_MON/available_mbm_cntrs").strip())
 
 

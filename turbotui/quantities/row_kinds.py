@@ -80,6 +80,9 @@ class Quantity:
     # multiplexing cannot happen
     enabled: QuantityId = ""
     running: QuantityId = ""
+    # id of the counter of how often a part of this counter's increase was missed, where it is a sum whose parts come,
+    # go and begin anew: an interval in which it rises has no increase, however long it is
+    gaps: QuantityId = ""
 
     def __post_init__(self) -> None:
         if self.behavior is Behavior.COUNTER and self.form is not Form.WORD:

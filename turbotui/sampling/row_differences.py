@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 from turbotui.counting.totals import scaled_columns
+from turbotui.quantities.bounds import Bounds, bounds_of_kind
 from turbotui.quantities.row_kinds import ClockId, Quantity, QuantityId
 from turbotui.quantities.signals import Behavior, Raw
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -15,6 +17,16 @@ from turbotui.sampling.rows import Row, RowSlot, RowTick
 
 _UNREAD = Unavailable(Reason.NOT_READ, "not read in this interval: its next difference is longer")
 _NO_ROW = Unavailable(Reason.OFFLINE, "the row is gone")
+_GAP = Unavailable(Reason.INTERRUPTED, "a part of the sum came, went or began anew in this interval, and what it "
+                   "counted is not known")
+
+_SHORTEST: Final = 0.01  # s; readings lie ms apart, so a rise is held against so much more than the interval
+
+
+@functools.cache
+def _bounds(quantity: Quantity) -> Bounds:
+    """What a counter can rise by in a second."""
+    return bounds_of_kind(quantity.id, quantity.unit, counter=True)
 
 
 class RowDifferences:
@@ -181,7 +193,15 @@ class RowDifferences:
             found[slot] = None
         if quantity.running:
             found = scaled_columns(found, self.deltas(quantity.enabled), self.deltas(quantity.running))
+        if quantity.gaps:
+            found = [None if missed else item for item, missed in zip(found, self.deltas(quantity.gaps), strict=True)]
+        if max(filter(None, found), default=0) > _bounds(quantity).most * _SHORTEST:
+            found = [None if item is not None and self._is_impossible(quantity, item, slot) else item
+                     for slot, item in enumerate(found)]
         return found
+
+    def _is_impossible(self, quantity: Quantity, increase: float, slot: RowSlot) -> bool:
+        return increase > _bounds(quantity).most * ((self.spans(quantity.clock)[slot] or 0.0) + _SHORTEST)
 
     def rates(self, name: QuantityId) -> Numbers:
         """The increase per second of a counter in each row."""
@@ -256,6 +276,16 @@ class RowDifferences:
             return self.missed or _UNREAD
         if self.deltas(quantity.id)[slot] is not None:
             return None
+        if quantity.gaps and self.deltas(quantity.gaps)[slot]:
+            return _GAP
+        return self._why_refused(quantity, slot)
+
+    def _why_refused(self, quantity: Quantity, slot: RowSlot) -> Unavailable:
+        """Why the difference of two readings is no increase."""
+        rose = self.rose(quantity.id)
+        if rose is not None and self._is_impossible(quantity, rose[slot] * quantity.scale, slot):
+            return Unavailable(Reason.OUT_OF_RANGE, f"{quantity.origin}: {rose[slot] * quantity.scale:,.10g} more in "
+                                                    f"this interval: {_bounds(quantity).because}")
         if quantity.running and not self.deltas(quantity.running)[slot]:
             return Unavailable(Reason.NEVER_RAN, "the counter was never scheduled in this interval")
         return Unavailable(Reason.WENT_BACK, f"{quantity.origin}: the counter was reset in this interval")

@@ -119,12 +119,13 @@ class KindDefinition:
 
     source: RowSource
     columns: tuple[RowColumn, ...]
-    sort: ColumnId  # the column whose greatest values come first
+    sort: ColumnId  # the column whose greatest values come first; "" for the order in which the rows came
+    folded: bool = True  # whether rows inside others are shown on request only
     kept: bool = False  # whether every recording has these rows; else those that are asked for them by the kind's id
 
     def __post_init__(self) -> None:
         """Refuse a definition that no table can be made of, where it is written."""
-        if self.sort not in {column.id for column in self.columns}:
+        if self.sort and self.sort not in {column.id for column in self.columns}:
             raise ValueError(f"the {self.source.kind.title} have no column {self.sort} to be sorted by")
 
 
@@ -199,7 +200,7 @@ def row_table(definition: KindDefinition, differences: RowDifferences | None, *,
     """The table of a kind over one interval; without differences it has no rows.
 
     Args:
-        parts: whether rows inside others are rows of the table, too.
+        parts: whether rows inside others are rows of the table, too, and follow these.
         only: its rows, in this order; None for all, sorted.
     """
     kind = definition.source.kind
@@ -208,9 +209,26 @@ def row_table(definition: KindDefinition, differences: RowDifferences | None, *,
     rows = [] if differences is None else [
         KindRow(differences, slot, row) for slot, row in differences.newer.roster.rows.items()
         if parts or not row.parent or not kind.nested]
-    by = next(column for column in definition.columns if column.id == definition.sort)
-    rows.sort(key=lambda row: -_number(by.compute(row)))
+    by = next((column for column in definition.columns if column.id == definition.sort), None)
+    if by is not None:
+        rows.sort(key=lambda row: -_number(by.compute(row)))
+    if parts and kind.nested:
+        rows = _tree(rows)
     return RowTable(kind.id, kind.id.removesuffix("s"), definition.columns, rows, _cell, _evidence)
+
+
+def _tree(rows: Sequence[KindRow]) -> list[KindRow]:
+    """Each row followed by those inside it, in their order."""
+    inside: dict[str, list[KindRow]] = {}
+    for row in rows:
+        inside.setdefault(row.row.parent, []).append(row)
+    found: list[KindRow] = []
+    left = inside.get("", [])[::-1]
+    while left:
+        row = left.pop()
+        found.append(row)
+        left += inside.pop(row.row.key, [])[::-1]
+    return [*found, *(row for key, parts in inside.items() if key for row in parts)]
 
 
 def _number(value: Value) -> float:
@@ -221,6 +239,17 @@ def omitted_rows(differences: RowDifferences) -> str:
     """A sentence about rows that have no place in the table; "" if all have."""
     count, kind = differences.newer.omitted, differences.newer.kind
     return f"there are {count:,} more {kind.title} than the {kind.most:,} that are read" if count else ""
+
+
+def unknown_columns(table: RowTable[KindRow]) -> tuple[str, ...]:
+    """A sentence for each reason for which columns of the table are unknown in all of its rows."""
+    found: dict[str, list[ColumnId]] = {}
+    for column in table.columns:
+        cells = [table.cell(column, row) for row in table.rows] if column.needs else []
+        why = next((cell.why for cell in cells), None)
+        if why is not None and why.reason is not Reason.FIRST_TICK and all(cell.value is None for cell in cells):
+            found.setdefault(why.sentence(), []).append(column.id)
+    return tuple(f"{', '.join(columns)}: {why}" for why, columns in found.items())
 
 
 def words_of(row: KindRow) -> str:

@@ -281,3 +281,14 @@ class Columns:
 
 RowTicks: TypeAlias = Mapping[KindId, RowTick]
 """The rows of a snapshot by kind, without the kinds that nobody wants or whose reader was late."""
+
+
+def sum_of(parts: Mapping[str, float | Unavailable]) -> float | Unavailable:
+    """The sum of the numbers of named parts; if one has none, its reason, with its name unless all have the same."""
+    missing = {name: value for name, value in parts.items() if isinstance(value, Unavailable)}
+    if not missing:
+        return sum(value for value in parts.values() if not isinstance(value, Unavailable))
+    name, why = next(iter(missing.items()))
+    if len(missing) == len(parts) and all(other == why for other in missing.values()):
+        return why
+    return replace(why, detail=f"{name}: {why.detail}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.simulated import basis as b
@@ -159,6 +160,37 @@ def _k10temp(model: Model, package: int) -> dict[str, Node]:
     return children
 
 
+PAGES: Final = 2e-7
+"""Pages that tasks are given for each byte that their package reads from memory."""
+AWAY: Final = {"numa_miss": 0.02, "other_node": 0.2}
+"""Shares of the pages of a node, on machines with several, by the names of numastat."""
+MIGRATED: Final = 0.05
+"""Share of the pages that automatic NUMA balancing moves, on such machines."""
+
+
+def pages(model: Model, node: int, now: float) -> float:
+    """Return the pages that a node gave away."""
+    layout = model.layout
+    package = layout.places[layout.node_cpus[node][0]].package
+    inside = sum(layout.places[cpus[0]].package == package for cpus in layout.node_cpus)
+    return PAGES * model.package[package].at(b.PKG_READ_BYTES, now) / inside
+
+
+def numastat(model: Model, node: int) -> Callable[[float], str]:
+    """Numastat of a node: what it gave instead of its neighbour is what that neighbour lacked."""
+    count = len(model.layout.node_cpus)
+
+    def text(now: float) -> str:
+        here, there = int(pages(model, node, now)), pages(model, (node + 1) % count, now)
+        away = {name: int(share * here) if count > 1 else 0 for name, share in AWAY.items()}
+        foreign = int(AWAY["numa_miss"] * int(there)) if count > 1 else 0
+        values = {"numa_hit": here - away["numa_miss"], "numa_miss": away["numa_miss"], "numa_foreign": foreign,
+                  "interleave_hit": 0, "local_node": here - away["other_node"], "other_node": away["other_node"]}
+        return "".join(f"{name} {value}\n" for name, value in values.items())
+
+    return text
+
+
 def nodes(model: Model) -> Mapping[str, Node]:
     """/sys/devices/system/node (kernel Documentation/ABI/stable/sysfs-devices-node)."""
     layout, shape = model.layout, model.shape
@@ -178,6 +210,7 @@ def nodes(model: Model) -> Mapping[str, Node]:
                 **(cache if shape.tiers in ("2lm", "hbm") else {}),
                 "cpulist": File(local),
                 "distance": fixed(" ".join("10" if other == node else "21" for other in range(count))),
+                "numastat": File(numastat(model, node)),
                 "meminfo": fixed(f"Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:        {kib // 2} kB"),
             }
         )

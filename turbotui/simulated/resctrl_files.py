@@ -15,7 +15,7 @@ from turbotui.simulated.shapes import Isa, MachineShape
 from turbotui.simulated.tree import File, Node, fixed, place
 
 LOCAL: Final = 0.8
-"""The share of traffic within its node."""
+"""The share of traffic within its node, on machines with several."""
 SHARES: Final[tuple[tuple[str, float], ...]] = (
     ("/", 0.4),
     ("/mon_groups/web", 0.1),
@@ -29,11 +29,14 @@ TELEMETRY: Final = "forest-1s"
 """The machine that counts energy by group."""
 _RMIDS: Final = {Isa.INTEL: 256, Isa.AMD: 4096, Isa.ARM: 64}
 _COUNTERS: Final = 32
+_SILENT: Final = dict(SHARES)[UNASSIGNED]
+_ZEN_5: Final = 26
+"""The family from which on counters of bandwidth are assigned to groups."""
 
 
 def has_resctrl(shape: MachineShape) -> bool:
     """Tell whether a machine monitors caches by group, as servers do."""
-    return not shape.hypervisor and (shape.packages > 1 or _counts_energy(shape))
+    return not shape.hypervisor and (shape.packages > 1 or shape.isa is Isa.AMD or _counts_energy(shape))
 
 
 def _counts_energy(shape: MachineShape) -> bool:
@@ -46,7 +49,7 @@ def resctrl_tree(model: Model) -> Mapping[str, Node]:
     shape = model.shape
     if not has_resctrl(shape):
         return {}
-    assigned = shape.isa is Isa.AMD
+    assigned = shape.isa is Isa.AMD and shape.family >= _ZEN_5
     tree: dict[str, Node] = {}
 
     def put(path: str, node: Node) -> None:
@@ -56,6 +59,7 @@ def resctrl_tree(model: Model) -> Mapping[str, Node]:
     put("/info/L3_MON/num_rmids", fixed(_RMIDS[shape.isa]))
     put("/info/last_cmd_status", fixed("ok"))
     domains = _domains(model)
+    local = LOCAL if len(model.layout.node_cpus) > 1 else 1.0
     if assigned:
         taken = 2 * sum(path != UNASSIGNED for path, _ in SHARES)
         put("/info/L3_MON/mbm_assign_mode", fixed("[mbm_event]\ndefault"))
@@ -72,9 +76,11 @@ def resctrl_tree(model: Model) -> Mapping[str, Node]:
         for number, (package, part) in enumerate(domains):
             folder = f"{at}/mon_data/mon_L3_{number:02d}"
             put(f"{folder}/llc_occupancy", fixed(int(share * shape.l3_kib * 1024)))
-            total = _traffic(model, package, share * part)
+            # the sum of a CTRL_MON group lacks, without a word, a MON group in it that has no counter
+            silent = _SILENT if assigned and path == "/" else 0.0
+            total = _traffic(model, package, (share - silent) * part)
             put(f"{folder}/mbm_total_bytes", _number(total) if counted else fixed("Unassigned"))
-            put(f"{folder}/mbm_local_bytes", _number(_scaled(total, LOCAL)) if counted else fixed("Unassigned"))
+            put(f"{folder}/mbm_local_bytes", _number(_scaled(total, local)) if counted else fixed("Unassigned"))
         for package in range(shape.packages if _counts_energy(shape) else 0):
             folder = f"{at}/mon_data/mon_PERF_PKG_{package:02d}"
             joules = _cores_joules(model, package, share)

@@ -9,6 +9,7 @@ from typing import Final
 from turbotui.simulated import basis as b
 from turbotui.simulated.kernel_counts import BUSY, MAJOR_FAULTS, SWITCHES
 from turbotui.simulated.model import Model
+from turbotui.simulated.power_files import MIGRATED, pages
 from turbotui.simulated.resctrl_files import has_resctrl
 from turbotui.simulated.strain import DELAY, PRESSURES
 from turbotui.simulated.tree import File, Node, fixed, folder
@@ -166,6 +167,8 @@ class StrainFiles:
             "allocstall_movable": 0,
             "pgmajfault": major,
             "oom_kill": system.at(b.SYS_OOM_KILLS, now),
+            "numa_pages_migrated": MIGRATED * sum(pages(self._model, node, now) for node in range(nodes))
+            if (nodes := len(self._model.layout.node_cpus)) > 1 else 0,
         }
         return "".join(f"{name} {int(value)}\n" for name, value in values.items())
 

@@ -9,9 +9,9 @@ import pytest
 from grouptrees import SteppedHost
 
 from turbotui.features.groups.model import CONTROL, DOMAIN, MONITOR, SUB_NODE, GroupRow
-from turbotui.features.groups.resctrl_reader import ResctrlReader, events_in, parse_event, resctrl_rows
+from turbotui.features.groups.resctrl_reader import ResctrlReader, events_in, resctrl_rows
 from turbotui.features.groups.resctrl_table import ResctrlTable, resctrl_columns, resctrl_table
-from turbotui.machine.resctrl import resctrl_groups, resctrl_info, resctrl_mount
+from turbotui.machine.resctrl import event_value, resctrl_groups, resctrl_info, resctrl_mount
 from turbotui.quantities.tables import Cell
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -210,8 +210,8 @@ def test_hostile_content_and_names(intel: Tree) -> None:
 
 
 def test_numbers_of_both_kinds() -> None:
-    assert parse_event("PERF_PKG 00 core_energy", b"12.250000\n") == {"PERF_PKG 00 core_energy": 12.25}
-    assert parse_event("L3 00 x", b"18446744073709551615\n") == {"L3 00 x": 2**64 - 1}
+    assert event_value(b"12.250000\n") == 12.25
+    assert event_value(b"18446744073709551615\n") == 2**64 - 1
 
 
 @pytest.mark.parametrize(("filesystems", "reason"), [("nodev\tresctrl\n", Reason.NOT_SET),

@@ -24,8 +24,10 @@ from turbotui.features.groups.model import (
 from turbotui.machine.host import Host
 from turbotui.machine.open_files import FileReading, GoneError, OpenFiles, Values
 from turbotui.machine.resctrl import (
+    UNASSIGNED,
     ResctrlInfo,
     domains_of,
+    event_value,
     events_of,
     nodes_of,
     resctrl_groups,
@@ -33,30 +35,14 @@ from turbotui.machine.resctrl import (
     resctrl_mount,
     why_no_resctrl,
 )
-from turbotui.quantities.plain_numbers import decimal, integer
-from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.unavailable import Unavailable
 
 _LISTED_NS: Final = 5_000_000_000
 """Seconds between listings of groups, because nothing tells when a group is made."""
-_WORDS: Final[Mapping[bytes, Unavailable]] = {
-    b"Unavailable": Unavailable(
-        Reason.NOT_READ, "resctrl says Unavailable: the hardware has no count of this group at the moment (it has just "
-        "been made, or hardware follows fewer groups than there are)"),
-    b"Unassigned": Unavailable(
-        Reason.NOT_SET, "resctrl says Unassigned: no counter of bandwidth is assigned to this group (mbm_event)",
-        "echo 'mbm_total_bytes:*=e' > mbm_L3_assignments in the group's directory, where available_mbm_cntrs has one"),
-    b"Error": Unavailable(Reason.FAILED, "resctrl says Error: the hardware refused the read"),
-}
 
 
-def parse_event(quantity: Quantity, content: bytes) -> Values:
-    """Parse the number in an event file, or the reason in its place. Raises ValueError if the content is neither."""
-    word = content.strip()
-    reason = _WORDS.get(word)
-    if reason is not None:
-        return {quantity: reason}
-    number = integer(word) if word.isdigit() else decimal(word)
-    return {quantity: number}
+def _values(quantity: Quantity, content: bytes) -> Values:
+    return {quantity: event_value(content)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +88,7 @@ class ResctrlReader:
             self._list()
             self._listed_ns = at_ns
         samples: dict[str, GroupSample] = {}
+        silent: dict[tuple[str | None, Quantity], Unavailable] = {}
         for key, place in self._places.items():
             try:
                 samples[key] = self._sample(key, place)
@@ -110,6 +97,15 @@ class ResctrlReader:
                 self._serials[key] = self._serials.get(key, 0) + 1
                 for path in place.files.values():
                     self._files.forget(path)
+                continue
+            silent |= {(place.group.parent, quantity): replace(UNASSIGNED, detail=f"{key}: {UNASSIGNED.detail}")
+                       for quantity, reading in samples[key].readings.items() if reading.values[quantity] is UNASSIGNED}
+        # the sum of a CTRL_MON group lacks, without a word, MON groups in it that have no counter
+        for (outer, quantity), why in silent.items():
+            sample = samples.get(outer or "")
+            if sample is not None and quantity in sample.readings:
+                reading = sample.readings[quantity]._replace(values={quantity: why})
+                samples[sample.group.key] = replace(sample, readings={**sample.readings, quantity: reading})
         return GroupMoment(wall_ns, at_ns, samples)
 
     def close(self) -> None:
@@ -120,7 +116,7 @@ class ResctrlReader:
         readings: dict[str, FileReading] = {}
         absent: dict[str, Unavailable] = {}
         for quantity, path in place.files.items():
-            reading = self._files.read(path, partial(parse_event, quantity))
+            reading = self._files.read(path, partial(_values, quantity))
             if isinstance(reading, Unavailable):
                 absent[quantity] = reading
             else:

@@ -15,11 +15,11 @@ from turbotui.events.uncore.discovery import UncoreUnit
 from turbotui.events.uncore.fields import settings_in_words
 from turbotui.events.uncore.unapplied import unapplied
 from turbotui.features.uncore.kinds import UncoreUnits, UnitRow, find_kinds, raw_metric, typed_metric
-from turbotui.features.uncore.memory_peak import MemoryPeak
 from turbotui.features.uncore.stacks import StackMap
 from turbotui.machine.caches import read_caches
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
+from turbotui.machine.memory_peak import MemoryPeak
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable

@@ -28,7 +28,9 @@ class RowMetrics:
         self.definition = definition
         kind = definition.source.kind
         self.levels = (MetricLevel(kind.id.removesuffix("s"), None),)
-        self._counters = [one for one in definition.source.quantities if one.behavior is Behavior.COUNTER]
+        gaps = {one.gaps for one in definition.source.quantities}
+        self._counters = [one for one in definition.source.quantities
+                          if one.behavior is Behavior.COUNTER and one.id not in gaps]
         self._most = most
         self._totals: dict[RowIdentity, dict[QuantityId, float]] = {}
         self._labels: dict[RowIdentity, Mapping[str, str]] = {}

@@ -1,0 +1,14 @@
+"""Where the bytes go: memory bandwidth and cache of each L3, node and package, and pages of other nodes."""
+
+from turbotui.feature import ARROWS, PAST, ROWS, Command, Feature, KeyPlace, ScreenSpec
+
+FEATURE = Feature(
+    "memory",
+    commands=(
+        Command("memory", "turbotui.features.memory.verb",
+                "GB/s and cache of each L3, node and package, and pages that nodes had to fetch elsewhere"),
+    ),
+    screens=(ScreenSpec("memory", "N", "memory", "turbotui.features.memory.screen", "MemoryScreen"),),
+    places=(KeyPlace("memory", "Memory", (*ROWS, *ARROWS, *PAST, "folded")),),
+    rows="turbotui.features.memory.rows:KINDS",
+)

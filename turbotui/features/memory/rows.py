@@ -1,0 +1,400 @@
+"""Where the bytes go: rows for the machine, its packages, NUMA nodes and L3 caches.
+
+Bandwidth and occupancy are resctrl's (kernel Documentation/filesystems/resctrl.rst), pages are those of numastat
+(Documentation/admin-guide/numastat.rst). What is counted for a level adds up to the levels above it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.machine import Machine
+from turbotui.machine.memory_peak import MemoryPeak
+from turbotui.machine.resctrl import OCCUPANCY, resctrl_info, resctrl_mount, why_no_resctrl
+from turbotui.machine.small_files import line_of, names_in
+from turbotui.machine.topology import CpuPlace, read_topology
+from turbotui.quantities.columns import PERCENT, Value
+from turbotui.quantities.plain_numbers import integer, numbers_by_name, whole_number
+from turbotui.quantities.row_kinds import ClockId, Form, Quantity, QuantityId, RowKind
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn
+from turbotui.sampling.rows import Columns, Row, RowSlot, sum_of
+from turbotui.sources.resctrl_bandwidth import DomainTotal, ResctrlTotals
+from turbotui.sources.unreadable import proc_unreadable
+
+_RESCTRL: Final = "kernel Documentation/filesystems/resctrl.rst"
+_NUMASTAT: Final = "kernel Documentation/admin-guide/numastat.rst"
+_SMBIOS: Final = "DSP0134 (SMBIOS) 3.7, 7.18"
+_BALANCING: Final = "kernel Documentation/admin-guide/sysctl/kernel.rst, numa_balancing"
+_NODES: Final = "/sys/devices/system/node"
+_VMSTAT: Final = "/proc/vmstat"
+_MON: Final = "/sys/fs/resctrl: mon_data/mon_L3_* of all groups"
+_SKEW: Final = 0.02  # of all bytes: local ones are read a moment before
+
+KIND: Final = RowKind("memory", "levels of memory", nested=True)
+
+
+def _counter(name: QuantityId, unit: Unit, origin: str, document: str, *, clock: str = "", gaps: str = "") -> Quantity:
+    return Quantity(name, KIND.id, unit, Behavior.COUNTER, Reduce.SUM, origin, document, clock=clock, gaps=gaps)
+
+
+def _gauge(name: QuantityId, origin: str, document: str, form: Form = Form.WORD) -> Quantity:
+    return Quantity(name, KIND.id, Unit.BYTE, Behavior.GAUGE, Reduce.SUM, origin, document, form=form)
+
+
+QUANTITIES: Final = (
+    _counter("total", Unit.BYTE, f"{_MON}, mbm_total_bytes", _RESCTRL, gaps="total.gaps"),
+    _counter("local", Unit.BYTE, f"{_MON}, mbm_local_bytes", _RESCTRL, clock="local", gaps="local.gaps"),
+    _counter("own", Unit.BYTE, f"{_MON}, bytes of the row's own memory", _RESCTRL, gaps="own.gaps"),
+    _gauge("occupied", f"{_MON}, {OCCUPANCY}", _RESCTRL),
+    _gauge("size", "/sys/devices/system/cpu/cpu*/cache/index*/size", "kernel ABI/testing/sysfs-devices-system-cpu"),
+    _gauge("peak", "/sys/firmware/dmi/entries/17-*", _SMBIOS, Form.DOUBLE),
+    _counter("miss", Unit.COUNT, f"{_NODES}/node*/numastat, numa_miss", _NUMASTAT, clock="pages"),
+    _counter("foreign", Unit.COUNT, f"{_NODES}/node*/numastat, numa_foreign", _NUMASTAT, clock="pages"),
+    _counter("other", Unit.COUNT, f"{_NODES}/node*/numastat, other_node", _NUMASTAT, clock="pages"),
+    _counter("migrated", Unit.COUNT, f"{_VMSTAT}, numa_pages_migrated", _BALANCING, clock="pages"),
+    _counter("total.gaps", Unit.COUNT, _MON, _RESCTRL),
+    _counter("local.gaps", Unit.COUNT, _MON, _RESCTRL, clock="local"),
+    _counter("own.gaps", Unit.COUNT, _MON, _RESCTRL),
+)
+_EVENTS: Final = {"local": "mbm_local_bytes", "total": "mbm_total_bytes", "occupied": OCCUPANCY}
+_CLOCKS: Final = {"": _EVENTS["total"], "local": _EVENTS["local"]}
+_PAGES: Final = {"miss": "numa_miss", "foreign": "numa_foreign", "other": "other_node"}
+_MIGRATED: Final = "numa_pages_migrated"
+_OF_NODES: Final = Unavailable(Reason.NO_HARDWARE, "the kernel counts pages by node")
+_OF_MACHINE: Final = Unavailable(Reason.NO_HARDWARE, "the kernel counts pages that it moves for the whole machine")
+_NO_MEMORY: Final = Unavailable(Reason.NO_HARDWARE, "a cache is no memory of its own")
+_NO_CACHE: Final = Unavailable(Reason.NO_HARDWARE, "no L3 cache is in it: what other nodes move is counted there")
+_SHARED_CACHE: Final = Unavailable(Reason.NO_HARDWARE, "the L3 cache around it is shared with other nodes")
+_UNDIVIDED: Final = Unavailable(Reason.NO_DRIVER, "nodes share the L3 cache, and resctrl counts it as a whole here: "
+                                                  "Linux 6.11 and newer count sub-NUMA nodes")
+_NO_BALANCING: Final = Unavailable(Reason.NO_DRIVER, f"{_VMSTAT} has no numa_pages_migrated: the kernel was built "
+                                                     "without automatic NUMA balancing")
+_NO_NUMASTAT: Final = Unavailable(Reason.NO_DRIVER, f"{_NODES}/node*/numastat does not have it: the kernel was built "
+                                                    "without NUMA")
+_NO_SIZE: Final = Unavailable(Reason.NO_DRIVER, "sysfs does not say how large the cache is")
+
+
+@dataclass(slots=True)
+class _Level:
+    """A row."""
+
+    key: str
+    parent: str
+    scope: Scope
+    number: int  # sysfs's id; 0 of the machine
+    slot: RowSlot = -1
+    domain: str = ""  # of resctrl, which counts it; "" if nothing does
+    node: int | None = None  # the node whose pages are the row's
+
+    @property
+    def in_cache(self) -> bool:  # a sub-NUMA node
+        return self.parent.startswith("L3 ")
+
+
+def _levels(host: Host, places: Sequence[CpuPlace]) -> Iterator[_Level]:
+    """Yield the rows of a machine, each before those inside it.
+
+    Packages are rows where they are more than one and are no nodes, nodes where there are more than one.
+    """
+    package_of: dict[int, set[int]] = {}
+    caches: dict[int, set[int]] = {}
+    for place in places:
+        package_of.setdefault(place.node, set()).add(place.package)
+        if place.l3 >= 0:
+            caches.setdefault(place.l3, set()).add(place.node)
+    packages = {place.package for place in places}
+    matches = (re.fullmatch(r"node([0-9]{1,4})", name) for name in names_in(host, _NODES))
+    nodes = sorted({*package_of, *(integer(match[1]) for match in matches if match)} - {-1})
+    one_to_one = len(package_of) == len(packages)
+    yield _Level("machine", "", Scope.SYSTEM, 0, node=nodes[0] if len(nodes) == 1 else None)
+
+    def package_row(package: int) -> str:
+        return "machine" if one_to_one or len(packages) < 2 else f"package {package}"
+
+    for package in sorted(packages):
+        if package_row(package) != "machine":
+            yield _Level(package_row(package), "machine", Scope.PACKAGE, package)
+    inside = {node: number for number, members in caches.items() if len(members) > 1 for node in members}
+    for number in sorted(set(inside.values())):
+        package = next(place.package for place in places if place.l3 == number)
+        yield _Level(f"L3 {number:02d}", package_row(package), Scope.L3, number, domain=f"L3 {number:02d}")
+    for node in nodes if len(nodes) > 1 else ():
+        of = package_of.get(node, set())
+        parent = package_row(next(iter(of))) if len(of) == 1 else "machine"
+        cache = f"L3 {inside[node]:02d}" if node in inside else ""
+        yield _Level(f"node {node}", cache or parent, Scope.NODE, node, node=node,
+                     domain=cache and f"{cache} node {node}")
+    for place in {place.l3: place for place in places if place.l3 >= 0 and place.l3 not in inside.values()}.values():
+        yield _Level(f"L3 {place.l3:02d}", f"node {place.node}" if len(nodes) > 1 else package_row(place.package),
+                     Scope.L3, place.l3, domain=f"L3 {place.l3:02d}")
+
+
+_Number: TypeAlias = "int | float | Unavailable"
+_Numbers: TypeAlias = dict[QuantityId, _Number]
+
+
+class MemoryReader:
+    """Reads resctrl's events and the pages of nodes at every tick.
+
+    Args:
+        places: of all CPUs that are online.
+    """
+
+    def __init__(self, machine: Machine, places: Iterable[CpuPlace]) -> None:
+        self._host = machine.host
+        self._peak = MemoryPeak(machine)
+        self._places = tuple(places)
+        self._top = resctrl_mount(machine.host)
+        self._events = resctrl_info(machine.host, self._top).events.get("L3", ()) if self._top else ()
+        self._totals = ResctrlTotals(machine.host, self._top,
+                                     [event for event in _EVENTS.values() if event in self._events])
+        self._levels: dict[str, _Level] = {}
+        self._inside: dict[str, list[str]] = {}  # row -> rows inside it
+        self._remote: dict[str, int] = {}  # node -> bytes that its caches moved from and to memory of other nodes
+
+    def read(self, into: Columns) -> None:
+        """Put every level: what is counted for it, or the sum of what is inside it."""
+        domains = self._totals.read() if self._top else {}
+        if not self._levels:
+            self._add(_levels(self._host, self._places), into)
+        elif domains.keys() - {level.domain for level in self._levels.values()}:
+            self._places = tuple(read_topology(self._host, None).places.values())
+            self._add(_levels(self._host, self._places), into)
+        found: dict[str, _Numbers] = {}
+        times: dict[str, Mapping[ClockId, int]] = {}
+        for key, level in reversed(self._levels.items()):
+            parts = {part: found[part] for part in self._inside[key]}
+            counts = domains.get(level.domain, {})
+            found[key] = {**self._traffic(level, counts, parts), **self._pages(level, parts)}
+            now_ns = self._host.now_ns()
+            times[key] = {clock: counts[event].at_ns if event in counts else
+                          sum(times[part][clock] for part in parts) // len(parts) if parts else now_ns
+                          for clock, event in _CLOCKS.items()} | {"pages": now_ns}
+        for key, level in reversed(self._levels.items()):
+            found[key] |= self._own(level, found)
+            for quantity, value in found[key].items():
+                into.put(level.slot, quantity, value)
+            for clock, at_ns in times[key].items():
+                into.read_at((level.slot,), at_ns, clock)
+
+    def close(self) -> None:
+        """Close the files of groups."""
+        self._totals.close()
+
+    def _add(self, levels: Iterable[_Level], into: Columns) -> None:
+        """Give rows to levels that have none yet, and put what does not change."""
+        for level in levels:
+            slot = None if level.key in self._levels else into.birth(
+                Row(level.key, parent=level.parent, name=level.key))
+            if slot is not None:
+                level.slot = slot
+                self._levels[level.key] = level
+                self._inside[level.key] = []
+                if level.parent:
+                    self._inside[level.parent].append(level.key)
+        sizes: dict[str, _Number] = {}
+        for key, level in reversed(self._levels.items()):
+            parts = {part: sizes[part] for part in self._inside[key]}
+            sizes[key] = self._size(level.number) if level.scope is Scope.L3 else sum_of(parts) if parts else (
+                _SHARED_CACHE if level.in_cache else _NO_CACHE)
+            into.put(level.slot, "size", sizes[key])
+            into.put(level.slot, "peak", self._peak_of(level))
+
+    def _size(self, cache: int) -> _Number:
+        cpu = next((place.cpu for place in self._places if place.l3 == cache), -1)
+        base = f"/sys/devices/system/cpu/cpu{cpu}/cache"
+        for name in names_in(self._host, base):
+            if line_of(self._host, f"{base}/{name}/level") == "3":
+                size = whole_number(line_of(self._host, f"{base}/{name}/size").removesuffix("K"))
+                return size << 10 if size else _NO_SIZE
+        return _NO_SIZE
+
+    def _peak_of(self, level: _Level) -> _Number:
+        """Bytes a second that a level's memory can move: equal parts of the machine's."""
+        nodes = sum(1 for one in self._levels.values() if one.scope is Scope.NODE)
+        parts = {Scope.SYSTEM: 1, Scope.PACKAGE: len({place.package for place in self._places}),
+                 # memory without CPUs is no part of the channels: it may be behind CXL
+                 Scope.NODE: nodes if nodes == len({place.node for place in self._places}) else 0}.get(level.scope)
+        if parts is None:
+            return _NO_MEMORY
+        peak = self._peak.of(1, parts) if parts else None
+        return peak * 1e9 if peak else Unavailable(Reason.NO_HARDWARE, MemoryPeak.why)
+
+    def _traffic(self, level: _Level, counts: Mapping[str, DomainTotal], parts: Mapping[str, _Numbers]) -> _Numbers:
+        found: _Numbers = {}
+        for quantity, event in _EVENTS.items():
+            gaps = f"{quantity}.gaps"
+            if not self._top:
+                found[quantity] = why_no_resctrl(self._host)
+            elif event not in self._events:
+                found[quantity] = Unavailable(
+                    Reason.NO_HARDWARE, f"info/L3_MON/mon_features of resctrl has no {event} here")
+            elif counts:
+                found[quantity], found[gaps] = counts[event].why or counts[event].total, counts[event].gaps
+            elif parts and not level.domain:
+                found[quantity] = sum_of({part: numbers[quantity] for part, numbers in parts.items()})
+                found[gaps] = sum_of({part: numbers.get(gaps, 0) for part, numbers in parts.items()})
+            else:
+                found[quantity] = _UNDIVIDED if level.in_cache else _NO_CACHE if not level.domain else (
+                    Unavailable(Reason.NO_DRIVER, f"resctrl has no domain {level.domain}"))
+            found.setdefault(gaps, 0)
+        del found["occupied.gaps"]
+        return found
+
+    def _own(self, level: _Level, found: Mapping[str, _Numbers]) -> _Numbers:
+        """What the memory of a level moved: what its own caches took, and the rest of those of the other node.
+
+        Where there are more than two nodes, nobody knows from which of them the rest came.
+        """
+        here, parts = found[level.key], {part: found[part] for part in self._inside[level.key]}
+        if level.scope is Scope.SYSTEM:
+            return {"own": here["total"], "own.gaps": here["total.gaps"]}
+        if level.scope is not Scope.NODE:
+            return {name: sum_of({part: numbers[name] for part, numbers in parts.items()}) if parts else why
+                    for name, why in (("own", _NO_MEMORY), ("own.gaps", 0))}
+        others = [one for one in self._levels.values() if one.scope is Scope.NODE and one is not level]
+        if len(others) != 1 or not self._top:
+            return {"own": here["local"], "own.gaps": here["local.gaps"]}
+        own, own_gaps = self._moved(level, here)[0]
+        remote, gaps = self._moved(others[0], found[others[0].key])[1]
+        return {"own": sum_of({level.key: own, others[0].key: remote}), "own.gaps": own_gaps + gaps}
+
+    def _moved(self, node: _Level, numbers: _Numbers) -> tuple[tuple[_Number, int], tuple[_Number, int]]:
+        """Local and remote bytes of a node's caches, each with its gaps; a node without caches moves nothing."""
+        if not (self._inside[node.key] or node.domain):
+            return (0, 0), (0, 0)
+        local, total = numbers["local"], numbers["total"]
+        gaps, all_gaps = (value if isinstance(value := numbers[name], int) else 0
+                          for name in ("local.gaps", "total.gaps"))
+        if isinstance(local, Unavailable) or isinstance(total, Unavailable):
+            return (local, gaps), (local if isinstance(local, Unavailable) else total, 0)
+        # the counts are read one after the other: a difference that falls back a little catches up
+        remote = self._remote[node.key] = max(self._remote.get(node.key, 0), int(total - local))
+        return (local, gaps), (remote, gaps + all_gaps)
+
+    def _pages(self, level: _Level, parts: Mapping[str, _Numbers]) -> _Numbers:
+        found: _Numbers = {"migrated": _OF_MACHINE}
+        if level.scope is Scope.SYSTEM:
+            found["migrated"] = self._lines(_VMSTAT).get(_MIGRATED, _NO_BALANCING)
+        if level.node is not None:
+            lines = self._lines(f"{_NODES}/node{level.node}/numastat")
+            return found | {quantity: lines.get(name, _NO_NUMASTAT) for quantity, name in _PAGES.items()}
+        if level.scope is Scope.L3 and not parts:
+            return found | dict.fromkeys(_PAGES, _OF_NODES)
+        return found | {quantity: sum_of({part: numbers[quantity] for part, numbers in parts.items()}) if parts
+                        else _NO_NUMASTAT for quantity in _PAGES}
+
+    def _lines(self, path: str) -> Mapping[str, _Number]:
+        """The numbers of a file by name; the same reason for each where it cannot be read."""
+        try:
+            text = self._host.read_text(path)
+        except HostError as error:
+            return dict.fromkeys((*_PAGES.values(), _MIGRATED), proc_unreadable(error, self._host))
+        return numbers_by_name((words[0], words[1]) for line in text.splitlines() if len(words := line.split()) > 1)
+
+
+class MemorySource:
+    """The `RowSource` of levels of memory."""
+
+    kind = KIND
+    quantities: Sequence[Quantity] = QUANTITIES
+
+    def open(self, machine: Machine) -> MemoryReader | Unavailable:
+        """A copy of files does not move, so that nothing passes there."""
+        if machine.host.kind is HostKind.RECORDED:
+            return Unavailable(Reason.RECORDED, "resctrl and numastat of a recorded machine were read once: nothing "
+                               "moves there", "turbotui record there, and --replay here")
+        topology = machine.topology
+        if topology.ids.get(Scope.CPU, frozenset()) - set(topology.cpus):
+            # caches and nodes have all their CPUs, also those that --cpu leaves out
+            topology = read_topology(machine.host, None)
+        return MemoryReader(machine, topology.places.values())
+
+
+def _per_second(name: QuantityId) -> Callable[[KindRow], Value]:
+    """GB/s of bytes."""
+    return lambda row: None if (rate := row.rate(name)) is None else rate / 1e9
+
+
+def _held(name: QuantityId, divisor: float) -> Callable[[KindRow], Value]:
+    return lambda row: None if (value := row.value(name)) is None else value / divisor
+
+
+def _remote(row: KindRow) -> float | None:
+    """GB/s of other nodes; a little below 0 is 0, because local bytes are read a moment before."""
+    total, local = row.rate("total"), row.rate("local")
+    if total is None or local is None:
+        return None
+    return max(0.0, total - local) / 1e9 if local <= total * (1 + _SKEW) else None
+
+
+def _remote_share(row: KindRow) -> Value:
+    remote, total = _remote(row), row.rate("total")
+    return None if remote is None or not total else 100e9 * remote / total
+
+
+def _no_remote(row: KindRow) -> str:
+    return "resctrl counts more local bytes than bytes" if row.rate("local") else "nothing was moved in this interval"
+
+
+def _peak_share(row: KindRow) -> Value:
+    rate, peak = row.rate("own"), row.value("peak")
+    return None if rate is None or not peak else 100 * rate / peak
+
+
+def _filled(row: KindRow) -> Value:
+    held, size = row.value("occupied"), row.value("size")
+    return None if held is None or not size else 100 * held / size
+
+
+def _column(name: str, unit: str, needs: tuple[QuantityId, ...], compute: Callable[[KindRow], Value], words: str, *,
+            document: str = _RESCTRL, shown: bool = True, formula: str = "") -> RowColumn:
+    return RowColumn(name, unit, {"GB/s": 2, "/s": 0}.get(unit, 1), needs, compute, formula=formula, document=document,
+                     width=max(6 if unit == "%" else 8, len(name)), priority=_PRIORITIES.get(unit, 4), default=shown,
+                     help=words, scale=PERCENT if unit == "%" else None, doubt=_no_remote if needs == _REMOTE else None)
+
+
+def _pages(name: str, quantity: QuantityId, words: str, document: str = _NUMASTAT) -> RowColumn:
+    return _column(name, "/s", (quantity,), lambda row: row.rate(quantity), f"pages a second that {words}",
+                   document=document)
+
+
+_PRIORITIES: Final = {"GB/s": 1, "%": 2, "/s": 5}
+_REMOTE: Final = ("total", "local")
+COLUMNS: Final[tuple[RowColumn, ...]] = (
+    RowColumn("Level", "", -1, (), lambda row: row.row.name, width=16, identity=True, priority=0,
+              help="the machine, a package, a NUMA node, or an L3 cache by its id in sysfs"),
+    _column("MemBW", "GB/s", ("total",), _per_second("total"),
+            "bytes that the L3 caches moved from and to any memory; what devices move is not in them"),
+    _column("LocalBW", "GB/s", ("local",), _per_second("local"),
+            "bytes of them from and to memory of the caches' own node"),
+    _column("RemoteBW", "GB/s", _REMOTE, _remote, "bytes of them from and to memory of other nodes",
+            formula="(Δtotal / interval - Δlocal / interval) / 1e9"),
+    _column("Remote%", "%", _REMOTE, _remote_share, "the share of remote bytes"),
+    _column("OwnBW", "GB/s", ("own",), _per_second("own"), shown=False,
+            words="bytes that the row's own memory moved for L3 caches: local ones, and of two nodes the other's "
+            "remote ones; of more nodes it is the least that it can be"),
+    _column("Peak%", "%", ("own", "peak"), _peak_share, "OwnBW as a share of what that memory can move in theory"),
+    _column("PeakBW", "GB/s", ("peak",), _held("peak", 1e9), "what the row's memory can move in theory: channels x "
+            "transfers a second x width (SMBIOS), an equal part for each package or node", document=_SMBIOS,
+            shown=False),
+    _column("L3", "MB", ("occupied",), _held("occupied", 1e6),
+            "bytes that all groups have in the L3 caches now; what removed groups left is not in them"),
+    _column("L3%", "%", ("occupied", "size"), _filled, "the share of the L3 caches that they fill"),
+    _column("L3Size", "MB", ("size",), _held("size", 1e6), "size of the L3 caches", document="", shown=False),
+    _pages("Miss/s", "miss", "the node gave to tasks that wanted memory of another node"),
+    _pages("Foreign/s", "foreign", "were wanted from the node, and came from another one"),
+    _pages("Other/s", "other", "the node gave to tasks that ran on another node"),
+    _pages("Migr/s", "migrated", "automatic NUMA balancing moved to the node of the task that uses them", _BALANCING),
+)
+
+MEMORY: Final = KindDefinition(MemorySource(), COLUMNS, sort="", folded=False)
+KINDS: Final = (MEMORY,)
