@@ -62,8 +62,9 @@ os.environ["TURBOTUI_EVENT_TABLES"] = "none"
 
 _SWITCH = 0.006
 """Seconds: a thread that waits for the interpreter's lock is woken every 5 ms (sys.getswitchinterval)."""
-_MOST_WAIT = 1.0
-"""Seconds after which the pilot goes on whatever other threads do, as Textual's does."""
+_MOST_WAIT, _LEAST_LOOKS = 1.0, 40
+"""Seconds after which the pilot goes on whatever other threads do, as Textual's does, if it has looked so often: a busy
+machine may stop this process for that long between two looks."""
 _NEAR = 0.05
 """Seconds: what an event loop does within these follows on what it does now."""
 
@@ -87,8 +88,9 @@ async def _threads_are_idle(others: Iterable[threading.Thread]) -> None:
     """Wait until the event loop has nothing to do, and no other thread was woken while a lock's wait lasts."""
     end = time.monotonic() + _MOST_WAIT
     await _loop_is_idle()
-    switches = _switches(others)
-    while time.monotonic() < end:
+    switches, looks = _switches(others), 0
+    while time.monotonic() < end or looks < _LEAST_LOOKS:
+        looks += 1
         await asyncio.sleep(_SWITCH)
         await _loop_is_idle()
         before, switches = switches, _switches(others)

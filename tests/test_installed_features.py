@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 from barepty import BarePty
-from patience import PATIENCE
+from patience import PATIENCE, least_disturbed
 
 from turbotui.installed_features import EntryPoint, entry_points, trusted_folders
 
@@ -55,8 +55,10 @@ class TestExample:
         without = run(*words, path=tmp_path)
         assert "'Uptime' can not be added: there is no such column here" in without.stderr
 
+    @least_disturbed
     def test_its_rows_are_recorded_replayed_and_exported(self, tmp_path: Path) -> None:
         file = str(tmp_path / "recording")
+        Path(file).unlink(missing_ok=True)
         done = run("record", "--show", "Busy%", "-n", "2", "-i", "0.2", file, "--tables", "clocks")
         assert done.returncode == 0, done.stderr
         tables = [json.loads(line) for line in run("uptime", "--replay", file, "--json").stdout.splitlines()]

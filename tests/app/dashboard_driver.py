@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -30,6 +31,14 @@ async def dashboard(session: FakeSession, size: tuple[int, int] = (120, 36), tic
             session.tick()
             await pilot.pause()
         yield app, pilot
+
+
+async def until(pilot: Pilot[int], holds: Callable[[], object]) -> None:
+    """Wait until a condition holds, which other threads or timers bring about."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "it never came to be"
+        await pilot.pause(0.01)
 
 
 async def until_read(app: FramesApp, pilot: Pilot[int]) -> None:

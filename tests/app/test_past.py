@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dashboard_driver import dashboard, lines, text_of, until_read
+from dashboard_driver import dashboard, lines, text_of, until, until_read
 from made_frames import calls_of
 from replayed_machine import Recording, ReplayedSession, recording
 from textual.pilot import Pilot
@@ -212,10 +212,7 @@ async def test_a_time_and_a_condition_are_jumped_to(recorded: Recording) -> None
         for key in "PkgWatt>1":
             await pilot.press({">": "greater_than_sign"}.get(key, key))
         await pilot.press("enter")
-        for _ in range(50):
-            await pilot.pause()
-            if cursor.at is not None:
-                break
+        await until(pilot, lambda: cursor.at is not None)
         assert app.watched.frame is recorded.frames[1], "it held from the first moment on"
         assert "PkgWatt>1 in" in text_of(app, "status")
 
@@ -225,10 +222,7 @@ async def test_a_mark_is_found_again(recorded: Recording) -> None:
     async with dashboard(session, ticks=0) as (app, pilot):
         await at_the_end(app, pilot, session, recorded)
         await pilot.press("comma", "comma", "comma", "M", "backspace", "left_parenthesis")
-        for _ in range(50):
-            await pilot.pause()
-            if app.watched.in_past:
-                break
+        await until(pilot, lambda: app.watched.in_past)
         assert app.watched.frame is recorded.frames[-4]
         assert "mark 1" in text_of(app, "time")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dashboard_driver import text_of
+from dashboard_driver import text_of, until
 from hypothesis import given
 from hypothesis import strategies as st
 from replayed_machine import Recording, ReplayedSession, recording
@@ -90,20 +90,13 @@ async def test_a_recording_begins_at_its_start_and_plays_on_and_stops_by_a_key(r
     player.cursor.go_to(0)
     app = TurbotuiApp(ReplayedSession(recorded), player=player)
     async with app.run_test(size=(120, 36)) as pilot:
-        for _ in range(100):
-            await pilot.pause()
-            if app.watched.frame is not None:
-                break
+        await until(pilot, lambda: app.watched.frame is not None)
         assert app.watched.frame is recorded.frames[1]
         assert text_of(app, "time").startswith(" ❚❚ RECORDED · ")
         assert "PAST" not in text_of(app, "status")
         await pilot.press("space")
         assert text_of(app, "time").startswith(" ▶ 20x · ")
-        for _ in range(600):
-            await pilot.pause(0.01)
-            if app.watched.frame is recorded.frames[-1]:
-                break
-        assert app.watched.frame is recorded.frames[-1]
+        await until(pilot, lambda: app.watched.frame is recorded.frames[-1])
         await pilot.press("space", "plus")
         assert not player.playing
         assert player.speed == 50.0

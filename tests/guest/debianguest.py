@@ -58,6 +58,10 @@ export PATH=/usr/bin:/bin HOME=/tmp PYTHONPATH=/turbotui PYTHONDONTWRITEBYTECODE
 """
 
 
+class GuestEndedError(RuntimeError):
+    """The guest hung, or its kernel gave up: another boot may do better."""
+
+
 @dataclass(frozen=True, slots=True)
 class DebianGuest:
     """A kind of guest.
@@ -137,13 +141,13 @@ class DebianGuest:
                 "-kernel", str(self.cache / "kernel"), "-initrd", str(archive),
                 "-append", f"console={self.console} quiet panic=-1 {self.words}",
             ]  # fmt: skip
-            for _ in range(_BOOTS):
-                ended = _booted(machine, seconds)
-                if ended is not None:
-                    break
-            else:
-                raise RuntimeError(f"the guest stood still in each of {_BOOTS} boots")
-        return _answers(ended[0].decode(errors="replace").replace("\r", ""), len(lines), ended[1])
+            for boot in range(1, _BOOTS + 1):
+                try:
+                    return _answers(*_booted(machine, seconds), len(lines))
+                except GuestEndedError:
+                    if boot == _BOOTS:
+                        raise
+        raise AssertionError("at least one boot")
 
     def build(self) -> None:
         """Fetch packages and make kernel and root in the cache folder."""
@@ -206,10 +210,11 @@ def apt_for(architecture: str, suites: Sequence[str], work: Path) -> list[str]:
     return ["apt-get", "-q", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
 
 
-def _booted(machine: Sequence[str], seconds: float) -> tuple[bytes, bytes] | None:
-    """Return the guest's and QEMU's output up to its end; None if the guest hung.
+def _booted(machine: Sequence[str], seconds: float) -> tuple[bytes, bytes]:
+    """Return the guest's and QEMU's output up to its end.
 
     Raises:
+        GuestEndedError: it hung.
         RuntimeError: it did not end in time.
     """
     began, used = time.monotonic(), 0.0
@@ -226,7 +231,7 @@ def _booted(machine: Sequence[str], seconds: float) -> tuple[bytes, bytes] | Non
                     emulator.kill()
                     emulator.communicate()
                 if still:
-                    return None
+                    raise GuestEndedError(f"the guest stood still: {(late.output or b'')[-2000:]!r}") from late
                 if over:
                     said = (late.output or b"")[-2000:]
                     raise RuntimeError(f"the guest did not end in {seconds:g} s: {said!r}") from late
@@ -238,17 +243,17 @@ def _cpu_seconds(pid: int) -> float:
     return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
 
 
-def _answers(text: str, count: int, errors: bytes) -> list[str]:
+def _answers(output: bytes, errors: bytes, count: int) -> list[str]:
     """Return the output of each command.
 
     Raises:
-        RuntimeError: the guest did not come to one of them.
+        GuestEndedError: the guest did not come to one of them.
     """
-    answers = []
+    text, answers = output.decode(errors="replace").replace("\r", ""), []
     for number in range(count):
         begin, end = f"{_BEGIN}{number}\n", f"{_END}{number}\n"
         if begin not in text or end not in text:
-            raise RuntimeError(f"the guest did not come to command {number}: {text[-2000:]} {errors!r}")
+            raise GuestEndedError(f"the guest did not come to command {number}: {text[-2000:]} {errors!r}")
         answers.append(text.split(begin, 1)[1].split(end, 1)[0])
     return answers
 

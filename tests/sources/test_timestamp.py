@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import platform
+import statistics
 import subprocess
 import sys
 import time
@@ -95,13 +96,12 @@ def test_a_copy_of_files_executes_nothing(tmp_path: object) -> None:
 def test_the_instruction_counts_on_at_a_steady_rate() -> None:
     host = LinuxHost()
     rates = []
-    for _ in range(3):
+    for _ in range(5):
         start, began = host.read_tsc(), time.perf_counter_ns()
         while time.perf_counter_ns() - began < 20_000_000:
             pass
         rates.append((host.read_tsc() - start) / (time.perf_counter_ns() - began))
-    assert min(rates) > 0.1  # GHz
-    assert max(rates) < 10.0
+    assert 0.1 < statistics.median(rates) < 10.0, "GHz, of those in which nothing held this thread between two clocks"
 
 
 @HERE

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from dashboard_driver import until
 from fleetbed import NORMAL, Asked, Reply, Stub, fleet_answer, nodes, stub, success
 from patience import PATIENCE
 from textual.pilot import Pilot
@@ -46,15 +46,6 @@ async def fleet(values: Mapping[str, Mapping[str, float]] | None = None, size: t
             screen = app.screen
             assert isinstance(screen, FleetScreen)
             yield server, screen, pilot
-
-
-async def until(pilot: Pilot[int], holds: object) -> None:
-    """Wait until a condition holds, because another thread asks the server."""
-    assert callable(holds)
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, "it never came to be"
-        await pilot.pause(0.01)
 
 
 def rows(screen: FleetScreen) -> list[str]:

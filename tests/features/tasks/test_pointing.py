@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from dashboard_driver import text_of
 from drawn_tasks import DrawnTasksScreen
+from patience import PATIENCE
 from test_tasks_screen import Tasks, laptop, tasks
 from textual.widgets import Static
 
@@ -27,7 +28,7 @@ async def at(found: Tasks, number: str) -> object:
 async def back_on_tasks(found: Tasks) -> DrawnTasksScreen:
     while not isinstance(found.app.screen_stack[0], DrawnTasksScreen):
         await found.pilot.pause()
-    await asyncio.wait_for(found.screen.drawn.wait(), 120)
+    await asyncio.wait_for(found.screen.drawn.wait(), PATIENCE)
     await found.pilot.pause()
     return found.screen
 

@@ -15,6 +15,7 @@ import pytest
 from dashboard_driver import text_of
 from drawn_tasks import DrawnTasksScreen
 from knownmachines import known_machine
+from patience import PATIENCE
 from scripted_machine import FakeSession
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -74,7 +75,7 @@ class Tasks:
         await self.pilot.pause()
         self.screen.drawn.clear()
         self.session.tick()
-        await asyncio.wait_for(self.screen.drawn.wait(), 30)
+        await asyncio.wait_for(self.screen.drawn.wait(), PATIENCE)
         await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:
@@ -96,7 +97,7 @@ async def tasks(machine: Machine, size: tuple[int, int] = (120, 36)) -> AsyncIte
         session.tick()
         await pilot.pause()
         found = Tasks(app, pilot, session)
-        await asyncio.wait_for(found.screen.drawn.wait(), 30)
+        await asyncio.wait_for(found.screen.drawn.wait(), PATIENCE)
         yield found
 
 
@@ -314,7 +315,7 @@ async def test_what_to_watch_is_chosen_by_a_prompt() -> None:
         await found.pilot.pause()
         found.screen.drawn.clear()
         await found.press("enter")
-        await asyncio.wait_for(found.screen.drawn.wait(), 30)
+        await asyncio.wait_for(found.screen.drawn.wait(), PATIENCE)
         await found.next()
         await found.next()
         assert {row.split()[0] for row in found.rows} <= {"dense", "idle"}
@@ -324,7 +325,7 @@ async def test_what_to_watch_is_chosen_by_a_prompt() -> None:
         found.app.screen.query_one(Input).value = "7"
         found.screen.drawn.clear()
         await found.press("enter")
-        await asyncio.wait_for(found.screen.drawn.wait(), 30)
+        await asyncio.wait_for(found.screen.drawn.wait(), PATIENCE)
         await found.pilot.pause()
         assert "has no process 7" in text_of(found.app, "notes")
         assert "cannot watch process 7" in text_of(found.app, "heads")
@@ -359,7 +360,7 @@ async def test_leaving_the_screen_closes_the_watch_and_coming_back_opens_one() -
         assert not watcher.running
         screen.drawn.clear()
         await found.press("7")
-        await asyncio.wait_for(screen.drawn.wait(), 30)
+        await asyncio.wait_for(screen.drawn.wait(), PATIENCE)
         again = screen.watcher
         assert again is not None
         assert again is not watcher
