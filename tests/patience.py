@@ -34,12 +34,15 @@ def least_disturbed(test: Callable[_P, None]) -> Callable[_P, None]:
     """
     @functools.wraps(test)
     def judged(*args: _P.args, **kwargs: _P.kwargs) -> None:
-        for run in range(1, _TRIES):
+        before: list[str] = []
+        while True:
             try:
                 return test(*args, **kwargs)
             except AssertionError as failed:
-                print(f"run {run} of {_TRIES}: {failed}")
-        return test(*args, **kwargs)
+                if len(before) == _TRIES - 1:
+                    failed.add_note("\n".join(["The runs before:", *before]))
+                    raise
+                before.append(str(failed))
 
     return judged
 

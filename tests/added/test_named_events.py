@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from named_events import event_folder
-from patience import but_for_missed_deadlines
+from patience import but_for_missed_deadlines, least_disturbed
 
 from turbotui.cli import main
 from turbotui.events.event_tables.opening import open_vendor_tables
@@ -53,6 +53,7 @@ def test_no_more_than_asked_for(search: EventSearch) -> None:
     assert search.find("", 9) == ()
 
 
+@least_disturbed
 def test_turbostats_form_of_an_event_takes_the_names_too(
     capsys: pytest.CaptureFixture[str], search: EventSearch
 ) -> None:
