@@ -37,6 +37,16 @@ def undisturbed(take: Callable[[], T], quickest: int, now: Callable[[], int]) ->
     return best
 
 
+def clock_offset(ahead: Callable[[], int], behind: Callable[[], int]) -> int:
+    """Return by how many ns one clock is ahead of another.
+
+    A thread that loses its CPU between two clocks would find them apart by what it waited: one is read between two
+    readings of the other, and again if these lie far apart.
+    """
+    began, at, ended = undisturbed(ahead, 1, behind)
+    return at - (began + ended) // 2
+
+
 def is_interrupted(took: int, quickest: int) -> bool:
     """Whether a read took so much longer than the quickest read of the same counters that the thread lost its CPU.
 

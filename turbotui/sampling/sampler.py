@@ -17,6 +17,7 @@ from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import text_of
+from turbotui.machine.timed_reads import clock_offset
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
@@ -263,7 +264,7 @@ class Sampler:
         answers, away = await self._pool.ask(now, patience, ticks=tuple(ticks))
         self._wraps_checked = now()
         torn = self._asleep.look()
-        clock, wall = host.now_ns() - round(now() * 1e9), host.wall_ns() - round(now() * 1e9)
+        clock, wall = (clock_offset(ahead, lambda: round(now() * 1e9)) for ahead in (host.now_ns, host.wall_ns))
         # a tick cut between two of its readings counts as not read
         ends = [max(one.ticks, default=-1) + 1 for one in answers]
         read = min(ends, default=sum(tick <= now() for tick in ticks))

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,10 @@ async def test_a_node_that_vanished_is_marked_and_kept() -> None:
         assert "‹3003" in line.replace(" ", "") or "‹" in line
 
 
+def is_not_now(screen: FleetScreen, content: object) -> bool:
+    return screen.table.content is not content
+
+
 async def test_the_past_is_there_by_the_keys_of_every_screen() -> None:
     values = nodes(8, n5=SLOW)
     async with fleet(values) as (_server, screen, pilot):
@@ -159,7 +164,7 @@ async def test_the_past_is_there_by_the_keys_of_every_screen() -> None:
             values.update(nodes(8, **{hot: SLOW}))
             before = screen.table.content
             screen.watch_state.session.end_interval()
-            await until(pilot, lambda before=before: screen.table.content is not before)
+            await until(pilot, partial(is_not_now, screen, before))
         assert rows(screen)[0] == "n2"
         await pilot.press("comma")
         await until(pilot, lambda: rows(screen)[0] == "n1")

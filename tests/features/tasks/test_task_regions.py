@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from turbotui.features.tasks.task_regions import TaskRegions, region_table
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.region_pipes import RegionPipe, RegionProcesses
+from turbotui.machine.timed_reads import clock_offset
 
 _PAGES = 12_000
 _PROGRAM = TOUCH + f"""
@@ -70,7 +72,7 @@ def _write(pipe: RegionPipe, *marks: str) -> None:
 
 def _raw(ns: int) -> int:
     """The perf clock at a time of the marks' clock."""
-    return ns + time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - time.monotonic_ns()
+    return ns + clock_offset(partial(time.clock_gettime_ns, time.CLOCK_MONOTONIC_RAW), time.monotonic_ns)
 
 
 def test_a_slice_is_shared_out_by_the_time_that_a_region_was_open_in_it() -> None:

@@ -20,6 +20,7 @@ from turbotui.features.tasks.thread_totals import RUN
 from turbotui.machine.region_pipes import MarkPipe, RegionProcesses
 from turbotui.machine.regions import RegionMark, RegionNames, by_rows, region_notes
 from turbotui.machine.tasks.parallelism import ParallelTime, Piece, time_of_all
+from turbotui.machine.timed_reads import clock_offset
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -32,6 +33,10 @@ _BY_SLICES: Final = "~ of a region: slices that it began or ended in are shared 
 _SETS: Final = Unavailable(Reason.NOT_READ, "counts of multiplexed sets are not shared out to regions",
                            "leave events out (-e), so that one set has them all")
 _NO_CYCLES: Final = Unavailable(Reason.NOT_READ, "no time slice of a thread lay in the region")
+
+
+def _raw_ns() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +145,7 @@ class TaskRegions:
 
     def settle(self) -> None:
         """Read the new marks and divide the slices among regions: every mark of their time has been written."""
-        offset = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - time.monotonic_ns()
+        offset = clock_offset(_raw_ns, time.monotonic_ns)
         for mark in sorted(self._pipe.take(), key=lambda mark: mark.ns):
             self._mark(mark, mark.ns + offset)
         if self._writers is not None:
@@ -196,14 +201,14 @@ class TaskRegions:
         return frozenset(thread[0] for thread, _name in +self._open)
 
     def end_process(self, pid: int, ns: int) -> None:
-        offset = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - time.monotonic_ns()
+        offset = clock_offset(_raw_ns, time.monotonic_ns)
         for thread, name in [element for element in self._open.elements() if element[0][0] == pid]:
             self._left_open += 1
             self._mark(RegionMark(False, ns, thread, 0, name), ns + offset)
 
     def found(self, window: ParallelWindow | None = None) -> tuple[TaskRegion, ...]:
         """All regions so far, by decreasing run time; `window` is what their wall-clock shares are shares of."""
-        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        now = _raw_ns()
         open_ns = {name: one.done_ns + (now - one.since if one.threads else 0)
                    for name, one in self._stretches.items()}
         of = self._rows()
