@@ -47,6 +47,7 @@ class WaitSums:
     # lengths: of ended waits, in ns; behind: ns that each thread ran meanwhile on the CPU that the wait ended on, of
     # waits from 0.1 ms on
     lengths: Buckets = field(default_factory=dict, compare=False)
+    ended: int = field(default=0, compare=False)  # the sum of `lengths`
     behind: dict[int, int] = field(default_factory=dict, compare=False)
 
     def add(self, other: WaitSums) -> None:
@@ -60,6 +61,7 @@ class WaitSums:
         self.asleep += other.asleep
         for tid, times in other.pushers.items():
             self.blame(tid, times)
+        self.ended += other.ended
         self.lengths = merged_buckets((self.lengths, other.lengths))
         for tid, ran in other.behind.items():
             self.wait_behind(tid, ran)
@@ -148,6 +150,8 @@ class RunQueue:
         length = time - since
         bucket = bucket_of(length)
         waited.times += 1
+        waited.ended += length
+        on_cpu.ended += length
         waited.lengths[bucket] = waited.lengths.get(bucket, 0) + 1
         on_cpu.times += 1
         on_cpu.queued += length

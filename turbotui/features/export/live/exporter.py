@@ -9,6 +9,7 @@ from typing import Final
 from turbotui.features.export.live.machine_metrics import ExportRequest, MachineMetrics
 from turbotui.features.export.live.rendering import RenderedScrape
 from turbotui.features.export.live.row_metrics import RowMetrics
+from turbotui.features.export.live.wait_metrics import WaitMetrics
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
@@ -23,6 +24,7 @@ class Exporter:
     def __init__(self, session: Session, request: ExportRequest) -> None:
         self._session = session
         self._metrics = MachineMetrics(session.machine, session.capabilities, session.catalog, request)
+        self._parts = request.parts
         self._changed = threading.Condition()
         self._newest = RenderedScrape(self._metrics.metrics(None, session.own_cost()))
         self._counted = self._ended = False
@@ -46,6 +48,9 @@ class Exporter:
     def stop(self) -> None:
         """Close every counter. Raises TurbotuiError if the sampling failed before."""
         self._session.stop()
+        for part in self._parts:
+            if isinstance(part, WaitMetrics):
+                part.close()
         raise_failure(self._session)
 
     def interrupt(self) -> None:

@@ -20,11 +20,12 @@ class ExposedMetric:
     """A metric with its samples."""
 
     name: str  # without `_total` and `_info`
-    kind: str  # "counter", "gauge" or "info"
+    kind: str  # "counter", "gauge", "info" or "histogram"
     text: str  # HELP
     samples: Sequence[tuple[Mapping[str, str], float]]  # labels and value of each
     level: MetricLevel | None = None  # the metric's level; None for facts of the machine and the collector
     spread: bool = False  # whether the samples are minimum, 95th percentile and maximum
+    endings: Sequence[str] = ()  # of a histogram: what the name of each sample ends with
 
     @property
     def size(self) -> int:

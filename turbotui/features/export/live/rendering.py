@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Final
 
 from prometheus_client import exposition as plain
@@ -27,8 +28,9 @@ class _Collected(Collector):
     def collect(self) -> Iterator[ClientFamily]:
         for metric in self._metrics:
             family = ClientFamily(metric.name, _clean(metric.text), metric.kind)
-            for labels, value in metric.samples:
-                family.add_sample(metric.name + _ENDINGS[metric.kind],
+            endings = metric.endings or repeat(_ENDINGS[metric.kind])
+            for (labels, value), ending in zip(metric.samples, endings, strict=False):
+                family.add_sample(metric.name + ending,
                                   {name: _clean(text) for name, text in labels.items()}, value)
             yield family
 

@@ -51,6 +51,9 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
                       help="series of control groups too: of all, or of GROUP and those in it, and of resctrl's groups")
     live.add_argument("--tasks", default="", metavar="GROUP",
                       help="series of the processes of this control group too: those that have used most CPU time")
+    live.add_argument("--waits", action="store_true",
+                      help="histograms of how long threads waited for a CPU, too: of the machine, of each CPU with "
+                      "--per cpu, of each container, job or unit; this costs a record for each switch of the machine")
     live.add_argument("--rows", default="", metavar="KINDS",
                       help="series of rows of these kinds, too, comma separated: interrupts (by source)")
     live.add_argument("--most", default=_MOST, metavar="N",
@@ -120,7 +123,7 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
     session = Session(machine, SOURCES, seconds, LinuxHost(), cpus)
     columns = _columns(session, arguments.columns)
     request = ExportRequest(arguments.per, _number(arguments, "series"), _number(arguments, "size"), known, columns,
-                          _parts(arguments, machine.host))
+                          _parts(arguments, machine.host, tuple(machine.topology.cpus)))
     return Exporter(session, request), machine
 
 
@@ -131,15 +134,17 @@ def _columns(session: Session, text: str) -> Sequence[CounterColumn]:
     return [column for column in columns if set(column.needs) <= known]
 
 
-def _parts(arguments: argparse.Namespace, host: Host) -> Sequence[RequestedPart]:
+def _parts(arguments: argparse.Namespace, host: Host, cpus: Sequence[int]) -> Sequence[RequestedPart]:
     from turbotui.features.export.live.group_metrics import GroupMetrics  # noqa: PLC0415 - seldom asked for
     from turbotui.features.export.live.row_metrics import RowMetrics  # noqa: PLC0415 - as above
     from turbotui.features.export.live.task_metrics import TaskMetrics  # noqa: PLC0415 - as above
+    from turbotui.features.export.live.wait_metrics import open_wait_metrics  # noqa: PLC0415 - as above
 
     most = _number(arguments, "most")
     groups = [GroupMetrics(host, arguments.groups, most)] if arguments.groups else []
     rows = [RowMetrics(_kind(name), most) for name in arguments.rows.split(",") if name.strip()]
-    return (*groups, *([TaskMetrics(host, arguments.tasks, most)] if arguments.tasks else []), *rows)
+    waits = [open_wait_metrics(host, cpus, most, per_cpu=arguments.per == "cpu")] if arguments.waits else []
+    return (*groups, *([TaskMetrics(host, arguments.tasks, most)] if arguments.tasks else []), *rows, *waits)
 
 
 def _kind(text: str) -> KindDefinition:

@@ -1,0 +1,167 @@
+"""Histograms of waits for a CPU, only on request, because each switch of the machine then costs a record."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Protocol
+
+from turbotui.errors import MachineError, UsageError
+from turbotui.features.export.live.exposition import ExposedMetric
+from turbotui.features.export.live.levels import MetricLevel
+from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.tasks.group_names import group_name, group_paths
+from turbotui.machine.tasks.run_queue import WaitSums
+from turbotui.machine.tasks.wait_set import WaitSet
+from turbotui.machine.tasks.wait_times import WaitTimes
+from turbotui.quantities.histograms import cumulative
+from turbotui.quantities.unavailable import Unavailable
+
+WAIT: Final = MetricLevel("wait", None)
+BOUNDS: Final = tuple((1 << power) - 1 for power in range(14, 34))
+"""Upper bounds of the exported buckets in ns: 16 us to 8.6 s in powers of two, which no finer bucket crosses."""
+_TAKE: Final = 0.2  # seconds between two looks at the rings
+_ASKED: Final = 2_000  # threads of a scrape's interval whose control group is read, those that waited most often
+_COUNTED: Final = 10_000  # groups that are counted as left out
+_ENDED: Final = "(ended, its group was not seen)"
+_DOCUMENT: Final = "kernel Documentation/trace/events.rst; perf_event_open(2), PERF_RECORD_SWITCH_CPU_WIDE"
+
+
+class WaitSource(Protocol):
+    """Gives the waits of all threads, as `WaitTimes` does."""
+
+    @property
+    def why_no_wakeups(self) -> Unavailable | None:
+        """Why wake-ups are unknown; None if they are known."""
+
+    @property
+    def lost(self) -> int:
+        """The number of records that had no room."""
+
+    def drain(self, until: int) -> None:
+        """Process the records up to a time."""
+
+    def take(self, until: int) -> Mapping[int, WaitSums]:
+        """Return the waits by thread since the last call."""
+
+    def take_cpus(self) -> Mapping[int, WaitSums]:
+        """Return the ended waits by CPU since the last call."""
+
+    def close(self) -> None:
+        """Close every descriptor."""
+
+
+class WaitMetrics:
+    """Histograms of the machine, of CPUs if `per_cpu`, and of at most `most` control groups; they never decrease."""
+
+    levels: Final = (WAIT,)
+
+    def __init__(self, host: Host, source: WaitSource, most: int, *, per_cpu: bool,
+                 waiting: WaitSet | None = None) -> None:
+        self._host, self._source, self._most, self._per_cpu = host, source, most, per_cpu
+        self._cpus: dict[int, WaitSums] = {}
+        self._groups: dict[str, WaitSums] = {}
+        self._left_out: set[str] = set()
+        self._lock = threading.Lock()
+        self._over = False
+        self._waiting = waiting
+        self._thread = threading.Thread(target=self._run, name="waits", daemon=True)
+        if waiting is not None:
+            self._thread.start()
+
+    def _run(self) -> None:
+        while self._waiting is not None and not self._over:
+            self._waiting.wait(_TAKE)
+            with self._lock:
+                if not self._over:
+                    self._source.drain(self._host.now_ns())
+
+    def close(self) -> None:
+        """End the reading of switches."""
+        with self._lock:
+            self._over = True
+        if self._waiting is not None:
+            self._waiting.wake()
+            self._thread.join()
+            self._source.close()
+            self._waiting.close()
+
+    def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
+        """Return the histograms so far, and how many groups were left out."""
+        with self._lock:
+            if not self._over:
+                self._take()
+        stem = "run_queue_wait" if self._source.why_no_wakeups is None else "preempted_wait"
+        text = ("Time from when a thread could run to when it got a CPU" if self._source.why_no_wakeups is None else
+                "Time from when a thread lost its CPU, although it could run, to when it got one; wake-ups are unknown")
+        machine = WaitSums()
+        for waited in self._cpus.values():
+            machine.add(waited)
+        found = [_histogram(f"turbotui_machine_{stem}_seconds", text, [({}, machine)])]
+        if self._per_cpu:
+            found.append(_histogram(f"turbotui_cpu_{stem}_seconds", f"{text}, by the CPU that it got", [
+                ({"cpu": str(cpu)}, waited) for cpu, waited in sorted(self._cpus.items())]))
+        found.append(_histogram(f"turbotui_group_{stem}_seconds", f"{text}, by its container, pod, job or unit", [
+            ({"group": group}, waited) for group, waited in sorted(self._groups.items())]))
+        found.append(ExposedMetric("turbotui_machine_switch_records_lost", "counter", "Records of switches for which a "
+                                   f"ring had no room: waits lack them ({_DOCUMENT})", [({}, float(self._source.lost))],
+                                   WAIT))
+        return found, {"groups with waits": len(self._left_out)}
+
+    def _take(self) -> None:
+        threads = self._source.take(self._host.now_ns())
+        for cpu, waited in self._source.take_cpus().items():
+            self._cpus.setdefault(cpu, WaitSums()).add(waited)
+        often = sorted(((tid, one) for tid, one in threads.items() if one.times), key=lambda item: -item[1].times)
+        for tid, waited in often[:_ASKED]:
+            group = self._group(tid)
+            if group in self._groups or len(self._groups) < self._most:
+                known = self._groups.setdefault(group, WaitSums())
+                known.add(waited)
+            elif len(self._left_out) < _COUNTED:
+                self._left_out.add(group)
+
+    def _group(self, tid: int) -> str:
+        """The group of a thread, by its path."""
+        try:
+            group = group_name(group_paths(self._host.read_text(f"/proc/{tid}/cgroup")))
+        except HostError:
+            return _ENDED
+        return _ENDED if group is None else group.path
+
+
+def _histogram(name: str, text: str, of: Sequence[tuple[Mapping[str, str], WaitSums]]) -> ExposedMetric:
+    samples, endings = [], []
+    for labels, waited in of:
+        for ending, more, value in _parts(waited):
+            samples.append(({**labels, **more}, value))
+            endings.append(ending)
+    return ExposedMetric(name, "histogram", f"{text} ({_DOCUMENT})", samples, WAIT, endings=endings)
+
+
+def _parts(waited: WaitSums) -> Iterator[tuple[str, Mapping[str, str], float]]:
+    """The series of a classic histogram: cumulative buckets, count and sum."""
+    number = sum(waited.lengths.values())
+    for bound, count in cumulative(waited.lengths, BOUNDS):
+        yield "_bucket", {"le": repr((bound + 1) / 1e9)}, float(count)
+    yield "_bucket", {"le": "+Inf"}, float(number)
+    yield "_count", {}, float(number)
+    yield "_sum", {}, waited.ended / 1e9
+
+
+def open_wait_metrics(host: Host, cpus: Sequence[int], most: int, *, per_cpu: bool) -> WaitMetrics:
+    """Begin to read switches.
+
+    Raises:
+        UsageError: the machine is none that runs here.
+        MachineError: this user may not watch whole CPUs, or descriptors or memory do not suffice.
+    """
+    if host.kind is not HostKind.REAL:
+        raise UsageError(f"--waits: {host.name} is no machine that runs here, so nobody waits for its CPUs")
+    waiting = WaitSet()
+    try:
+        source = WaitTimes(host, cpus, waiting)
+    except (HostError, MachineError) as error:
+        waiting.close()
+        raise MachineError(f"--waits: switches of whole CPUs: {error}; run as root, or with CAP_PERFMON") from error
+    return WaitMetrics(host, source, most, per_cpu=per_cpu, waiting=waiting)
