@@ -87,3 +87,18 @@ async def test_a_burst_of_cursor_keys_moves_by_as_many_rows() -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         await post_at_once(app, pilot, [events.Key("down", None)] * 5)
         assert table(app).current == table(app).lines[5].row
+
+
+@pytest.mark.parametrize("opens", ["/", "?/", "a", "ctrl+p"])
+async def test_no_field_takes_more_than_a_path_has(opens: str) -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await (pilot.press("ctrl+p") if opens == "ctrl+p" else type_at_once(app, pilot, opens))
+        while not isinstance(app.focused, Input):  # the palette opens with its providers
+            await pilot.pause()
+        app.focused.value = ""
+        for _ in range(3):
+            app.focused.post_message(events.Paste("x" * 2048))
+            await pilot.pause()
+        assert app.focused.value == "x" * 4096
+        await pilot.press("x")
+        assert len(app.focused.value) == 4096

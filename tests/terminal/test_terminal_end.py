@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import re
 import signal
+import sys
 import termios
+import time
 from collections.abc import Iterator
 
 import pytest
 from barepty import BarePty
+from patience import PATIENCE
 
 LEFT = rb"\x1b\[9999;1H\x1b\[J\x1b\[\?1049l.*\x1b\[\?25h"
 SHOWN = rb"#[1-9]"
+KEPT_BY_A_KEY = """
+import sys
+{keeping}
+import turbotui.app.dashboard
+import turbotui.features.cpus.screen as at
+at.TableScreen.action_joules = kept
+from turbotui.cli import main
+sys.exit(main(["--machine", "guest", "-i", "0.2", "--screen", "cpus"]))
+"""
+WAITS = "import asyncio\nasync def kept(self): await asyncio.Event().wait()"
+RUNS = "def kept(self):\n    while True: pass"
 
 
 @pytest.fixture
@@ -36,6 +50,42 @@ def test_the_end_of_the_controlling_terminal_ends_the_program() -> None:
         assert running.ended(reading=False) in {128 + signal.SIGHUP, 4}  # SIGHUP and the end of input arrive at once
     finally:
         running.end()
+
+
+@pytest.fixture(params=[WAITS, RUNS], ids=["waits", "runs"])
+def kept(request: pytest.FixtureRequest) -> Iterator[BarePty]:
+    """Run a dashboard in which a key is handled for ever."""
+    running = BarePty((sys.executable, "-c", KEPT_BY_A_KEY.format(keeping=request.param)), forked=True)
+    running.until(SHOWN)
+    running.press(b"J")
+    running.take(0.5)  # until it is handled, which nothing shows
+    yield running
+    running.end()
+
+
+def test_the_end_of_the_terminal_ends_what_a_key_keeps(kept: BarePty) -> None:
+    kept.close_master()
+    assert kept.ended(reading=False) in {128 + signal.SIGTERM, 4}
+
+
+def test_a_second_signal_ends_what_a_key_keeps_and_restores_the_terminal(kept: BarePty) -> None:
+    kept.process.send_signal(signal.SIGTERM)
+    end = time.monotonic() + PATIENCE
+    while kept.process.poll() is None and time.monotonic() < end:
+        kept.take(1.2)  # longer than a signal is taken for the same
+        kept.process.send_signal(signal.SIGTERM)
+    assert kept.ended() == 128 + signal.SIGTERM
+    assert kept.restored
+    assert b"Traceback" not in kept.output
+
+
+def test_however_fast_keys_come_a_signal_ends_it_soon(bare: BarePty) -> None:
+    bare.until(SHOWN)
+    for _ in range(100):
+        bare.press(b"\x1b[B" * 1000)
+        bare.take(0.01)
+    bare.process.send_signal(signal.SIGTERM)
+    assert bare.ended() == 128 + signal.SIGTERM
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])

@@ -31,8 +31,9 @@ from turbotui.app.themes import THEMES
 from turbotui.app.time_line import TimeLine
 from turbotui.app.view_states import StateOrder, ViewState
 from turbotui.app.watch import Watch
-from turbotui.errors import TurbotuiError
+from turbotui.errors import SignalledError, TurbotuiError
 from turbotui.feature import ScreenSpec
+from turbotui.machine.signal_guard import SIGNAL_PATIENCE
 from turbotui.quantities.scope import RowId
 from turbotui.sampling.bus import LatestItem
 from turbotui.sampling.collector import loop_here, when_resting
@@ -69,7 +70,7 @@ class FramesApp(App[int]):
         open_recorder: opens a file to record to; None for one file that is never divided or thinned.
         kept_columns: returns the columns that are recorded whatever is shown; None for none.
         kept_rows: returns the sources of rows that are recorded whatever is shown; None for none.
-        left_by: the signal that ended the program; 0 for none.
+        left_by: the first signal that asked the program to end; 0 for none.
     """
 
     screens: ClassVar[Sequence[ScreenSpec]] = SCREENS
@@ -91,6 +92,7 @@ class FramesApp(App[int]):
         watched.live_history.wanting = self._histories.begin
         self._laid_out: tuple[object, ...] = ()  # the columns and rows for which the screen was last laid out
         self.left_by = 0
+        self._left_at = 0.0
         self._first_screen = first_screen
         self._state_order = StateOrder()
         self._opened = "", ""  # the screen that Enter opened, and the one to which Esc returns
@@ -558,9 +560,17 @@ class FramesApp(App[int]):
             command.on_end = partial(self.request, "command ended")
 
     def request_leave(self, number: int) -> None:
-        """Quit for a signal; may be called from any thread or a signal handler."""
-        self.left_by = number
-        self.request("quit")
+        """Quit for a signal; a later one ends the program where it is, because something keeps it.
+
+        Raises:
+            SignalledError: by a later signal.
+        """
+        now = time.monotonic()
+        if not self.left_by:
+            self.left_by, self._left_at = number, now
+            self.request("quit")
+        elif now - self._left_at > SIGNAL_PATIENCE:
+            raise SignalledError(number)
 
     def leaves_with_command(self) -> bool:
         """Whether the program ends with the command, which has ended; if it stays, say so."""

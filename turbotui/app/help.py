@@ -173,7 +173,6 @@ class Help(MenuWindow[None]):
     def on_mount(self) -> None:
         """Fill the window with keys and columns."""
         self._items = help_items(self._watch, self._screens, self._here, actions_of(self.app))
-        self.query_one(Input).cursor_blink = False
         self._fill()
 
     def on_listing_resized(self) -> None:

@@ -122,7 +122,6 @@ class ListWindow(ListingWindow[None]):
     def on_mount(self) -> None:
         """Give the field the focus, and fill the list."""
         field = self.query_one(Input)
-        field.cursor_blink = False
         field.focus()
         field.cursor_position = len(field.value)
         self.fill()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from rich.console import RenderableType
 from rich.segment import Segment
@@ -18,6 +18,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.style import Style as VisualStyle
 from textual.visual import RenderOptions, Visual
+from textual.widgets import Input
 
 from turbotui.quantities.columns import CounterColumn
 
@@ -57,6 +58,10 @@ def _tinted(style: Style | None, base: Style, tint: Color) -> Style:
     return base + word.style
 
 
+LONGEST_LINE: Final = 4096
+"""Characters that can be typed into a field, as many as a path may have (PATH_MAX, limits.h): each further one is drawn
+and searched for with all before it."""
+
 Result = TypeVar("Result")
 
 
@@ -82,6 +87,12 @@ class Window(ModalScreen[Result]):
         background-tint: $background 0%;
     }
     """
+
+    def on_mount(self) -> None:
+        """Bound what can be typed; Textual calls on_mount of the base classes by itself."""
+        for field in self.query(Input):
+            field.cursor_blink = False
+            field.max_length = LONGEST_LINE
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:

@@ -9,9 +9,11 @@ from textual.app import App, SystemCommand
 from textual.command import CommandList, CommandPalette
 from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.widgets import Input
 
 from turbotui.app.actions import KEYLESS, actions_of
 from turbotui.app.base import WatchScreen
+from turbotui.app.modal import LONGEST_LINE
 from turbotui.app.screen_table import SCREENS
 from turbotui.feature import EVERYWHERE, ScreenSpec
 from turbotui.widgets.profiles import Profiles
@@ -21,6 +23,10 @@ _NOT_LISTED = frozenset({"palette", "interrupt", "close"})
 
 class ActionPalette(CommandPalette):
     """Textual's palette, whose list may have no line to move to: a terminal may have three lines or fewer."""
+
+    def on_mount(self) -> None:
+        """Bound what can be typed, as windows do."""
+        self.query_one(Input).max_length = LONGEST_LINE
 
     def _action_command_list(self, action: str) -> None:
         if action == "select" or self.query_one(CommandList).scrollable_content_region:

@@ -48,9 +48,7 @@ class Prompt(Window[str]):
 
     def on_mount(self) -> None:
         """Give the field the focus."""
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
+        self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Apply the text, and show what is wrong."""

@@ -23,7 +23,7 @@ ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, s
 terminal restores it first. SIGUSR1 is not among them, because it ends an interval."""
 WORK_ENDING: Final = tuple(number for number in ENDING if number is not signal.SIGQUIT)
 """Those by which a verb without the terminal ends its work; SIGQUIT is for a core dump of what it does now."""
-_PATIENCE: Final = 1.0  # seconds; a signal is often sent twice at once, by the terminal and by sudo(8)
+SIGNAL_PATIENCE: Final = 1.0  # seconds; a signal is often sent twice at once, by the terminal and by sudo(8)
 
 
 @contextlib.contextmanager
@@ -82,7 +82,7 @@ class EndedWork:
 @contextlib.contextmanager
 def ending_signals(
     stop: Callable[[], object], others: Mapping[signal.Signals, Callable[[int], object]] | None = None,
-    patience: float = _PATIENCE,
+    patience: float = SIGNAL_PATIENCE,
 ) -> Iterator[EndedWork]:
     """End the work of a block by a signal; one that comes while it does not end, ends the program where it is.
 

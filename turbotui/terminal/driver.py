@@ -29,11 +29,13 @@ from textual.geometry import Size
 from textual.message import Message
 
 from turbotui.repertoire import Repertoire
+from turbotui.terminal.backlog import InputBacklog
 from turbotui.terminal.handover import LAST_ROW, HandedOver, Handover, bounded, modes_of, set_raw, wait_for_front
 from turbotui.terminal.keys import InputMessages
 from turbotui.terminal.writer import TerminalWriter
 
 _PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that accepts nothing
+_UNTIL_SIGNAL: Final = 1.5  # seconds until a program that lost its terminal is ended by a signal, and by the next
 _READ: Final = 4096
 _TRIES: Final = 10
 _REST: Final = 0.1
@@ -86,11 +88,13 @@ class TerminalDriver(LinuxDriver):
         self._repertoire: Repertoire | None = getattr(app, "repertoire", None)
         self._handlers_before: dict[signal.Signals, _Handler] = before
         self._handover = app.handover if isinstance(app, HandedOver) else None
+        self._backlog = InputBacklog(app, self._soon)
         self._writer: TerminalWriter | None = None
         self._held: list[str] = []
         self._entered = False
         self._stopping = False
         self._closing = False
+        self._closed = threading.Event()
         self._input_ends, self._end_input = os.pipe()
         signal.signal(signal.SIGTSTP, lambda _number, _frame: self._soon(self._stop))
         signal.signal(signal.SIGCONT, lambda _number, _frame: self._continued())
@@ -119,7 +123,16 @@ class TerminalDriver(LinuxDriver):
             self._writer.write(shown.encode(errors="replace"))
 
     def _lost(self, error: OSError) -> None:
-        self.send_message(TerminalLost(f"it cannot be written to: {error.strerror}"))
+        self._end_without_terminal(f"it cannot be written to: {error.strerror}")
+
+    def _end_without_terminal(self, why: str) -> None:
+        """End the program: by a message, or where it is if it waits for something or runs for ever."""
+        self.send_message(TerminalLost(why))
+        threading.Thread(target=self._insist, name="terminal-lost", daemon=True).start()
+
+    def _insist(self) -> None:
+        while not self._closed.wait(_UNTIL_SIGNAL):
+            os.kill(os.getpid(), signal.SIGTERM)
 
     # Modes
 
@@ -190,6 +203,7 @@ class TerminalDriver(LinuxDriver):
             self._writer = None
         for number, handler in self._handlers_before.items():
             signal.signal(number, handler)
+        self._closed.set()
 
     # Size
 
@@ -198,11 +212,14 @@ class TerminalDriver(LinuxDriver):
             self._send_size()
 
     def send_message(self, message: Message) -> None:
-        """Hand on an event; the size of a terminal is bounded, wherever it comes from."""
+        """Hand on an event; the terminal's are bounded in number, and its size, wherever it comes from."""
         if isinstance(message, events.Resize):
             size = Size(*bounded(message.size))
             message = events.Resize(size, size, pixel_size=message.pixel_size)
-        super().send_message(message)
+        if threading.current_thread() is self._key_thread and not isinstance(message, TerminalLost):
+            self._backlog.put(message)
+        else:
+            super().send_message(message)
 
     def _send_size(self) -> None:
         size = Size(*self._get_terminal_size())
@@ -285,7 +302,7 @@ class TerminalDriver(LinuxDriver):
                 elif why:
                     empty += 1
                     if ready[self.fileno] & (select.POLLHUP | select.POLLERR | select.POLLNVAL) or empty == _TRIES:
-                        self.send_message(TerminalLost(why))
+                        self._end_without_terminal(why)
                         break
                     time.sleep(_REST)
             elif not ready:

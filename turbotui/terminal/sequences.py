@@ -21,7 +21,7 @@ _BEGUN: Final = 1.0  # seconds without a byte until a sequence that has begun is
 _PASTE: Final = 3.0  # the same of a paste, whose rest would be a text of keys
 _LONGEST: Final = 30.0  # seconds that one sequence may take, so that one without an end does not keep all keys
 _MOST_KEPT: Final = 256  # characters of a sequence; a longer one is read to its end and means nothing
-_MOST_PASTED: Final = 1 << 20  # characters of a paste; the others are left out
+_MOST_PASTED: Final = 1 << 14  # characters of a paste, which goes into a line; the others are left out
 _INTRODUCERS: Final = frozenset("[OPX]^_")
 """What follows Escape (ECMA-48, 5.3): CSI, SS3, and the strings DCS, SOS, OSC, PM and APC."""
 _BEL, _CAN, _DEL = "\x07", "\x18", "\x7f"
