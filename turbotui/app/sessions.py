@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from turbotui.events.set_files import EventSet
@@ -108,6 +108,14 @@ class RowReadingSession(Protocol):
 
     def read_rows(self, owner: object, sources: Iterable[RowSource]) -> None:
         """Read rows for an owner from the next tick on, replacing what it asked for before."""
+
+
+@runtime_checkable
+class FocusedSession(Protocol):
+    """A session that can look at some CPUs more often than at others."""
+
+    def look_often(self, cpus: Collection[int] | None) -> None:
+        """Time the clock at more moments of the interval on these CPUs from the next tick on; None: on all."""
 
 
 @runtime_checkable

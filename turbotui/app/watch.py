@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from turbotui.app.column_requests import AbsentColumns, ColumnRequests
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
-from turbotui.app.sessions import SpiedSession, WatchedSession
+from turbotui.app.sessions import FocusedSession, SpiedSession, WatchedSession
 from turbotui.dataclass import dataclass
 from turbotui.machine.view import kernel_release
 from turbotui.quantities.columns import ColumnId, CounterColumn
@@ -66,7 +66,7 @@ LONG = 600
 """Number of intervals kept of the whole machine, and of cells that a user explained or graphed."""
 
 _BUSY = ("Busy%", "Load%")
-_CLOCK = ("Bzy_MHz", "CurMHz", "MHz")
+_CLOCK = ("Bzy_MHz", "CurMHz", "NowMHz", "MHz")
 _WATTS = ("PkgWatt", "SysWatt", "CorWatt")
 _HEAT = ("CoreTmp", "CCDTmp", "PkgTmp")
 _INTERRUPTS = ("IRQ/s",)
@@ -340,7 +340,16 @@ class Watch:
         told = () if self.beside is None else self.beside.columns
         kept = () if self.recorder is None else self.recorder.columns
         cells = (column for column, _ in self.kept)
+        self.look_often_at(None)  # the next screen says at which
         self._requests.want((*columns, *self.headline, *alerted, *told, *kept, *cells), hidden)
+
+    def look_often_at(self, row: RowId | None) -> None:
+        """Time the clock of a row's CPUs at more moments of an interval, as far as it is a CPU's or a core's."""
+        session = self.session
+        if isinstance(session, FocusedSession):
+            near = row is not None and row.scope.rank <= Scope.CORE.rank
+            instance = self._topology.instance(row) if near and row is not None else None
+            session.look_often(() if instance is None else instance.cpus)
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId], *,
                   lasting: bool = False, rows: Sequence[RowSource] = ()) -> None:

@@ -61,6 +61,8 @@ def add_watching_arguments(parser: argparse.ArgumentParser, interval: float) -> 
                         help="temperature from which the thermal readouts count down, if the machine reports a wrong "
                              "one")
     parser.add_argument("-c", "--cpu", metavar="SET", help="only these CPUs: 0-3,8 or 0..3,8")
+    parser.add_argument("--moments", action="store_true",
+                        help="time the clock of virtual CPUs (NowMHz) at ten moments of an interval instead of one")
     parser.set_defaults(choices=[])
     parser.add_argument("-s", "--show", metavar="NAMES", action=_Choice, const="show",
                         help="only these columns or categories, comma separated; further --show options add to them")

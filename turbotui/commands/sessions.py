@@ -122,6 +122,8 @@ def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterC
     named = {column.id for column in start if column.category is Category.TOPOLOGY} | {column.id for column in added}
     columns = choose_columns(session.catalog, (*start, *added), arguments.choices, kept=named)
     session.want(column.id for column in columns)
+    if arguments.moments:
+        session.look_often(None)
     return session, columns
 
 

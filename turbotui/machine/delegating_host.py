@@ -5,7 +5,16 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 
-from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privileges, SuspendableHost, TimestampHost
+from turbotui.machine.host import (
+    ChainHost,
+    Host,
+    HostError,
+    HostKind,
+    PerfAttr,
+    Privileges,
+    SuspendableHost,
+    TimestampHost,
+)
 
 
 class DelegatingHost:
@@ -34,6 +43,12 @@ class DelegatingHost:
         if not isinstance(self._host, TimestampHost):
             raise HostError(errno.ENOSYS, "rdtsc")
         return self._host.read_tsc()
+
+    def time_chains(self, cpu: int) -> tuple[int, Sequence[int], int]:
+        """Fails with ENOSYS if the other host cannot execute instructions."""
+        if not isinstance(self._host, ChainHost):
+            raise HostError(errno.ENOSYS, "chains of instructions")
+        return self._host.time_chains(cpu)
 
     def read_text(self, path: str) -> str:
         return self._host.read_text(path)

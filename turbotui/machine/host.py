@@ -228,6 +228,21 @@ class TimestampHost(Protocol):
 
 
 @runtime_checkable
+class ChainHost(Host, Protocol):
+    """A host whose CPUs execute chains of dependent instructions (`machine/code/chains.py`)."""
+
+    def time_chains(self, cpu: int) -> tuple[int, Sequence[int], int]:
+        """Time the chains on a CPU, which has to be the calling thread's on a real machine.
+
+        Returns:
+            The CPU before, the times in ns, the CPU after.
+
+        Raises:
+            HostError: ENOSYS where there are no chains, EACCES if the system refuses executable memory.
+        """
+
+
+@runtime_checkable
 class SuspendableHost(Protocol):
     """A host whose machine may be suspended while it is watched."""
 

@@ -248,6 +248,14 @@ class LinuxHost:
 
         return read_timestamp()
 
+    def time_chains(self, cpu: int) -> tuple[int, Sequence[int], int]:  # noqa: ARG002 - the thread is pinned to it
+        """Fails with ENOSYS for a tree of files."""
+        if not self._live:
+            raise HostError(errno.ENOSYS, "chains of instructions")
+        from turbotui.machine.code.chains import time_chains  # noqa: PLC0415 - where nothing else times them
+
+        return time_chains()
+
     def usable_cpus(self) -> frozenset[int] | None:
         """Return the CPUs that this process may run on now, by affinity and cpuset, which may both change.
 

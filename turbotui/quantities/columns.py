@@ -12,6 +12,7 @@ from turbotui.dataclass import dataclass
 from turbotui.installed_features import failure_of, package_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.untrusted import one_line
 
 ColumnId: TypeAlias = str
@@ -285,7 +286,10 @@ class CounterColumn(Column[Inputs]):
             know.
         whole_only: has a value on the summary row only.
         rule: is 1 where a value stands out by its vendor's rule, beside `thresholds`.
-        refusal: why an available need is not read (its device sleeps); "" if it is read.
+        refusal: why an available need is not read (its device sleeps); None if it is read.
+        instead_of: signals beside which it is not shown from the start, because they tell the same better.
+        error: the column that tells how far its values may be off; whoever asks for it by name gets both. None
+            for values as exact as what was read.
         bits: for a register shown in words, the meaning of each bit of each signal.
     """
 
@@ -296,7 +300,9 @@ class CounterColumn(Column[Inputs]):
     extra: bool = False
     whole_only: bool = False
     bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)
-    refusal: Callable[[Inputs], str] | None = None
+    refusal: Callable[[Inputs], Unavailable | None] | None = None
+    instead_of: frozenset[SignalId] = frozenset()
+    error: CounterColumn | None = None
     rule: CounterColumn | None = None
 
     @property

@@ -91,7 +91,7 @@ class Cell:
 
     value: Value  # in the column's display unit; None is unknown
     why: Unavailable | None = None  # the reason where the value, or a part of it, is unknown
-    estimated: bool = False  # the counters behind the value ran for only a part of the interval and were scaled
+    estimated: bool = False  # measured in a part of the interval only: scaled up, or a sample
     partial: bool = False  # a sum, mean or maximum some of whose parts are missing
     disputed: tuple[str, ...] = ()  # what contradicts the value, one sentence each
     old: bool = False  # a CPU behind the value did not answer in time; the value is from its previous answer

@@ -244,9 +244,9 @@ class Frame(Interval):
             return Unavailable(Reason.OFFLINE, "the CPU is offline")
         if column.whole_only and row.scope is not Scope.SYSTEM:
             return Unavailable(Reason.NO_HARDWARE, f"{column.id} exists once for the whole machine: see the top row")
-        refused = "" if column.refusal is None else column.refusal(self.inputs(instance.row))
-        if refused:
-            return Unavailable(Reason.ASLEEP, refused)
+        refused = None if column.refusal is None else column.refusal(self.inputs(instance.row))
+        if refused is not None:
+            return refused
         for name in column.needs:
             signal = self.capabilities.signals[name]
             found = problem(self, signal, instance.cpus)
@@ -358,7 +358,9 @@ class Frame(Interval):
         return found
 
     def estimated(self, column: CounterColumn, row: RowId) -> bool:
-        """Whether a counter behind the cell ran for only part of the interval and was scaled (multiplexed)."""
+        """Whether the cell was measured in a part of the interval only: sampled, or counted in turns and scaled."""
+        if column.error is not None:
+            return True
         for name in (*column.needs, *column.wants):
             signal = self.capabilities.signals.get(name)
             if signal is None or not signal.running:
@@ -371,6 +373,8 @@ class Frame(Interval):
 
     def ran_throughout(self, column: CounterColumn) -> bool:
         """Whether no counter behind a column was multiplexed in any row, so that no cell is `estimated`."""
+        if column.error is not None:
+            return False
         signals = (self.capabilities.signals.get(name) for name in (*column.needs, *column.wants))
         return all(self._ran_throughout(one) for one in signals if one is not None and one.running)
 

@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import compared_with, signals_of
 from turbotui.sampling.spy_file import SpyFile
-from turbotui.sources.source import Source
+from turbotui.sources.source import Focused, Source
 from turbotui.sources.spies import Spies
 
 if TYPE_CHECKING:  # the grammar of events is imported late: most starts add nothing
@@ -93,6 +93,8 @@ class Session:
         self._handing = threading.Lock()  # a new owner receives the frames in order
         self._on_end: Callable[[], None] = _nothing
         self._meter = Meter(own_host)
+        self._often_everywhere = False
+        self.look_often(())
 
     @property
     def interval(self) -> float:
@@ -114,6 +116,13 @@ class Session:
         self._columns = tuple(column for column in found if column is not None)
         self._signals = frozenset(signals)
         self._want()
+
+    def look_often(self, cpus: Collection[int] | None) -> None:
+        """Time the clock at more moments of an interval on these CPUs from the next tick on; None: on all, for good."""
+        self._often_everywhere = self._often_everywhere or cpus is None
+        for source in self.capabilities.sources:
+            if isinstance(source, Focused):
+                source.look_often(None if self._often_everywhere else cpus)
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Read these signals of these sources beside the columns' from the next tick on, replacing earlier calls.

@@ -24,7 +24,16 @@ from turbotui.sampling.answers import SHARED, Answer, Readings, ReadRequest, Sha
 from turbotui.sampling.collector import CLOCK, Clock
 from turbotui.sampling.plan import Task
 from turbotui.sampling.semaphore import WorkerSemaphore
-from turbotui.sources.source import Adjustable, CpuGone, Incomplete, Reader, Rotating, SharedReader, TopologyFollower
+from turbotui.sources.source import (
+    Adjustable,
+    CpuGone,
+    Incomplete,
+    Momentary,
+    Reader,
+    Rotating,
+    SharedReader,
+    TopologyFollower,
+)
 
 _FIRST_GAP, _LONGEST_GAP = 0.5, 60.0  # seconds before a reader tries again to open what it lacks: at first, at most
 _APART = 8  # parts of a gap by which the attempts of CPUs differ
@@ -40,6 +49,7 @@ class _Held:
     rotating: Rotating | None  # the same reader, if it rotates between event sets
     take: Callable[[], object]  # reads it; `decode` turns the result, read between two times in ns, into values
     decode: Callable[[Any, int, int], Sequence[Raw]]
+    momentary: bool = False  # whether it may take any time, and is read once
     quickest: int = 0  # ns of its quickest read so far; 0 before the first
     lacking: Incomplete | None = None  # the same reader, while it lacks something that may be had later
     retry_at: float = 0.0  # when it tries to get that again, on the worker's clock
@@ -65,8 +75,8 @@ def _hold(task: Task, reader: Reader, now: float) -> _Held:
     if isinstance(reader, Rotating):
         return _Held(task.wanted, task, reader, reader, reader.capture, reader.decode)
     lacking = reader if isinstance(reader, Incomplete) and reader.incomplete else None
-    return _Held(task.wanted, task, reader, None, reader.read, _as_it_is, lacking=lacking,
-                 retry_at=0.0 if lacking is None else now + _FIRST_GAP)
+    return _Held(task.wanted, task, reader, None, reader.read, _as_it_is, isinstance(reader, Momentary),
+                 lacking=lacking, retry_at=0.0 if lacking is None else now + _FIRST_GAP)
 
 
 def _as_it_is(raw: Sequence[Raw], _started: int, _ended: int) -> Sequence[Raw]:
@@ -101,6 +111,7 @@ class Worker(threading.Thread):
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
         self._quickest: dict[str, int] = {}  # ns of the quickest read so far of each shared source
         self._open_for: tuple[object, object, object] = _NOTHING_OPEN
+        self._momentary: list[Momentary] = []  # open readers that may look between two requests
         self._wake_up = threading.Lock()  # locked until somebody wakes the worker
 
     def ask(self, work: ReadRequest, semaphore: WorkerSemaphore | None = None) -> None:
@@ -128,7 +139,7 @@ class Worker(threading.Thread):
 
     def run(self) -> None:
         """Serve requests until `end`."""
-        while (work := self._inbox.get()) is not None:
+        while (work := self._next()) is not None:
             try:
                 answer = self._serve_ticks(work) if work.ticks else self._serve(work)
             except Exception as error:  # noqa: BLE001 - the sampler raises it: this thread cannot report it
@@ -140,6 +151,21 @@ class Worker(threading.Thread):
             if semaphore is not None:
                 semaphore.leave(self)
         self._close_all()
+
+    def _next(self) -> ReadRequest | None:
+        """Wait for a request, and let readers look until it comes."""
+        while self._momentary:
+            pause = min((pause for one in self._momentary if (pause := one.pause) is not None), default=None)
+            try:
+                return self._inbox.get(timeout=pause)
+            except queue.Empty:
+                try:
+                    for reader in self._momentary:
+                        if reader.pause is not None:
+                            reader.look()
+                except Exception:  # noqa: BLE001 - the next reading tells of it, on the way of all failures
+                    self._momentary = []
+        return self._inbox.get()
 
     def _serve_ticks(self, work: ReadRequest) -> Answer:
         """Read at each tick by this thread's own clock, skipping ticks whose time has passed.
@@ -186,6 +212,7 @@ class Worker(threading.Thread):
             found[number] = self._decode(pending.pop(number), more=bool(pending))
 
     def _close_all(self) -> None:
+        self._momentary = []
         while self._readers:
             contained(self._readers.popitem()[1].reader.close)
         while self._shared:
@@ -313,6 +340,7 @@ class Worker(threading.Thread):
             self._readers[key] = _hold(task, reader, self._clock.now())
             if task.source.counts_from_open:
                 began.add(key)
+        self._momentary = [held.reader for held in self._readers.values() if isinstance(held.reader, Momentary)]
         return began
 
     def _open_shared(self, work: ReadRequest, failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
@@ -360,7 +388,7 @@ def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:
             started = ended = now()
             found, interrupted = error, False
         else:
-            interrupted = is_interrupted(ended - started, held.quickest)
-            held.quickest = min(held.quickest or ended - started, ended - started)
+            interrupted = not held.momentary and is_interrupted(ended - started, held.quickest)
+            held.quickest = 0 if held.momentary else min(held.quickest or ended - started, ended - started)
         taken.append((held, started, found, ended, interrupted))
     return taken

@@ -9,9 +9,11 @@ from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.machine.code.chains import A64, X86
 from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.simulated.cgroup_counts import cgroup_of
+from turbotui.simulated.chain_times import made_stamps
 from turbotui.simulated.clock import SimulatedClock
 from turbotui.simulated.descriptors import Descriptors, OpenFile, OpenFolder, OpenMsr
 from turbotui.simulated.filesystem import machine_tree
@@ -20,7 +22,7 @@ from turbotui.simulated.model import Model
 from turbotui.simulated.perf import OpenEvent, PerfEvents
 from turbotui.simulated.pmus import machine_pmus
 from turbotui.simulated.registers import encoded, register_map
-from turbotui.simulated.shapes import MachineShape
+from turbotui.simulated.shapes import Isa, MachineShape
 from turbotui.simulated.strain import Strain
 from turbotui.simulated.tasks import SimulatedTasks
 from turbotui.simulated.threads import Threads
@@ -250,6 +252,14 @@ class SimulatedHost:
         online = self.model.online
         if not any(0 <= cpu < len(online) and online[cpu] for cpu in cpus):
             raise HostError(errno.EINVAL, f"sched_setaffinity({list(cpus)})")
+
+    def time_chains(self, cpu: int) -> tuple[int, Sequence[int], int]:
+        """The times of a core whose clock is the model's at this moment."""
+        with self.model.lock:
+            self.model.now()
+            hertz = 1e6 * self.model.mhz[self.model.layout.places[cpu].core]
+        chains = A64 if self.shape.isa is Isa.ARM else X86
+        return cpu, made_stamps(chains, hertz, (2, 1) if chains is A64 else (3, 3), start=self._clock.now_ns()), cpu
 
     def usable_cpus(self) -> frozenset[int] | None:
         """Give None: nothing restricts the simulation."""

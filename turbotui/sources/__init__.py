@@ -11,6 +11,7 @@ from turbotui.sources.amd_energy import AmdEnergy
 from turbotui.sources.apic import Apic
 from turbotui.sources.batteries import Batteries
 from turbotui.sources.clock import ClockEnd, ClockStart
+from turbotui.sources.core_clock import CoreClock
 from turbotui.sources.cpufreq import Cpufreq
 from turbotui.sources.cpuidle import Cpuidle
 from turbotui.sources.energy_bias import EnergyBias
@@ -61,6 +62,7 @@ SOURCES: tuple[Source, ...] = (
     Apic(),
     Msr(),
     Timestamp(),
+    CoreClock(),
     Cpuidle(),
     Cpufreq(),
     EnergyBias(),

@@ -28,6 +28,7 @@ PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "apic": (_CPUINFO,),
     "clock-end": (),
     "clock-start": (),
+    "core-clock": (_CPUINFO, "/proc/stat"),
     "cpufreq": (f"{_CPU}/cpufreq", "/sys/devices/system/cpu/cpufreq", _CPUINFO),
     "cpuidle": (f"{_CPU}/cpuidle", "/sys/devices/system/cpu/cpuidle", _CPUINFO),
     "energy-bias": (f"{_CPU}/power", _CPUINFO),

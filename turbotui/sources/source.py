@@ -7,7 +7,7 @@ A source provides signals. It knows nothing of columns. It never raises because 
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from turbotui.dataclass import dataclass
@@ -110,6 +110,29 @@ class Rotating(Protocol):
             CpuGone: the CPU went offline.
             HostError: what is to be counted next does not open.
         """
+
+
+@runtime_checkable
+class Momentary(Protocol):
+    """A reader of gauges that hold at the moment of reading, so that how long a read takes does not matter.
+
+    Its thread may look between two ticks.
+    """
+
+    @property
+    def pause(self) -> float | None:
+        """Seconds until the next look; None for no look before the next tick."""
+
+    def look(self) -> None:
+        """Look once more, for the next `read`. Raises HostError if that fails."""
+
+
+@runtime_checkable
+class Focused(Protocol):
+    """A source that looks at some CPUs more often than at others."""
+
+    def look_often(self, cpus: Collection[int] | None) -> None:
+        """Look often at these CPUs from the next tick on; None: at all."""
 
 
 @runtime_checkable

@@ -59,14 +59,19 @@ class Timestamp(PerCpuSource):
         return _TimestampReader(machine.host)
 
 
-def _unpinned(machine: Machine) -> Unavailable:
-    """Why no thread can execute the instruction on a CPU that it names."""
+def unpinned(machine: Machine, what: str) -> Unavailable:
+    """Why no thread can execute instructions on a CPU that it names."""
     if machine.privileges.renumbered:
-        return of_container("rdtsc")
+        return of_container(what)
     return Unavailable(
-        Reason.NOT_PERMITTED, "rdtsc: sched_setaffinity is refused, so that no thread can read the counter of its CPU",
+        Reason.NOT_PERMITTED, f"{what}: sched_setaffinity is refused, so that no thread can choose its CPU",
         "allow sched_setaffinity in the service's SystemCallFilter= (@resources) or in the container's seccomp profile",
     )
+
+
+def refused(error: HostError) -> Unavailable:
+    """Why this process cannot execute instructions, by the error of the attempt."""
+    return Unavailable(Reason.NO_HARDWARE if error.errno == errno.ENOSYS else Reason.NOT_PERMITTED, str(error))
 
 
 def _probed(machine: Machine) -> Signal | Unavailable:
@@ -76,12 +81,11 @@ def _probed(machine: Machine) -> Signal | Unavailable:
     if host.kind is HostKind.RECORDED:
         return Unavailable(Reason.RECORDED, "rdtsc: nothing can be executed on a copy of a machine's files")
     if isinstance(host, TimestampHost) and not host.pins and host.kind is HostKind.REAL:
-        return _unpinned(machine)
+        return unpinned(machine, "rdtsc")
     if not isinstance(host, TimestampHost) or not host.pins:
         return Unavailable(Reason.NO_HARDWARE, "rdtsc: nothing is executed on a machine that is not here")
     try:
         host.read_tsc()
     except HostError as error:
-        reason = Reason.NO_HARDWARE if error.errno == errno.ENOSYS else Reason.NOT_PERMITTED
-        return Unavailable(reason, str(error))
+        return refused(error)
     return _SIGNAL

@@ -199,6 +199,9 @@ def _raw_words(frame: Frame, column: CounterColumn, signal: SignalId, part: Evid
 
 def _circumstances(frame: Frame, column: CounterColumn, row: RowId, home: RowId) -> Iterator[str]:
     """Lines on the row's and the column's scope, the interval, and the document."""
+    error = None if column.error is None else frame.cell(column.error, row)
+    if column.error is not None and isinstance(error, int | float):
+        yield f"± {column.error.amount(error)}, by {column.error.id}: {column.error.help}"
     if home != row:
         yield f"a value of {row_name(frame.topology, home)}, shown on each of its CPUs"
     elif row.scope is not Scope.CPU and row.scope.rank > column.scope.rank and (column.needs or column.wants):

@@ -128,6 +128,7 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
             if self._awaited is not None:
                 self._table.select(self._awaited)
                 self._awaited = None
+        self.watch_state.look_often_at(self._table.cursor)
         self.show_mark()
         super().show_frame()
         self.show_status()

@@ -43,7 +43,8 @@ class ChartSpec:
 
 CHARTS: Final = (
     ChartSpec("Load", ("Busy%", "Load%")),
-    ChartSpec("Clock", ("Bzy_MHz", "CurMHz"), (("base", ("BaseMHz",)), ("turbo", ("Turbo1", "TopMHz"))), "power"),
+    ChartSpec("Clock", ("Bzy_MHz", "CurMHz", "NowMHz"), (("base", ("BaseMHz",)), ("turbo", ("Turbo1", "TopMHz"))),
+              "power"),
     ChartSpec("Power", ("PkgWatt", "SysWatt", "CorWatt"), (("PL1", ("PL1",)), ("PL2", ("PL2",)), ("TDP", ("TDP",))),
               "power"),
     ChartSpec("Heat", ("CoreTmp", "CCDTmp", "PkgTmp"), (("tj_max", ("TjMax",)),), "power"),

@@ -110,6 +110,7 @@ class OverviewScreen(CellCursorScreen):
 
     def show_frame(self) -> None:
         """Draw the newest frame, then the lines around it."""
+        self.watch_state.look_often_at(None if self._cursor is None else self._cursor[1])
         self._paint()
         super().show_frame()
         self.show_status()

@@ -82,7 +82,8 @@ class Standouts:
         busy, heat = _known(frame, numbers.busy), _known(frame, numbers.heat)
         loaded = {row for row, value in busy.items() if value >= _BUSY_ENOUGH}
         slow = {row: -value for row, value in _known(frame, numbers.clock).items() if row in loaded}
-        slow = slow if len(slow) > 1 else {}
+        by_chance = numbers.clock is not None and numbers.clock.error is not None  # which is slowest at a moment
+        slow = slow if len(slow) > 1 and not by_chance else {}
         candidates = {"busiest": busy, "hottest": heat, "slowest": slow}
         found: dict[RowId, str] = {}
         spare = count

@@ -47,6 +47,7 @@ def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColu
             shown, cleared = set(), True
         for word in words.split(","):
             meant = set(_meant(catalog, word, verb))
+            meant |= catalog.errors_of(meant)
             if word in meant:
                 (named.discard if verb == "hide" else named.add)(word)
             if verb == "hide":

@@ -72,6 +72,8 @@ def open_stat(options: StatOptions, given: Host | None = None) -> OpenedSession:
     layout = chosen_layout(options, session.catalog, host, absent, "not available here: {} (turbotui columns says why)")
     if options.task is not StatTask.LIST:
         session.want(column.id for column in layout.columns)
+    if options.moments:
+        session.look_often(None)
     return OpenedSession(session, layout)
 
 

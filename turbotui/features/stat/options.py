@@ -107,6 +107,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
     Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
     Option("format", f"{' | '.join(NAMES)} (default text, which is turbostat's)", argument="FORMAT", own=True),
+    Option("moments", "time the clock of virtual CPUs (NowMHz) at ten moments of an interval instead of one", own=True),
     Option("machine", "watch a simulated machine (see turbotui machines), or a FILE.tar.gz of turbotui gather",
            argument="NAME", own=True),
     Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
@@ -126,6 +127,7 @@ class StatOptions:
     cpus: frozenset[int] | None = None  # the set that --cpu restricts measuring to; None for every CPU
     rows: Rows = Rows.ALL
     debug: int = 0  # how often --debug was given
+    moments: bool = False  # whether the clock is timed at ten moments of an interval
     extremes: bool = False  # whether to print minimum, mean and maximum at the end
     header_every: int | None = None  # --header_iterations; None to never repeat the header
     interval: float = DEFAULT_INTERVAL
@@ -335,6 +337,7 @@ _CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = Mappi
     "help": _switches(task=StatTask.HELP),
     "interval": _sets("interval", _interval),
     "Joules": _switches(joules=True),
+    "moments": _switches(moments=True),
     "list": _switches(task=StatTask.LIST, quiet=True),
     "num_iterations": _sets("intervals", lambda text: _count(text, "iteration")),
     "out": _sets("out", _file),

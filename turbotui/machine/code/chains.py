@@ -12,6 +12,8 @@ of Arm's cores, run as chains, and github.com/dougallj/applecpu of Apple's. The 
 from __future__ import annotations
 
 import ctypes
+import errno
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -21,6 +23,8 @@ from turbotui.errors import MachineError
 from turbotui.machine.code import a64, x86
 from turbotui.machine.code.mapping import CodePage
 from turbotui.machine.code.shapes import ChainShape
+from turbotui.machine.host import HostError
+from turbotui.machine.uname import own_uname
 from turbotui.quantities.clock_moments import MomentVerdict
 
 ROUNDS: Final = 4
@@ -73,7 +77,7 @@ CHAINS: Final = {"x86_64": X86, "aarch64": A64}
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ClockMoment:
     """The clock at one moment, or why it is not known."""
 
     verdict: MomentVerdict
@@ -81,7 +85,7 @@ class Moment:
     ratios: tuple[float, float] = (0.0, 0.0)  # cycles of a multiplication and of CRC32C by the exclusive or's
 
 
-def judge(stamps: Sequence[int], chains: ChainSet) -> Moment:
+def judge(stamps: Sequence[int], chains: ChainSet) -> ClockMoment:
     """Find the clock in the times of some rounds.
 
     Args:
@@ -94,22 +98,22 @@ def judge(stamps: Sequence[int], chains: ChainSet) -> Moment:
     link = (anchor - short) / (links[0] - links[3])
     timing = short - links[3] * link  # ns that taking two times costs
     if link <= 0:
-        return Moment(MomentVerdict.DISTURBED)
+        return ClockMoment(MomentVerdict.DISTURBED)
     others = [(took - timing) / count for took, count in ((product, links[1]), (checksum, links[2]))]
     ratios = (others[0] / link, others[1] / link)
     if max(ratios) > _EMULATED:
-        return Moment(MomentVerdict.EMULATED, None, ratios)
+        return ClockMoment(MomentVerdict.EMULATED, None, ratios)
     whole = (round(ratios[0]), round(ratios[1]))
     if any(not 1 <= cycles <= _MOST_CYCLES or abs(ratio / cycles - 1) > _WHOLE
            for ratio, cycles in zip(ratios, whole, strict=True)):
-        return Moment(MomentVerdict.DISTURBED, None, ratios)
+        return ClockMoment(MomentVerdict.DISTURBED, None, ratios)
     if whole not in chains.cores:
-        return Moment(MomentVerdict.UNKNOWN_CORE, None, ratios)
+        return ClockMoment(MomentVerdict.UNKNOWN_CORE, None, ratios)
     # other work on the core slows a chain down, and nothing speeds one up
     hertz = 1e9 / min(link, *(ns / cycles for ns, cycles in zip(others, whole, strict=True)))
     if not _SLOWEST <= hertz <= _FASTEST:
-        return Moment(MomentVerdict.DISTURBED, None, ratios)
-    return Moment(MomentVerdict.KNOWN, hertz, ratios)
+        return ClockMoment(MomentVerdict.DISTURBED, None, ratios)
+    return ClockMoment(MomentVerdict.KNOWN, hertz, ratios)
 
 
 class ChainTimer:
@@ -134,3 +138,24 @@ class ChainTimer:
         self._page.run_briefly(ctypes.addressof(words), self._clock, ROUNDS)
         after = self._cpu()
         return before, [1_000_000_000 * words[at] + words[at + 1] for at in range(0, len(words), 2)], after
+
+
+def time_chains() -> tuple[int, Sequence[int], int]:
+    """`ChainTimer.times` of this process.
+
+    Raises:
+        HostError: ENOSYS where there are no chains for its architecture, EACCES if the system refuses executable
+            memory.
+    """
+    return _timer().times()
+
+
+@functools.cache
+def _timer() -> ChainTimer:
+    architecture = own_uname().machine
+    if architecture not in CHAINS:
+        raise HostError(errno.ENOSYS, f"chains of instructions ({architecture})")
+    try:
+        return ChainTimer(architecture)
+    except MachineError as error:
+        raise HostError(errno.EACCES, f"chains of instructions ({error})") from error

@@ -7,12 +7,14 @@ needs this machine can meet is used (package or core energy; a C1 register or th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.feature_list import installed_parts
 from turbotui.quantities.catalog import (
     clock,
+    core_clock,
     frequency,
     graphics,
     hsmp,
@@ -35,6 +37,7 @@ _BEFORE_CPUIDLE = (
     *clock.COLUMNS,
     *topology.COLUMNS,
     *frequency.COLUMNS,
+    *core_clock.COLUMNS,
     *limits.LICENCE_COLUMNS,
     *frequency.CACHE_COLUMNS[:2],
     *interrupts.COLUMNS,
@@ -83,7 +86,7 @@ class Catalog:
         return (*self.by_id, "all", *sorted(groups - set(self.by_id)))
 
     def select(self, words: Iterable[str]) -> tuple[CounterColumn, ...]:
-        """The columns that names and category words select, in print order.
+        """The columns that names and category words select, in print order, with those of their errors.
 
         Raises:
             UsageError: a word is neither a column nor a category; the message names the closest ones.
@@ -98,7 +101,12 @@ class Catalog:
                 hint = f"; did you mean {', '.join(near)}?" if near else ""
                 raise UsageError(f'unknown column "{word}"{hint} (the columns of this machine: turbotui columns)')
             wanted |= found
+        wanted |= self.errors_of(wanted)
         return tuple(column for column in self.columns if column.id in wanted)
+
+    def errors_of(self, names: Iterable[ColumnId]) -> set[ColumnId]:
+        """The columns that tell how far values of these columns may be off, which no output goes without."""
+        return {error.id for name in names if (error := self.by_id[name].error) is not None}
 
     def _meant(self, word: str) -> set[ColumnId]:
         if word in self.by_id:
@@ -126,7 +134,9 @@ def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
         if previous is None or (not _can(previous, signals) and _can(column, signals)):
             chosen[column.id] = column
     # a variant keeps the place where it stands in the tables: a core's watts among core columns
-    kept = tuple(column for column in order if chosen[column.id] is column)
+    kept = tuple(
+        replace(column, default=False) if column.default and not column.instead_of.isdisjoint(signals) else column
+        for column in order if chosen[column.id] is column)
     return Catalog(kept, {column.id: column for column in kept})
 
 

@@ -9,6 +9,7 @@ from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs
 from turbotui.quantities.meters import PREFIX, SUSPENDED, PowerMeter, WattPlace, meters_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
 
 _RAPL = frozenset({"PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "SysWatt"})
 _DISCHARGING = "Discharging"
@@ -54,13 +55,14 @@ def _column(meter: PowerMeter, suffix: str, unit: str, needs: tuple[str, ...], c
     )  # fmt: skip
 
 
-def _asleep(meter: PowerMeter) -> Callable[[Inputs], str]:
+def _asleep(meter: PowerMeter) -> Callable[[Inputs], Unavailable | None]:
     """The reason why a sleeping device is not read."""
     state = meter.signal("state")
 
-    def refusal(row: Inputs) -> str:
+    def refusal(row: Inputs) -> Unavailable | None:
         word = row.text(state)
-        return f"{meter.label} is {word} (power/runtime_status): reading it would wake it" if word in SUSPENDED else ""
+        return None if word not in SUSPENDED else Unavailable(
+            Reason.ASLEEP, f"{meter.label} is {word} (power/runtime_status): reading it would wake it")
 
     return refusal
 

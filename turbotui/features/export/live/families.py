@@ -18,6 +18,7 @@ _TIMES: Final = (MACHINE, PACKAGE, CORE_TYPE, CORE, CPU)
 _OF_CORES: Final = "Energy of the cores, part of the package's"
 _SHARE: Final = "Busy share of the last interval over CPUs"
 _CLOCK: Final = "Clock while not idle over CPUs that were busy for 1 % of the last interval"
+_MOMENT: Final = "Clock of busy CPUs at a moment of the last interval, by timed chains of instructions"
 _APERF: Final = ("tsc", "mperf", "aperf")
 
 
@@ -122,6 +123,9 @@ SPREADS: Final = (
     SpreadFamily("busy_ratio", "Busy%", Scope.CPU, 0.01, (MACHINE, PACKAGE), _SHARE),
     SpreadFamily("busy_ratio", "", Scope.CPU, 1.0, (MACHINE, PACKAGE), _SHARE),
     SpreadFamily("busy_hertz", "Bzy_MHz", Scope.CPU, 1e6, (MACHINE, PACKAGE), _CLOCK, busy=True),
+    SpreadFamily("moment_hertz", "NowMHz", Scope.CPU, 1e6, (MACHINE, PACKAGE), _MOMENT),
+    SpreadFamily("moment_hertz_error_ratio", "NowErr%", Scope.CPU, 0.01, (MACHINE, PACKAGE),
+                 "Expected relative error (rms) of the clock at a moment as the interval's mean"),
     SpreadFamily("temperature_celsius", "CoreTmp", Scope.CORE, 1.0, (MACHINE,), "Temperature over cores"),
     SpreadFamily("temperature_celsius", "CCDTmp", Scope.L3, 1.0, (MACHINE,), "Temperature over core dies"),
     SpreadFamily("temperature_celsius", "PkgTmp", Scope.PACKAGE, 1.0, (MACHINE,), "Temperature over packages"),

@@ -1,0 +1,210 @@
+"""The clock of busy CPUs at moments of the interval, by chains of instructions that the CPU's own thread executes.
+
+For virtual machines, which are given no counter of cycles: there turbotui knows the nominal clock only. A moment is not
+a mean (`quantities/clock_moments.py`), so its signals never stand for APERF. An idle CPU has no clock and is not timed:
+that would wake it.
+"""
+
+from __future__ import annotations
+
+import errno
+import statistics
+import threading
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from turbotui.machine.code.chains import CHAINS, ChainSet, ClockMoment, judge
+from turbotui.machine.cpu_times import CpuTicks, read_cpu_times
+from turbotui.machine.host import ChainHost, HostError, HostKind
+from turbotui.machine.machine import Machine
+from turbotui.quantities.clock_moments import CLOCK, COUNT, KEPT, SPREAD, VERDICT, MomentVerdict
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.bases import NothingToClose, PerCpuSource
+from turbotui.sources.source import Probe, Reader
+from turbotui.sources.timestamp import refused, unpinned
+
+_BUSY: Final = 0.05  # share of the last interval from which a CPU is timed
+_TRIES: Final = 3  # the clock may change between two chains
+_OLD_NS: Final = 50_000_000  # age of /proc/stat up to which CPUs share a reading: a tick of theirs reads it once
+_PPM: Final = 1e-6
+_WHAT: Final = "chains of instructions"
+_ORIGIN: Final = f"{_WHAT} of known latency on CPU {{cpu}}"
+_DOCUMENT: Final = "InstLatx64 results (github.com/InstLatx64/InstLatx64): latencies by core"
+_SIGNALS: Final = {
+    signal.id: signal for signal in (
+        Signal(CLOCK, Scope.CPU, Unit.HERTZ, Behavior.GAUGE, Reduce.MEAN, f"{_ORIGIN}; 0 while it is idle", _DOCUMENT),
+        Signal(VERDICT, Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.MAX, f"{_ORIGIN}: why there is no clock"),
+        Signal(COUNT, Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.SUM, f"{_ORIGIN}: moments in the interval"),
+        Signal(SPREAD, Scope.CPU, Unit.RATIO, Behavior.GAUGE, Reduce.MAX,
+               f"{_ORIGIN}: relative standard deviation of the last {KEPT} moments; 0 while fewer are known",
+               scale=_PPM),
+    )
+}  # fmt: skip
+
+
+class _CpuTimes:
+    """The newest /proc/stat, read once for all CPUs of a tick."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: tuple[ChainHost, int, Mapping[int, CpuTicks]] | None = None
+
+    def now(self, host: ChainHost) -> Mapping[int, CpuTicks]:
+        with self._lock:
+            kept, now = self._kept, host.now_ns()
+            if kept is None or kept[0] is not host or not 0 <= now - kept[1] < _OLD_NS:
+                kept = self._kept = host, now, read_cpu_times(host)
+            return kept[2]
+
+
+def _timed(host: ChainHost, cpu: int | None, chains: ChainSet) -> ClockMoment:
+    """Time a moment on the thread's CPU.
+
+    Args:
+        cpu: the CPU to which the thread is pinned; None: any.
+
+    Raises:
+        HostError: this process cannot execute the chains.
+    """
+    moment = ClockMoment(MomentVerdict.DISTURBED)
+    for _ in range(_TRIES):
+        before, stamps, after = host.time_chains(0 if cpu is None else cpu)
+        moment = judge(stamps, chains)
+        if before != after or cpu not in {None, after}:
+            moment = ClockMoment(MomentVerdict.MIGRATED)
+        if moment.hertz is not None:
+            break
+    return moment
+
+
+class _MomentReader(NothingToClose):
+    """Times moments of one CPU at every tick, and between two ticks if its source was asked to."""
+
+    def __init__(self, source: CoreClock, host: ChainHost, cpu: int, wanted: frozenset[SignalId],
+                 chains: ChainSet) -> None:
+        self.signals: tuple[SignalId, ...] = ()
+        self.choose(wanted)
+        self._source = source
+        self._host = host
+        self._cpu = cpu
+        self._chains = chains
+        self._between: list[float] = []
+        self._last: deque[float] = deque(maxlen=KEPT)
+        self._ticks: CpuTicks | None = None
+        self._busy: bool | None = None
+        self._read_at = 0
+        self.pause: float | None = None
+
+    def choose(self, wanted: frozenset[SignalId]) -> bool:
+        """Return other signals, without forgetting the last moments."""
+        self.signals = tuple(name for name in _SIGNALS if name in wanted)
+        return True
+
+    def look(self) -> None:
+        """Time one moment between two ticks."""
+        moment = _timed(self._host, self._cpu, self._chains)
+        if moment.hertz is not None:
+            self._between.append(moment.hertz)
+
+    def read(self) -> Sequence[Raw]:
+        now = self._host.now_ns()
+        since, self._read_at = now - self._read_at, now
+        often = self._source.looks_often_at(self._cpu)
+        verdict, moments, self._between = self._idle(), self._between, []
+        if verdict is None:
+            verdict = MomentVerdict.KNOWN
+            for _ in range(KEPT if often and not self._host.pins else 1):
+                moment = _timed(self._host, self._cpu, self._chains)
+                if moment.hertz is not None:
+                    moments.append(moment.hertz)
+                elif not moments:
+                    verdict = moment.verdict
+            self.pause = since / KEPT / 1e9 if often and self._host.pins else None
+        else:
+            moments, self.pause = [], None
+        self._last.extend(moments)
+        spread = statistics.pstdev(self._last) / statistics.fmean(self._last) if len(self._last) == KEPT else 0.0
+        idle = verdict in {MomentVerdict.IDLE, MomentVerdict.FIRST}
+        values: dict[SignalId, Raw] = {
+            CLOCK: round(statistics.fmean(moments)) if moments else 0 if idle else None,
+            VERDICT: MomentVerdict.KNOWN.value if moments else verdict.value,
+            COUNT: len(moments),
+            SPREAD: max(1, round(spread / _PPM)) if len(self._last) == KEPT else 0,
+        }
+        return [values[name] for name in self.signals]
+
+    def _idle(self) -> MomentVerdict | None:
+        """Why the CPU is not timed in this tick; None if it is."""
+        before, ticks = self._ticks, self._source.times.now(self._host).get(self._cpu)
+        self._ticks = ticks
+        if before is None or ticks is None:
+            self._busy = None
+        elif ticks.total > before.total:  # a tick of the kernel's is 10 ms; until the next one the last share holds
+            self._busy = 1 - (ticks.idle - before.idle) / (ticks.total - before.total) >= _BUSY
+        if self._busy is None:
+            return MomentVerdict.FIRST
+        return None if self._busy else MomentVerdict.IDLE
+
+
+class CoreClock(PerCpuSource):
+    """The `Source` of clocks at moments."""
+
+    id = "core-clock"
+    title = _WHAT
+    gives = "clock of busy CPUs at one moment of the interval, without any counter: for virtual machines"
+
+    def __init__(self) -> None:
+        self.times = _CpuTimes()
+        self._often: Collection[int] | None = ()
+
+    def look_often(self, cpus: Collection[int] | None) -> None:
+        """Time ten moments an interval on these CPUs from the next tick on, and one on the others; None: on all."""
+        self._often = cpus
+
+    def looks_often_at(self, cpu: int) -> bool:
+        """Whether ten moments an interval are timed on a CPU."""
+        often = self._often
+        return often is None or cpu in often
+
+    def probe(self, machine: Machine) -> Probe:
+        """Execute the chains once, on the CPU of the thread."""
+        why = _why_not(machine)
+        return Probe(_SIGNALS if why is None else dict.fromkeys(_SIGNALS, why))
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Make a reader for the worker's thread, which is pinned to the CPU."""
+        if not isinstance(machine.host, ChainHost):
+            raise HostError(errno.ENOSYS, _WHAT)
+        return _MomentReader(self, machine.host, cpu, wanted, CHAINS[machine.model.architecture])
+
+
+def _why_not(machine: Machine) -> Unavailable | None:
+    """Why no clock can be timed on a machine; None if one can."""
+    host, chains = machine.host, CHAINS.get(machine.model.architecture)
+    if chains is None or chains.flag not in machine.model.flags:
+        return Unavailable(Reason.NO_HARDWARE, f"{_WHAT}: none are known for this processor, or it has no CRC32C")
+    if host.kind is HostKind.RECORDED:
+        return Unavailable(Reason.RECORDED, f"{_WHAT}: nothing can be executed on a copy of a machine's files")
+    if not isinstance(host, ChainHost):
+        return Unavailable(Reason.NO_HARDWARE, f"{_WHAT}: nothing is executed on a machine that is not here")
+    if host.kind is HostKind.REAL and not host.pins:
+        return unpinned(machine, _WHAT)
+    if not read_cpu_times(host):
+        return Unavailable(Reason.FAILED, f"{_WHAT}: /proc/stat does not tell which CPUs are busy, and idle ones would "
+                                          "be woken")
+    try:
+        moment = _timed(host, None, chains)
+    except HostError as error:
+        return refused(error)
+    product, checksum = moment.ratios
+    if moment.verdict is MomentVerdict.EMULATED:
+        return Unavailable(Reason.VIRTUALISED, f"{_WHAT}: an emulator runs them: multiplications take {product:.1f} "
+                                               f"times as long as exclusive ors, and CRC32C {checksum:.0f} times")
+    if moment.verdict is MomentVerdict.UNKNOWN_CORE:
+        return Unavailable(Reason.UNKNOWN_MODEL, f"{_WHAT}: no core is known whose multiplications take {product:.0f} "
+                                                 f"cycles and whose CRC32C takes {checksum:.0f}")
+    return None
