@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from knownmachines import known_machine
@@ -19,6 +20,7 @@ from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import available_columns, signals_of
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.sources import SOURCES
+from turbotui.sources.source import Focused
 from turbotui.sources.source import Source
 
 
@@ -30,6 +32,19 @@ class Beside(Protocol):
 
     def signals(self) -> frozenset[SignalId]:
         """Their signals."""
+
+
+@contextlib.contextmanager
+def ten_moments() -> Iterator[None]:
+    """Have the clocks of machines timed at ten moments of each interval."""
+    sources = [source for source in SOURCES if isinstance(source, Focused)]
+    for source in sources:
+        source.look_often(None)
+    try:
+        yield
+    finally:
+        for source in sources:
+            source.look_often(())
 
 
 def frames_of_machine(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.diagnosis.core_clocks import ClockHistory
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT, LimitHistory, LimitVerdict
 from turbotui.diagnosis.limits import HEAT
@@ -88,6 +89,7 @@ class MachineDiagnosis:
         self._rules = rules
         self._kept = kept
         self._limits = LimitHistory(catalog, kept)
+        self._clocks = ClockHistory(catalog, kept)
         self._past = {rule.id: _Past(deque(maxlen=kept)) for rule in rules}
         self._moment: JudgedFrame | None = None
         self._watched = 0.0  # seconds, without a gap
@@ -126,11 +128,13 @@ class MachineDiagnosis:
         if before is not None and not before < frame.seq <= before + self._kept:
             self._past = {rule.id: _Past(deque(maxlen=self._kept)) for rule in self._rules}
             self._watched, self._busy = 0.0, None
+            self._clocks.clear()
         self._watched += frame.seconds
         self._limits.push(frame)
         self._moment = moment = JudgedFrame(
             frame, self._catalog, self._limits.verdicts(),
             memory=None if self.memory is None else self.memory(frame), seen=self.seen,
+            clocks=self._clocks.push(frame),
         )  # fmt: skip
         self._busy = self._busy if moment.load is None else moment.load
         for rule in self._rules:

@@ -12,6 +12,7 @@ from turbotui.diagnosis.rules import JudgedFrame, NoFinding, Observed, SlownessR
 RULES: Final[tuple[SlownessRule, ...]] = (
     *waiting_rules.RULES,
     time_rules.STEAL,
+    time_rules.HOST_CLOCK,
     time_rules.INTERRUPTS,
     time_rules.SOFTIRQS,
     spread_rules.ONE_CPU,

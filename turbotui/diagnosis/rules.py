@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Final, cast
 
 from turbotui.dataclass import dataclass
+from turbotui.diagnosis.core_clocks import LoweredClock
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.machine.tasks.process_stats import TICKS
 from turbotui.quantities.catalog import Catalog
@@ -194,6 +195,8 @@ class JudgedFrame:
     memory: MemoryShare | Unavailable | None = None
     # results of looks at tasks and control groups, beside the frame's columns
     seen: LookResults = field(default_factory=LookResults)
+    # of the CPUs whose clock was timed in the interval, by how much their host has lowered it; None for not at all
+    clocks: Mapping[RowId, LoweredClock | None] = field(default_factory=dict, hash=False)
     _numbers: dict[ColumnId, Mapping[RowId, float]] = field(default_factory=dict, repr=False)
 
     def number(self, *names: ColumnId, row: RowId = SYSTEM_ROW) -> float | None:

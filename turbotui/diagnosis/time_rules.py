@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from turbotui.diagnosis.rules import (
+    NEVER,
     Certainty,
     JudgedFrame,
     NoFinding,
@@ -16,11 +17,14 @@ from turbotui.diagnosis.rules import (
     name_of,
     opening,
 )
+from turbotui.quantities.catalog.core_clock import ERROR, MOMENT
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import RowId
+from turbotui.quantities.unavailable import Reason
 
 _STEAL: Final = 2.0  # percent of the time
 _STEAL_LOST: Final = 0.03
+_COUNTED: Final[tuple[ColumnId, ...]] = ("Bzy_MHz", "CurMHz")
 _STORM: Final = 10_000.0  # interrupts a second on one CPU: at 1 to 5 us each, 1 to 5 % of it
 _INTERRUPT_SECONDS: Final = 2e-6  # seconds of an interrupt with its handler, and of the cache misses that it causes
 _IRQ_EVERYWHERE: Final = 8.0  # percent of the time of all CPUs
@@ -49,6 +53,26 @@ def _steal(moment: JudgedFrame) -> Observed | NoFinding:
         return NoFinding.CLEAR
     return Observed(lost, f"The hypervisor gives {100 * lost:.0f} % of the CPU time that this machine wants to others: "
                           f"{steal:.1f} % steal", Certainty.CERTAIN)
+
+
+def _host_clock(moment: JudgedFrame) -> Observed | NoFinding:
+    if any(map(moment.can, _COUNTED)):
+        return NoFinding.CLEAR  # rules of the clock judge what is counted
+    if not moment.clocks:
+        why = None if moment.numbers(MOMENT) else moment.why(MOMENT)
+        return NoFinding.CLEAR if why is None or why.reason is Reason.ASLEEP else NoFinding.UNKNOWN
+    falls = {row: fall for row, fall in moment.clocks.items() if fall is not None}
+    if not falls:
+        return NoFinding.CLEAR
+    lost = math.fsum(1.0 - fall.now / fall.before for fall in falls.values()) / len(moment.clocks)
+    row = max(falls, key=lambda one: 1.0 - falls[one].now / falls[one].before)
+    fall, more = falls[row], len(falls) - 1
+    others = f"; {more} more {'CPU is' if more == 1 else 'CPUs are'} slower too" if more else ""
+    virtual = moment.frame.capabilities.why_missing("aperf").reason is Reason.VIRTUALISED
+    words = ("The host lowered the clock of virtual {} from {} to {} GHz{}" if virtual
+             else "The clock of {} fell from {} to {} GHz{}")
+    return Observed(lost, words.format(name_of(moment, row), f"{fall.before / 1e3:.2f}", f"{fall.now / 1e3:.2f}",
+                                       others), Certainty.LIKELY, row)
 
 
 def _most(moment: JudgedFrame, kinds: Mapping[ColumnId, str], row: RowId) -> str:
@@ -124,6 +148,13 @@ STEAL: Final = SlownessRule(
     "steal", "CPU time taken by the hypervisor", (("steal%",), ("Load%",)), _steal, "CPU times", "1",
     "The machine below shares its CPUs with other guests: ask its operator, or move to a larger or less crowded one. "
     "turbotui stat --show CPU,Load%,steal% shows each CPU",
+)  # fmt: skip
+HOST_CLOCK: Final = SlownessRule(
+    "host-clock", "a clock that the host lowered", ((*_COUNTED, MOMENT), ("Busy%", "Load%")), _host_clock,
+    "clock at moments", "1",
+    "Nothing in this machine raises it: other guests' load, heat or a power limit of the host lower it. Its operator "
+    "can tell; turbotui stat --moments --show CPU,NowMHz,NowSpread% shows each CPU",
+    wants=(ERROR,), decides_from=NEVER,
 )  # fmt: skip
 INTERRUPTS: Final = SlownessRule(
     "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "interrupts", "1",

@@ -26,7 +26,7 @@ MARKS: Final = (
     CellMark("old", "‹", "a CPU behind it did not answer in time; a longer interval (+) helps", bare=False),
     CellMark("disputed", "?", "another counter contradicts this one; e shows both", bare=True),
     CellMark("partial", "*", "a part of what it is made of is unknown", bare=False),
-    CellMark("estimated", "~", "measured in a part of the interval: scaled up, or a sample", bare=True),
+    CellMark("estimated", "~", "the counter ran part of the interval and was scaled, or it is a sample", bare=True),
     CellMark("outstanding", "▲", "past the threshold of its metric's vendor", bare=True),
 )
 """Where there is room for one sign, it is the first one's."""

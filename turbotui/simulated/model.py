@@ -95,6 +95,7 @@ class Model:
         self._core_module = [self.layout.places[cpus[0]].module for cpus in self.layout.core_cpus]
         self._cpu_core = [place.core for place in self.layout.places]
         self._next = shape.step
+        self._left_by_host = 1.0  # share of the cores' clocks
         self._start()
 
     def _start(self) -> None:
@@ -145,6 +146,11 @@ class Model:
         changed = {self._cpu_core[cpu] for cpu in self._load.advance(now, _MOST_STEPS * self.shape.step)}
         for cpu in self._load.arrivals:
             self.cpu[cpu].start[b.CPU_ARRIVALS] += 1.0
+        period, whole, share = self.shape.host_lowers
+        left = share if period and now % period >= whole else 1.0
+        if left != self._left_by_host:
+            self._left_by_host = left
+            changed.update(range(len(self.core)))
         packages = {self._core_package[core] for core in changed}
         for package in range(len(self.package)):
             if self._control(package, now, length):
@@ -222,7 +228,7 @@ class Model:
         low = float(kind.min_mhz)
         demand = min(1.0, 1.35 * busiest / LEVELS + 0.05)
         wanted = self._wanted[core] = low + round((kind.max_mhz - low) * demand / _BIN_MHZ) * _BIN_MHZ
-        mhz = max(low, min(top, wanted))
+        mhz = max(low, min(top, wanted)) * self._left_by_host
         self.mhz[core], hertz = mhz, mhz * 1e6
         all_idle = asleep = deep = deeper = 1.0
         activity = traffic = 0.0

@@ -207,6 +207,8 @@ class MachineShape:
         soft_storm: share of the busy time that goes to soft interrupts beside those of the work.
         timer_storm: local timer interrupts a second on every CPU beside those of the work.
         smi_storm: interrupts a second by the firmware, which stop every CPU.
+        host_lowers: a period in seconds, how long of it the host leaves the whole clock, and the share that it leaves
+            for the rest; 0: it never lowers it.
         cap: share of its highest clock that a core may run at; 1: all of it.
         cap_reason: what the processor names as the reason, "current" or "other"; "": nothing.
         cap_told: whether cpufreq's highest allowed clock reflects the cap.
@@ -272,6 +274,7 @@ class MachineShape:
     soft_storm: float = 0.0
     timer_storm: float = 0.0
     smi_storm: float = 0.0
+    host_lowers: tuple[float, float, float] = (0.0, 0.0, 1.0)
     cap: float = 1.0
     cap_reason: str = ""
     cap_told: bool = False

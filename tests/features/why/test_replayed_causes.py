@@ -13,7 +13,7 @@ from dashboard_driver import dashboard, text_of
 from knownmachines import known_machine
 from patience import PATIENCE
 from simulated_session import SimulatedSession
-from watched_machines import frames_of_machine
+from watched_machines import frames_of_machine, ten_moments
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.journal_past import JournalPast
@@ -44,10 +44,10 @@ from turbotui.simulated.causes import CALM, CAUSES
 from turbotui.sources import SOURCES
 
 SMALL = ("laptop-old", "laptop", "forest-1s", "icelake-2s", "grace-2s", "guest")
-BESIDE = "bandwidth"
-"""The cause that is read beside columns, which the commands of the last test read."""
+BESIDE = ("bandwidth", "host-clock")
+"""The cause that is read beside columns, which the commands of the last test read, and the one that has a past."""
 INTERVALS = 3
-PAIRS = [pair for pair in combinations((name for name in CAUSES if name != BESIDE), 2)
+PAIRS = [pair for pair in combinations((name for name in CAUSES if name not in BESIDE), 2)
          if not CAUSES[pair[0]].at_odds(CAUSES[pair[1]])]
 EVERY = 12
 """One pair in so many is tested here; `.ci/causes` tests all of them."""
@@ -66,7 +66,7 @@ def columns_of(machine: Machine) -> tuple[str, ...]:
     return tuple(column.id for column in kept_columns(catalog, capabilities, machine.topology))
 
 
-def watched(name: str) -> tuple[Machine, list[Frame], list[LookResults]]:
+def watched(name: str, intervals: int = INTERVALS) -> tuple[Machine, list[Frame], list[LookResults]]:
     """A machine with its frames, and what was seen beside each."""
     looks: list[Looks] = []
     seen: list[LookResults] = []
@@ -84,13 +84,13 @@ def watched(name: str) -> tuple[Machine, list[Frame], list[LookResults]]:
         columns.extend(columns_of(machine))
         return machine
 
-    machine, frames = frames_of_machine(name, INTERVALS, columns=columns, small=True, between=look, facts=chosen,
+    machine, frames = frames_of_machine(name, intervals, columns=columns, small=True, between=look, facts=chosen,
                                          beside=MemoryWatch)
     return machine, frames, seen
 
 
 def live(machine: Machine, frames: list[Frame], seen: list[LookResults]) -> Verdict:
-    diagnosis = MachineDiagnosis(catalog_for(frames[0].capabilities.signals), kept=INTERVALS)
+    diagnosis = MachineDiagnosis(catalog_for(frames[0].capabilities.signals), kept=len(seen))
     diagnosis.memory = MemoryWatch(machine).share
     for frame, looked in zip(frames[1:], seen, strict=True):
         diagnosis.seen = looked
@@ -106,7 +106,7 @@ def replayed(path: str, machine: Machine, frames: list[Frame], seen: list[LookRe
             recorder.rows(LookRecord(*frame.clocks, seen[number - 1]))
     recorder.close()
     with Journal((path,)) as journal:
-        return read_recording(journal, INTERVALS).verdict
+        return read_recording(journal, len(seen)).verdict
 
 
 def facts(verdict: Verdict) -> Iterator[tuple[object, ...]]:
@@ -116,17 +116,24 @@ def facts(verdict: Verdict) -> Iterator[tuple[object, ...]]:
     yield verdict.sentence, verdict.sure, verdict.reasons
 
 
-def judged_twice(name: str, folder: Path) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+def judged_twice(name: str, folder: Path, intervals: int = INTERVALS) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
     """What is shown of a machine's verdict, and of that of its recording."""
-    machine, frames, seen = watched(name)
+    machine, frames, seen = watched(name, intervals)
     recorded = replayed(str(folder / "run.ttj"), machine, frames, seen)
     return list(facts(live(machine, frames, seen))), list(facts(recorded))
 
 
-@pytest.mark.parametrize("names", [*((name,) for name in CAUSES if name != BESIDE), *PAIRS[::EVERY]], ids="+".join)
+@pytest.mark.parametrize("names", [*((name,) for name in CAUSES if name not in BESIDE), *PAIRS[::EVERY]], ids="+".join)
 def test_a_recording_says_what_was_said_of_the_machine(names: tuple[str, ...], tmp_path: Path) -> None:
     first, second = judged_twice(machine_for(*names), tmp_path)
     assert {cause for cause, *_ in first[:-1]} >= set(names)
+    assert first == second
+
+
+def test_a_recording_says_that_the_host_lowered_the_clock(tmp_path: Path) -> None:
+    with ten_moments():
+        first, second = judged_twice("guest+host-clock", tmp_path, 10)
+    assert [cause for cause, *_ in first[:-1]] == ["host-clock"]
     assert first == second
 
 

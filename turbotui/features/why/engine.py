@@ -56,6 +56,7 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     topology, capabilities = machine.topology, session.capabilities
     session.want(column.id for column in diagnosis.wanted(
         lambda column: why_absent(column, capabilities, topology) is None))
+    session.look_often(None)
     memory = MemoryWatch(machine)
     session.read_also(memory.sources(), memory.signals())
     diagnosis.memory = memory.share

@@ -15,6 +15,7 @@ from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 MOMENT: Final = "NowMHz"
+ERROR: Final = "NowErr%"
 _COUNTED: Final[frozenset[SignalId]] = frozenset({"aperf", "cycles"})
 """Signals that give the mean clock, beside which moments are shown on request only."""
 
@@ -73,7 +74,7 @@ _moment = partial(CounterColumn, category=Category.FREQUENCY, scope=Scope.CPU, g
                   instead_of=_COUNTED, refusal=_refusal, document="turbotui docs/specs/core-clock.md")
 
 _ERROR: Final = _moment(
-    id="NowErr%", unit="%", decimals=1, needs=(CLOCK, VERDICT, COUNT), wants=(SPREAD,), compute=_median(_error),
+    id=ERROR, unit="%", decimals=1, needs=(CLOCK, VERDICT, COUNT), wants=(SPREAD,), compute=_median(_error),
     formula="100 x √(spread² / moments + 0.003²), spread: moment.spread, or 0.024 until ten moments are known",
     help=f"Expected error (rms) of {MOMENT} as the mean clock of the interval.", width=4, priority=4,
 )  # fmt: skip

@@ -1,0 +1,96 @@
+"""The clocks of virtual CPUs at moments, over the last minute: whether a host has lowered one.
+
+One moment says nothing, because hosts change clocks about every millisecond. Spans of at least ten moments are
+compared, the newest with the fastest of the kept ones, and only a fall that their errors do not explain counts.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.catalog.core_clock import ERROR, MOMENT
+from turbotui.quantities.clock_moments import COUNT, KEPT
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.sampling.frame import Frame
+
+LEAST_FALL: Final = 0.03
+"""Share of the clock; within a minute of one load the means of seconds differed by up to 1.5 % [measured]."""
+_SIGMAS: Final = 4.0  # of the errors of both spans: the fastest of six spans is 1.3 of them above the mean by chance
+
+
+@dataclass(frozen=True, slots=True)
+class ClockTick:
+    """The clock of a CPU in one interval."""
+
+    mhz: float
+    error: float  # expected relative error (rms) as the mean of the interval
+    moments: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredClock:
+    """A fall of a CPU's clock."""
+
+    before: float  # MHz, of the fastest span
+    now: float  # MHz, of the newest
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    mhz: float
+    error: float
+
+
+def _spans(ticks: Sequence[ClockTick]) -> Iterator[_Span]:
+    """Spans of at least ten moments, the newest first; what is left over is in none."""
+    inside: list[ClockTick] = []
+    for tick in reversed(ticks):
+        inside.append(tick)
+        if sum(one.moments for one in inside) >= KEPT:
+            error = math.sqrt(math.fsum(one.error**2 for one in inside)) / len(inside)
+            yield _Span(statistics.median(one.mhz for one in inside), error)
+            inside = []
+
+
+def lowered(ticks: Sequence[ClockTick]) -> LoweredClock | None:
+    """Whether the clock is lower now than it was, by more than chance explains; oldest tick first."""
+    spans = list(_spans(ticks))
+    if len(spans) < 2:
+        return None
+    now, before = spans[0], max(spans[1:], key=lambda span: span.mhz)
+    least = max(LEAST_FALL, _SIGMAS * math.hypot(now.error, before.error))
+    return LoweredClock(before.mhz, now.mhz) if 1.0 - now.mhz / before.mhz > least else None
+
+
+class ClockHistory:
+    """The clocks of the CPUs at moments, interval by interval; used on one thread."""
+
+    def __init__(self, catalog: Catalog, kept: int) -> None:
+        self._columns = [catalog.get(name) for name in (MOMENT, ERROR)]
+        self._kept = kept
+        self._past: dict[RowId, deque[ClockTick]] = {}
+
+    def clear(self) -> None:
+        """Forget everything, as after a gap."""
+        self._past.clear()
+
+    def push(self, frame: Frame) -> Mapping[RowId, LoweredClock | None]:
+        """Add a frame, and tell of each CPU that has a clock in it whether it is lower than it was."""
+        mhz, error = self._columns
+        if mhz is None or error is None or not frame.can(error) or COUNT not in frame.newer.values:
+            return {}
+        rows = frame.rows(Scope.CPU)
+        found: dict[RowId, LoweredClock | None] = {}
+        cells = (frame.cells(mhz, rows), frame.cells(error, rows), frame.levels(COUNT))
+        for row, clock, off, count in zip(rows, *cells, strict=True):
+            if isinstance(clock, int | float) and isinstance(off, int | float) and count:
+                past = self._past.setdefault(row, deque(maxlen=self._kept))
+                past.append(ClockTick(clock, off / 100.0, count))
+                found[row] = lowered(past)
+        return found
