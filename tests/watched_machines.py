@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
@@ -20,8 +20,7 @@ from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import available_columns, signals_of
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.sources import SOURCES
-from turbotui.sources.source import Focused
-from turbotui.sources.source import Source
+from turbotui.sources.source import Focused, Source
 
 
 class Beside(Protocol):

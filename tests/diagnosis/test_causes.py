@@ -26,7 +26,7 @@ COLUMNS = tuple(dict.fromkeys(name for rule in RULES for name in rule.columns))
 SMALL = ("laptop-old", "laptop", "forest-1s", "icelake-2s", "grace-2s", "guest")
 """Machines, those that cost least first."""
 BESIDE = frozenset({"bandwidth", "host-clock"})
-"""What is counted beside the columns of frames, as `turbotui why` has it counted, or has a past: other tests find it."""
+"""What is counted beside the columns of frames, as `turbotui why` has it, or has a past: other tests find it."""
 PAIRS = tuple((one, other) for one, other in combinations(CAUSES.values(), 2)
               if not one.at_odds(other) and not BESIDE & {one.name, other.name})
 

@@ -54,9 +54,9 @@ def test_a_lasting_fall_is_found_however_long_it_is_ago(mhz: float, share: float
     assert found == LoweredClock(mhz, mhz * share)
 
 
-def judged(clocks: Mapping[int, LoweredClock | None], **changes: str) -> Observed | NoFinding:
+def judged(clocks: Mapping[int, LoweredClock | None]) -> Observed | NoFinding:
     rows: dict[RowId, LoweredClock | None] = {cpu_row(cpu): fall for cpu, fall in clocks.items()}
-    moment: MadeFrame = replace(made(cpus={"NowMHz": dict.fromkeys(clocks, 3490.0)}, **changes), clocks=rows)
+    moment: MadeFrame = replace(made(cpus={"NowMHz": dict.fromkeys(clocks, 3490.0)}), clocks=rows)
     return RULE.judge(moment)
 
 
@@ -88,6 +88,6 @@ def test_a_host_that_lowers_the_clock_is_found_apart_from_steal() -> None:
         diagnosis.push(frame)
         sentences.append([one.sentence for one in diagnosis.findings() if one.rule.id == "host-clock"])
     assert not any(sentences[:8]), "it begins with the lower clock, and rises in the fourth second"
-    assert sentences[-1] == ["The host lowered the clock of virtual CPU 0 from 2.60 to 2.21 GHz; 3 more CPUs are slower "
-                             "too"]
+    (sentence,) = sentences[-1]
+    assert sentence.startswith("The host lowered the clock of virtual CPU 0 from 2.60 to 2.21 GHz; 3 more CPUs are ")
     assert "steal" in {one.rule.id for one in diagnosis.findings()}

@@ -116,7 +116,8 @@ def facts(verdict: Verdict) -> Iterator[tuple[object, ...]]:
     yield verdict.sentence, verdict.sure, verdict.reasons
 
 
-def judged_twice(name: str, folder: Path, intervals: int = INTERVALS) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+def judged_twice(name: str, folder: Path,
+                 intervals: int = INTERVALS) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
     """What is shown of a machine's verdict, and of that of its recording."""
     machine, frames, seen = watched(name, intervals)
     recorded = replayed(str(folder / "run.ttj"), machine, frames, seen)
