@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import pickle
 from bisect import bisect_right
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
-_MOST_ROWS: Final = 20_000
+MOST_ROWS: Final = 20_000
 """Rows of all intervals together; for tasks about 2 MB."""
 
 
-class KeptInterval(Protocol):
-    """Values of the rows of an interval."""
-
-    @property
-    def time_ns(self) -> int:
-        """When the interval ended, in ns since 1970."""
-
-    @property
-    def seq(self) -> int:
-        """Number of the interval."""
-
-    @property
-    def size(self) -> int:
-        """Number of rows, plus one for the remainder."""
-
-
-P = TypeVar("P", bound=KeptInterval)
+P = TypeVar("P")
 
 
 class KeptIntervals(Generic[P]):
@@ -35,26 +19,33 @@ class KeptIntervals(Generic[P]):
     All but the newest are pickled, which takes a tenth of the memory of their objects: a row of tasks is 100 bytes.
     """
 
-    def __init__(self, most_rows: int = _MOST_ROWS) -> None:
+    def __init__(self, most_rows: int = MOST_ROWS) -> None:
         self._most_rows = most_rows
-        self._newest: P | None = None
+        self._newest: tuple[int | None, P] | None = None  # with its number
         self._packed: list[bytes] = []  # those before the newest one
         self._times: list[int] = []  # of all of them
         self._sizes: list[int] = []
         self._rows = 0
         self._shown: tuple[bytes, P] | None = None  # the one that was asked for last
 
-    def keep(self, one: P) -> None:
-        """Keep the newest interval; the same number again replaces it."""
-        newest, self._newest = self._newest, one
-        if newest is not None and newest.seq == one.seq:
+    def keep(self, time_ns: int, rows: int, table: P, seq: int | None = None) -> None:
+        """Keep the newest interval; the same number again replaces it.
+
+        Args:
+            time_ns: its end, in ns since 1970.
+            rows: how many rows the table has.
+            table: what can be pickled.
+            seq: its number, if a table may come again.
+        """
+        newest, self._newest = self._newest, (seq, table)
+        if newest is not None and newest[0] == seq is not None:
             self._times.pop()
             self._rows -= self._sizes.pop()
         elif newest is not None:
-            self._packed.append(pickle.dumps(newest, pickle.HIGHEST_PROTOCOL))
-        self._times.append(one.time_ns)
-        self._sizes.append(one.size)
-        self._rows += one.size
+            self._packed.append(pickle.dumps(newest[1], pickle.HIGHEST_PROTOCOL))
+        self._times.append(time_ns)
+        self._sizes.append(1 + rows)  # and one for the remainder
+        self._rows += 1 + rows
         while self._rows > self._most_rows and self._packed:
             at = self._least_missed()
             del self._packed[at], self._times[at]
@@ -73,7 +64,7 @@ class KeptIntervals(Generic[P]):
         if index < 0 or self._times[index] <= start_ns:
             return None
         if index == len(self._packed):
-            return self._newest
+            return None if self._newest is None else self._newest[1]
         packed = self._packed[index]
         if self._shown is None or self._shown[0] is not packed:
             self._shown = packed, pickle.loads(packed)  # noqa: S301 - it was made here

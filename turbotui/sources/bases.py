@@ -16,17 +16,15 @@ from turbotui.sources.source import Reader, SharedReader
 T = TypeVar("T")
 
 
-class _AnySource:
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
-        """0, because nothing stays open between two readings."""
-        return 0
-
-
-class SharedSource(_AnySource):
+class SharedSource:
     """Base of sources whose one file covers all CPUs."""
 
     shared = True
     counts_from_open = True
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
+        """0, because nothing stays open between two readings."""
+        return 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's
         """Refused, because this source is opened with `open_shared`.
@@ -37,11 +35,15 @@ class SharedSource(_AnySource):
         raise InternalError(f"{type(self).__name__} holds all CPUs in one file and is not opened on CPU {cpu} alone")
 
 
-class PerCpuSource(_AnySource):
+class PerCpuSource:
     """Base of sources that are opened on each reading CPU."""
 
     shared = False
     counts_from_open = False
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - as above
+        """0, because nothing stays open between two readings."""
+        return 0
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:  # noqa: ARG002 - as above
         """Refused, because this source is opened with `open`.

@@ -12,9 +12,8 @@ from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.merging import NO_GROUP, Lineage, by_group, merged
 from turbotui.features.tasks.process_tree import Ancestry, own_key, sum_key
 from turbotui.features.tasks.report import Report
-from turbotui.features.tasks.screen_rows import TaskContent, TaskRows, content_of
+from turbotui.features.tasks.screen_rows import PastTasks, TaskContent, TaskRows, content_of
 from turbotui.features.tasks.tables import Grouping, TaskRow
-from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.tasks.group_names import group_name
@@ -43,7 +42,7 @@ def content(folded: tuple[str, ...] = (), cpu: int | None = None) -> TaskContent
     report = Report(Application("all", everything=True), rows=ROWS, seconds=1.0, names=(RUN, "switches"))
     snapshot = TaskSnapshot(SnapshotRequest(Grouping.PROCESS, tree=True), (report,), ancestry=BORN)
     topology = topology_of(CpuPlace(one, package=0, die=0, l3=0, node=0, module=one, core=one) for one in (0, 1))
-    return content_of(PastTasks(0, snapshot, Energy({}, {}), 1), topology, folded, cpu)
+    return content_of(PastTasks(snapshot, Energy({}, {}), 1), topology, folded, cpu)
 
 
 def column(name: str) -> TaskColumn:
@@ -96,7 +95,7 @@ def test_a_ring_of_numbers_that_were_used_again_has_a_root() -> None:
     ring = Ancestry({OTHER: MAKE, MAKE: OTHER})
     snapshot = TaskSnapshot(SnapshotRequest(Grouping.PROCESS, tree=True), (report,), ancestry=ring)
     topology = topology_of([CpuPlace(0, package=0, die=0, l3=0, node=0, module=0, core=0)])
-    found = content_of(PastTasks(0, snapshot, Energy({}, {}), 1), topology)
+    found = content_of(PastTasks(snapshot, Energy({}, {}), 1), topology)
     assert sorted(name for _, name, _ in lines(found)) == ["make", "sshd"]
 
 

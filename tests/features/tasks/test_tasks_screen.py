@@ -30,15 +30,16 @@ from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen import TasksScreen
+from turbotui.features.tasks.screen_rows import PastTasks
 from turbotui.features.tasks.screen_text import TasksView, head_line
 from turbotui.features.tasks.tables import Grouping, TaskRow
-from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.recording.rows import IntervalRows
 from turbotui.sampling.energy import Energy
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.kept_intervals import KeptIntervals
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import ManualClock
 from turbotui.widgets.cells import StyleRole
@@ -529,16 +530,17 @@ def snapshot_of(rows: int) -> TaskSnapshot:
 
 
 def test_the_past_of_tasks_is_bounded_and_grows_coarser_with_age() -> None:
-    past, newest = TaskPast(), None
+    past: KeptIntervals[PastTasks] = KeptIntervals()
+    newest: PastTasks | None = None
     tracemalloc.start()
     for second in range(1000):
-        newest = PastTasks(second, snapshot_of(99), Energy({}, {}), second)
-        past.keep(newest)
+        newest = PastTasks(snapshot_of(99), Energy({}, {}), second)
+        past.keep(second, 99, newest)
     used, _peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert used < 4 << 20, "as objects they are 20 MB"
     kept = {second: found for second in range(1000) if (found := past.at(second - 1, second)) is not None}
-    assert all(found.time_ns == second for second, found in kept.items())
+    assert all(found.seq == second for second, found in kept.items())
     assert len(kept) * 100 == 20_000
     times = list(kept)
     assert kept[times[0]].snapshot == snapshot_of(99)

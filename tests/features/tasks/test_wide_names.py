@@ -16,9 +16,8 @@ from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn
 from turbotui.features.tasks.live import Lane, SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.process_tree import Ancestry
 from turbotui.features.tasks.report import Report
-from turbotui.features.tasks.screen_rows import LANE_LEFT, TreePainter, content_of, lane_segments, tree_slots
+from turbotui.features.tasks.screen_rows import LANE_LEFT, PastTasks, TreePainter, content_of, lane_segments, tree_slots
 from turbotui.features.tasks.tables import Grouping, TaskRow
-from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.features.tasks.timeline import Stretch
 from turbotui.machine.topology import CpuPlace, topology_of
@@ -49,7 +48,7 @@ def test_columns_of_the_table_and_the_tree_stand_below_each_other(width: int) ->
     rows = tuple(row(number, name) for number, name in enumerate(NAMES, 1))
     report = Report(Application("all", everything=True), rows=rows, seconds=1.0, names=(RUN, "switches"))
     snapshot = TaskSnapshot(SnapshotRequest(Grouping.THREAD, tree=True), (report,), ancestry=Ancestry({2: 1, 3: 2}, {}))
-    content = content_of(PastTasks(0, snapshot, Energy({}, {}), 1), ONE)
+    content = content_of(PastTasks(snapshot, Energy({}, {}), 1), ONE)
     shown = tuple(one for one in TASK_COLUMNS if one.id in ("PID", "Command", "User", "CPU%"))
     view: TableView[TaskColumn, Hashable] = TableView(shown)
     fixed, moving = row_slots(view, width)

@@ -56,20 +56,6 @@ class FleetHost(DelegatingHost):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptReading:
-    """A reading that may be shown again."""
-
-    time_ns: int  # the end of the reading's interval, in ns since 1970
-    seq: int  # the reading's number
-    reading: FleetReading  # all nodes
-
-    @property
-    def size(self) -> int:
-        """The size of the reading in nodes, plus one for the reading itself."""
-        return 1 + len(self.reading.nodes)
-
-
-@dataclass(frozen=True, slots=True)
 class PastRequest:
     """A request to the server for the last hour of some nodes."""
 
@@ -123,7 +109,7 @@ class FleetSession(FixedColumns):
         self.view: TableView[FleetColumn, Hashable] | None = None
         self._reader, self._interval = reader, interval
         self._meter = Meter(LinuxHost())
-        self._kept = KeptIntervals[KeptReading](_MOST_ROWS)
+        self._kept = KeptIntervals[FleetReading](_MOST_ROWS)
         self._seq = 0
         self._changed = threading.Condition()
         self._asking = threading.Lock()  # a stopped thread may still be waiting for its answer
@@ -141,8 +127,7 @@ class FleetSession(FixedColumns):
         if frame is None:
             return None
         older = frame.older
-        found = self._kept.at(frame.newer.wall_ns - 1 if older is None else older.wall_ns, frame.newer.wall_ns)
-        return None if found is None else found.reading
+        return self._kept.at(frame.newer.wall_ns - 1 if older is None else older.wall_ns, frame.newer.wall_ns)
 
     def ask_past(self, request: PastRequest) -> None:
         """Ask for the past of some nodes; never waits."""
@@ -236,7 +221,7 @@ class FleetSession(FixedColumns):
         wall_ns = reading.wall_ns if older is None else max(reading.wall_ns, older.wall_ns + 1)
         newer = Snapshot(self._seq, wall_ns, time.monotonic_ns(), self.machine.topology, {}, {},
                          span_ns=round(reading.cost.seconds * 1e9))
-        self._kept.keep(KeptReading(wall_ns, self._seq, reading))
+        self._kept.keep(wall_ns, len(reading.nodes), reading)
         self._seq += 1
         frame = Frame(older, newer, self.capabilities)
         self._meter.note(frame, 0, 0)

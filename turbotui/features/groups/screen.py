@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
 from turbotui.app.graph import Graph
+from turbotui.app.past_rows import PastRows
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
@@ -32,10 +33,9 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.rows import FindRows
 from turbotui.sampling.energy import Energy, EnergyMeter, energy_of, energy_signals
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.kept_intervals import KeptIntervals
-from turbotui.sampling.snapshot import Snapshot
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
@@ -47,15 +47,9 @@ from turbotui.widgets.table_view import TableView
 class PastGroups:
     """The groups of one interval."""
 
-    time_ns: int  # the interval's end, in ns since 1970
     seq: int  # the interval's number
     snapshot: GroupSnapshot
     energy: Energy  # of the interval
-
-    @property
-    def size(self) -> int:
-        """The number of rows, and one for the rest."""
-        return 1 + len(self.snapshot.rows) + len(self.snapshot.resctrl)
 
 
 @dataclass()
@@ -103,10 +97,9 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         self._meter = EnergyMeter(watch.session.capabilities)
         self._frame: Frame | None = None
         self._seq = 0
-        self._past_groups = KeptIntervals[PastGroups](_MOST_ROWS)
+        self._past_groups = PastRows(watch.session, self._recorded, _MOST_ROWS)
         self._newest: PastGroups | None = None
         self._shown: PastGroups | None = None
-        self._recorded: tuple[int, PastGroups | None] = (0, None)
 
     def body(self) -> Iterable[Widget]:
         """Lay out the table, and the notes below it."""
@@ -203,9 +196,9 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         snapshot = message.snapshot
         self._seq += 1
         meter = EnergyMeter(self.watch_state.session.capabilities) if snapshot.early else self._meter
-        self._newest = PastGroups(snapshot.request.clocks[0], self._seq, snapshot, meter.take())
+        self._newest = PastGroups(self._seq, snapshot, meter.take())
         if snapshot.seconds and not snapshot.early:
-            self._past_groups.keep(self._newest)
+            self._past_groups.keep(snapshot.request.clocks[0], len(snapshot.rows) + len(snapshot.resctrl), self._newest)
         if snapshot.why is not None:
             self.close()
         if self.watch_state.held:
@@ -220,30 +213,28 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         """Show the groups of the held moment, if the watch holds a past one."""
         frame = self.watch_state.frame
         if self.watch_state.in_past and frame is not None and frame.older is not None:
-            self._show(self._of_moment(frame, frame.older))
+            self._show(self._of_moment(frame))
         elif not self.watch_state.held and self._shown is not self._newest:
             self._show(self._newest)
         super().show_frame()
 
-    def _of_moment(self, frame: Frame, older: Snapshot) -> PastGroups | None:
+    def _of_moment(self, frame: Frame) -> PastGroups | None:
         """Return the kept or recorded groups of a past interval; None if there are none."""
-        if self._played is None:
-            return self._past_groups.at(older.wall_ns, frame.newer.wall_ns)
-        wall = frame.newer.wall_ns
-        if self._recorded[0] != wall:
-            try:
-                record = groups_of(self._played.rows, frame)
-            except DamagedError as error:
-                self.notice(str(error))
-                record = None
-            found = None
-            if record is not None:
-                request = GroupRequest(QUANTITIES, resctrl=True, clocks=(wall, 0))
-                snapshot = GroupSnapshot(request, record.cgroups, record.seconds, record.complete,
-                                         resctrl=record.monitored, counted=record.counted)
-                found = PastGroups(wall, frame.seq, snapshot, energy_of(frame))
-            self._recorded = wall, found
-        return self._recorded[1]
+        try:
+            return self._past_groups.of(frame)
+        except DamagedError as error:
+            self.notice(str(error))
+            return None
+
+    @staticmethod
+    def _recorded(rows: FindRows, frame: Frame) -> PastGroups | None:
+        record = groups_of(rows, frame)
+        if record is None:
+            return None
+        request = GroupRequest(QUANTITIES, resctrl=True, clocks=(frame.newer.wall_ns, 0))
+        snapshot = GroupSnapshot(request, record.cgroups, record.seconds, record.complete, resctrl=record.monitored,
+                                 counted=record.counted)
+        return PastGroups(frame.seq, snapshot, energy_of(frame))
 
     def _show(self, one: PastGroups | None) -> None:
         self._shown = one

@@ -12,9 +12,8 @@ from turbotui.features.tasks.columns import ENERGY, TASK_COLUMNS, TaskColumn
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.loads import LOAD_BY_ID
 from turbotui.features.tasks.parallel_columns import PARALLEL_BY_ID
-from turbotui.features.tasks.screen_rows import NAMING, content_of
+from turbotui.features.tasks.screen_rows import NAMING, PastTasks, content_of
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.waits import WAIT_BY_ID
 from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
@@ -55,7 +54,7 @@ class BackgroundTasks:
             self._why = next((report.error for report in snapshot.reports if report.error), "")
             self._seq += 1
             if begin_ns is not None and not self._why:
-                kept = PastTasks(clocks[0], snapshot, _NO_ENERGY, self._seq, TaskLooks(self._facts))
+                kept = PastTasks(snapshot, _NO_ENERGY, self._seq, TaskLooks(self._facts))
                 table = content_of(kept, self._machine.topology).whole
                 publish(RowContent(table, _NAMING, self._seq), begin_ns, clocks[0])
 

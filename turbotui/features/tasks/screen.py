@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
 from turbotui.app.graph import Graph
+from turbotui.app.past_rows import PastRows
 from turbotui.app.prompt import Prompt
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
@@ -30,6 +31,7 @@ from turbotui.features.tasks.region_look import RegionLook
 from turbotui.features.tasks.screen_rows import (
     LANE_LEFT,
     LanePainter,
+    PastTasks,
     TaskContent,
     TaskRows,
     TreePainter,
@@ -50,7 +52,6 @@ from turbotui.features.tasks.screen_text import (
     word_of,
 )
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.features.tasks.task_table import TASKS, starting_columns
 from turbotui.features.tasks.waits import WAIT_BY_ID
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
@@ -59,9 +60,9 @@ from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.rows import FindRows
 from turbotui.sampling.energy import EnergyMeter, energy_of, energy_signals
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.snapshot import Snapshot
 from turbotui.widgets.cells import StyleRole, said
 from turbotui.widgets.explanation import evidence_lines
 from turbotui.widgets.row_content import RowPainter, RowView
@@ -128,12 +129,11 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self._stopped = False
         self._frame: Frame | None = None
         self._seq = 0
-        self._past = TaskPast()
+        self._past = PastRows(watch.session, self._recorded)
         self._newest: PastTasks | None = None
         self.regions = RegionLook(watch)
         self._facts = ProcFacts(watch.session.machine.host)
         self.played = watch.session if isinstance(watch.session, PlayedSession) else None
-        self._recorded: tuple[tuple[int, Grouping, bool], PastTasks | None] = (0, Grouping.THREAD, False), None
 
     def body(self) -> Iterable[Widget]:
         """Compose the head line, the table and the notes below it."""
@@ -284,7 +284,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """Start watching: another application, or the same one again."""
         self.close()
         self.applications = applications
-        self._snapshot, self._newest, self._stopped, self._past = None, None, False, TaskPast()
+        self._snapshot, self._newest, self._stopped, self._past = None, None, False, PastRows(
+            self.watch_state.session, self._recorded)
         if self.marked is not None:
             self.compare(begin=False)
         self._show(_nothing(self.view.by))
@@ -329,7 +330,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """Show the tasks of a moment of the past, if the watch shows one."""
         frame = self.watch_state.frame
         if self.watch_state.in_past and frame is not None and frame.older is not None:
-            self._show_kept(self._of_moment(frame, frame.older))
+            self._show_kept(self._of_moment(frame))
         elif not self.watch_state.held and self._newest is not None and self._snapshot is not self._newest.snapshot:
             self._show_kept(self._newest)
         super().show_frame()
@@ -338,27 +339,25 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """Redraw the shown interval after a change of the view."""
         frame = self.watch_state.frame
         if self.watch_state.in_past and frame is not None and frame.older is not None:
-            self._show_kept(self._of_moment(frame, frame.older))
+            self._show_kept(self._of_moment(frame))
         elif self._newest is not None:
             self._show_kept(self._newest)
 
-    def _of_moment(self, frame: Frame, older: Snapshot) -> PastTasks | None:
+    def _of_moment(self, frame: Frame) -> PastTasks | None:
         """The tasks of a past interval, kept or recorded; None if there are none."""
-        if self.played is None:
-            return self._past.at(older.wall_ns, frame.newer.wall_ns)
-        key = wall, by, tree = frame.newer.wall_ns, self.view.by, self.view.tree
-        if self._recorded[0] != key:
-            try:
-                record = tasks_of(self.played.rows, frame, self.watch_state.session.machine.model, by)
-            except DamagedError as error:
-                self.notice(str(error))
-                record = None
-            found = None
-            if record is not None:
-                snapshot = TaskSnapshot(SnapshotRequest(by, tree=tree), record.reports[by], ancestry=record.ancestry)
-                found = PastTasks(wall, snapshot, energy_of(frame), frame.seq, record.looks)
-            self._recorded = key, found
-        return self._recorded[1]
+        try:
+            return self._past.of(frame, (self.view.by, self.view.tree))
+        except DamagedError as error:
+            self.notice(str(error))
+            return None
+
+    def _recorded(self, rows: FindRows, frame: Frame) -> PastTasks | None:
+        by, tree = self.view.by, self.view.tree
+        record = tasks_of(rows, frame, self.watch_state.session.machine.model, by)
+        if record is None:
+            return None
+        snapshot = TaskSnapshot(SnapshotRequest(by, tree=tree), record.reports[by], ancestry=record.ancestry)
+        return PastTasks(snapshot, energy_of(frame), frame.seq, record.looks)
 
     def _show_kept(self, kept: PastTasks | None) -> None:
         """Show the kept tasks of an interval, or that none were kept."""
@@ -379,8 +378,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         time_ns = 0 if self._frame is None else self._frame.newer.wall_ns
         if self._newest is not None:
             self._newest.looks.close()
-        self._newest = PastTasks(time_ns, message.snapshot, spent, self._seq, TaskLooks(self._facts))
-        self._past.keep(self._newest)
+        self._newest = PastTasks(message.snapshot, spent, self._seq, TaskLooks(self._facts))
+        self._past.keep(time_ns, sum(len(report.rows) for report in message.snapshot.reports), self._newest, self._seq)
         if self.watch_state.held:
             return
         self._show_kept(self._newest)

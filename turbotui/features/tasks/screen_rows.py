@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import field
 from typing import Final
 
 from turbotui.cell_widths import begin_of, cut, fitted, flush_left, flush_right
@@ -14,13 +15,14 @@ from turbotui.features.tasks.live import Lane, TaskSnapshot
 from turbotui.features.tasks.process_tree import ProcessTree, folded_sums, still_rows, tree_lines, tree_of
 from turbotui.features.tasks.screen_text import task_evidence
 from turbotui.features.tasks.tables import TaskRow
-from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.task_table import TASKS, judge_task, says_something
 from turbotui.features.tasks.timeline import place_texts, place_width
+from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.energy import Energy
 from turbotui.widgets.cells import UNKNOWN, Slot, StyleRole
 from turbotui.widgets.content import Line
 from turbotui.widgets.geometry import RULE, Geometry, arrange
@@ -139,6 +141,16 @@ def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:
     definition = frozenset[str]().union(*(report.numerics.counters for report in live))
     every = (*TASK_COLUMNS, *extra_columns(names, definition))
     return tuple(sorted(every, key=lambda column: column.id == ARGUMENTS))  # last, and as wide as there is room
+
+
+@dataclass(frozen=True, slots=True)
+class PastTasks:
+    """A snapshot of one interval, with its energy."""
+
+    snapshot: TaskSnapshot
+    spent: Energy  # energy of the interval
+    seq: int  # its number
+    looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))  # what /proc said of them
 
 
 def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] = (),

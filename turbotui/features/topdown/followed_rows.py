@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence, Sized
+from typing import Generic, TypeVar, cast
 
 from textual.message import Message
 
+from turbotui.app.past_rows import PastRows
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.followed_past import FollowedPast
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.tables import table_of
 from turbotui.features.topdown.trees import Node
 from turbotui.machine.host import HostError
 from turbotui.quantities.tables import RowTable
+from turbotui.recording.rows import FindRows
 from turbotui.sampling.frame import Frame
 
 I = TypeVar("I")  # noqa: E741 - an interval
@@ -44,11 +45,12 @@ class FollowedRows(ABC, Generic[I]):
     level: RowLevel
 
     def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[FollowedRowsReady], object],
-                 past: FollowedPast[I]) -> None:
+                 recorded: Callable[[FindRows, Frame], I | None], rows: Callable[[I], Sized]) -> None:
         self.watch = watch
         self.counters = counters
         self.post = post
-        self.past = past
+        self.past = PastRows(watch.session, recorded)
+        self._rows = rows
         self.played = watch.session if isinstance(watch.session, PlayedSession) else None
         self.newest: I | HostError | None = None
 
@@ -82,9 +84,9 @@ class FollowedRows(ABC, Generic[I]):
         """Take the counts, and tell whether they are from the present source."""
         if message.source is not self.source or message.source is None:
             return False
-        self.newest = found = message.found  # type: ignore[assignment]  # posted by this source
+        self.newest = found = cast("I | HostError | None", message.found)  # posted by this source
         if message.clocks is not None and not isinstance(found, HostError) and found is not None:
-            self.past.keep(message.clocks[0], found)  # type: ignore[arg-type]  # as above
+            self.past.keep(message.clocks[0], len(self._rows(found)), found)
         return True
 
     def has_ended(self, opened: CpuSet) -> bool:

@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
 from turbotui.features.tasks.region_counting import MarkedCommand, RegionCounting
 from turbotui.features.topdown.engine import Drill, TopdownCounters
-from turbotui.features.topdown.followed_past import FollowedPast
 from turbotui.features.topdown.followed_rows import FollowedRows, FollowedRowsReady
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
@@ -43,9 +41,7 @@ class ShownRegions(FollowedRows[RegionInterval]):
     level = RowLevel.REGION
 
     def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[FollowedRowsReady], object]) -> None:
-        played = watch.session if isinstance(watch.session, PlayedSession) else None
-        super().__init__(watch, counters, post, FollowedPast(played, region_slots_of,
-                                                             lambda found: found.first.regions))
+        super().__init__(watch, counters, post, region_slots_of, lambda found: found.first.regions)
         self._slots: RegionSlots | None = None
         self._is_over = False
 

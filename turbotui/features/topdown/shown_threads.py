@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
 from turbotui.errors import MachineError
 from turbotui.features.topdown.engine import Drill, TopdownCounters
-from turbotui.features.topdown.followed_past import FollowedPast
 from turbotui.features.topdown.followed_rows import FollowedRows, FollowedRowsReady
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
@@ -34,8 +32,7 @@ class ShownThreads(FollowedRows[ThreadInterval]):
     level = RowLevel.THREAD
 
     def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[FollowedRowsReady], object]) -> None:
-        played = watch.session if isinstance(watch.session, PlayedSession) else None
-        super().__init__(watch, counters, post, FollowedPast(played, threads_of, lambda found: found.threads))
+        super().__init__(watch, counters, post, threads_of, lambda found: found.threads)
         self._threads: BusyThreadWatch | None = None
 
     @property
