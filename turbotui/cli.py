@@ -100,8 +100,12 @@ def _run(words: list[str]) -> int:
     if command is not None:
         return _dispatch(command, words[1:])
     if words and not words[0].startswith("-"):
-        known = ", ".join(item.name for item in COMMANDS if item.name)
-        raise UsageError(f'unknown command "{words[0]}"; there are: {known}')
+        from difflib import get_close_matches  # noqa: PLC0415 - for a mistyped word only
+
+        near = get_close_matches(words[0], [item.name for item in COMMANDS if item.name], n=2, cutoff=0.5)
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        raise UsageError(f'unknown command "{words[0]}": {meant}turbotui --help lists them, and -- {words[0]} runs a '
+                         "program beside the dashboard")
     return _dispatch(COMMANDS[0], words)
 
 

@@ -22,8 +22,27 @@ class Command:
     # the meaning of the words after --, such as "command", under which its arguments have the words as `command`; "" if
     # it takes none
     behind: str = ""
+    group: str = ""  # of `VERB_GROUPS`, under which --help lists it; "" for the last one
+    examples: tuple[tuple[str, str], ...] = ()  # command lines that work on any machine, and what each is for
+
+    @property
+    def examples_text(self) -> str:
+        """The examples for help, each on a line with what it is for; "" if there are none."""
+        from turbotui.cell_widths import flush_left  # noqa: PLC0415 - for help only
+
+        wide = max((len(line) for line, _ in self.examples), default=0)
+        lines = [f"  {flush_left(line, wide)}  {what}" for line, what in self.examples]
+        return "\n".join(["examples:", *lines]) if lines else ""
 
 
+VERB_GROUPS = {
+    "now": "what happens now",
+    "later": "recordings, to look at later",
+    "many": "many machines",
+    "know": "what can be known here",
+    "": "more",
+}
+"""Headings of the verbs in --help, by `Command.group`."""
 EVERYWHERE = "everywhere"
 """The place of keys that work on every screen."""
 ROWS = ("table", "sorted", "tagged")

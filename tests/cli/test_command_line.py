@@ -115,7 +115,7 @@ def test_a_command_that_takes_words_after_two_dashes_says_so(command: Command) -
     usage = run(*command.name.split(), "--help").stdout.partition("\n\n")[0]
     assert usage.endswith(f" [-- {command.behind} ...]")
     below = len(f"usage: turbotui {command.name}".strip()) + 1
-    assert {len(line) - len(line.lstrip()) for line in usage.splitlines()[1:]} == {below}
+    assert {len(line) - len(line.lstrip()) for line in usage.splitlines()[1:]} <= {below}
 
 
 @pytest.mark.parametrize("words", ["tasks", "roofline", "score run"])

@@ -9,23 +9,34 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from turbotui import __version__
 from turbotui.errors import UsageError
-from turbotui.feature import Command
+from turbotui.feature import VERB_GROUPS, Command
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-_EPILOG = """commands:
+_ABOUT = """{examples}
+
 {commands}
 
-Without a command the dashboard starts. Each command has its own --help.
-turbotui [OPTIONS] -- COMMAND runs a command beside the dashboard, ends with it, and reports on it; its exit status is
-the command's, 127 if there is no such command, 126 if it cannot be run.
+Each command has its own --help. Without a command the dashboard starts, with the options below."""
+_EPILOG = """turbotui [OPTIONS] -- COMMAND runs a command beside the dashboard, ends with it, and reports on it; its
+exit status is the command's, 127 if there is no such command, 126 if it cannot be run.
+
 Exit status: 0 done, 1 failed, 2 wrong command line, 3 the machine cannot be read, 4 no usable terminal,
 70 a fault of turbotui itself."""
 
 
 _RECORDINGS = ("A", "B")
 """Names of the files of `turbotui diff`."""
+
+
+class ParagraphFormatter(argparse.HelpFormatter):
+    """argparse's layout of help, with texts of several paragraphs; indented ones keep their lines."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = (part if "\n  " in part else super(ParagraphFormatter, self)._fill_text(part, width, indent)
+                      for part in text.split("\n\n"))
+        return "\n\n".join(paragraphs)
 
 
 class Verb(Protocol):
@@ -65,19 +76,20 @@ def run_parsed(command: Command, commands: Sequence[Command], module: Verb, word
     Raises:
         UsageError: the command does not know a word.
     """
-    width = max(len(item.name) for item in commands)
-    listing = "\n".join(f"  {item.name:<{width}}  {item.summary}" for item in commands if item.name)
+    summary, examples = command.summary[0].upper() + command.summary[1:] + ".", command.examples_text
     parser = Parser(
         prog=f"turbotui {command.name}".strip(),
-        description=command.summary[0].upper() + command.summary[1:] + ".",
-        epilog=None if command.name else _EPILOG.format(commands=listing),
-        formatter_class=argparse.HelpFormatter if command.name else argparse.RawDescriptionHelpFormatter,
+        description="\n\n".join(filter(None, (summary, examples))),
+        epilog=None if command.name else _EPILOG,
+        formatter_class=ParagraphFormatter,
         allow_abbrev=bool(command.name),
     )
     if not command.name:
+        parser.usage = "turbotui [COMMAND] [OPTIONS] [-- command ...]"
+        parser.description = _ABOUT.format(examples=examples, commands=_listing(commands))
         parser.add_argument("--version", action="version", version=f"turbotui {__version__}")
     module.add_arguments(parser)
-    if command.behind:
+    if command.behind and parser.usage is None:
         usage = parser.format_usage().removeprefix("usage: ").rstrip()
         below = " " * len(f"usage: {parser.prog} ")
         parser.usage = f"{usage}\n{below}[-- {command.behind} ...]".replace("%", "%%")
@@ -91,6 +103,15 @@ def run_parsed(command: Command, commands: Sequence[Command], module: Verb, word
     if command.behind:
         arguments.command = rest
     return module.run(arguments)
+
+
+def _listing(commands: Sequence[Command]) -> str:
+    """The commands in groups, each with its summary."""
+    width = max(len(item.name) for item in commands)
+    groups = [(heading, [item for item in commands if item.name and item.group == group])
+              for group, heading in VERB_GROUPS.items()]
+    return "\n\n".join("\n".join([f"{heading}:", *(f"  {item.name:<{width}}  {item.summary}" for item in members)])
+                       for heading, members in groups if members)
 
 
 def _about_foreign(foreign: list[str], command: Command) -> str:

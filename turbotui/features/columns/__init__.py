@@ -9,6 +9,9 @@ FEATURE = Feature(
             "columns",
             "turbotui.features.columns.verb",
             "every column: formula, source, and whether it is available here",
-        ),
+            group="know", examples=(
+                ("turbotui columns", "every column, and whether it is here"),
+                ("turbotui columns --json", "the same for a script"),
+            )),
     ),
 )

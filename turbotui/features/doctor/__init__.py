@@ -9,7 +9,10 @@ FEATURE = Feature(
             "doctor",
             "turbotui.features.doctor.verb",
             "which sources and signals work here, and for the others why not and what helps",
-        ),
+            group="know", examples=(
+                ("turbotui doctor", "what cannot be read here, why, and what would change that"),
+                ("turbotui doctor -v", "every signal"),
+            )),
     ),
     screens=(
         ScreenSpec("doctor", "9", "doctor", "turbotui.features.doctor.screen", "DoctorScreen"),

@@ -10,7 +10,11 @@ FEATURE = Feature(
             "turbotui.features.fleet.verb",
             "which of many nodes are slow, hot or unlike the others, from Prometheus (or VictoriaMetrics, Mimir, "
             "Thanos)",
-        ),
+            group="many", examples=(
+                ("turbotui fleet --prometheus http://localhost:9090",
+                 "every node that exports metrics, the odd ones marked"),
+                ("turbotui fleet check --prometheus http://localhost:9090", "the same once, with an exit status"),
+            )),
     ),
     places=(KeyPlace("fleet", "Fleet", (*ROWS, *ARROWS, *PAST, "folded")),),
     keys="turbotui.features.fleet.keys:KEYS",

@@ -9,6 +9,9 @@ FEATURE = Feature(
             "gather",
             "turbotui.features.gather.verb",
             "write what turbotui reads of this machine to a file, scrubbed, to look at it elsewhere",
-        ),
+            group="later", examples=(
+                ("turbotui gather --list", "which files would be read, and nothing else"),
+                ("turbotui gather -y machine.tar.gz", "what this machine has, scrubbed, for --machine elsewhere"),
+            )),
     ),
 )

@@ -9,7 +9,10 @@ FEATURE = Feature(
             "groups",
             "turbotui.features.groups.verb",
             "what each container, job or service uses: control groups, and resctrl groups",
-        ),
+            group="now", examples=(
+                ("turbotui groups -n 1", "which container, job or service uses the machine"),
+                ("turbotui groups --top 5 -n 1", "only the five that use most"),
+            )),
     ),
     screens=(
         ScreenSpec("groups", "u", "groups", "turbotui.features.groups.screen", "GroupsScreen"),

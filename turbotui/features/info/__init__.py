@@ -9,7 +9,10 @@ FEATURE = Feature(
             "info",
             "turbotui.features.info.verb",
             "the machine's configuration: topology, caches, memory, clocks, limits, idle states, power",
-        ),
+            group="know", examples=(
+                ("turbotui info", "caches, clocks, limits, idle states"),
+                ("turbotui info --json", "the same for a script"),
+            )),
     ),
     screens=(
         ScreenSpec("info", "8", "info", "turbotui.features.info.screen", "InfoScreen"),

@@ -6,7 +6,11 @@ FEATURE = Feature(
     "interrupts",
     commands=(
         Command("interrupts", "turbotui.features.interrupts.verb",
-                "interrupts by source and CPU: a second, device, affinity"),
+                "interrupts by source and CPU: a second, device, affinity",
+            group="now", examples=(
+                ("turbotui interrupts -n 1", "interrupts a second by source"),
+                ("turbotui interrupts --cpus -n 1", "and by CPU"),
+            )),
     ),
     screens=(ScreenSpec("interrupts", "Z", "interrupts", "turbotui.features.interrupts.screen", "InterruptsScreen"),),
     places=(KeyPlace("interrupts", "Interrupts", (*ROWS, *ARROWS, *PAST, "folded")),),

@@ -15,12 +15,20 @@ FEATURE = Feature(
             "roofline",
             "turbotui.features.roofline.verb",
             "how close a command, or the machine, comes to its roofs, and what limits it",
-        ),
+            group="now", examples=(
+                ("turbotui roofline --machine sapphire-2s -- calculix",
+                 "how close a simulated program comes to its roofs"),
+                ("turbotui roofline --machine laptop-old -n 1", "how close a whole machine comes to its roofs"),
+            )),
         Command(
             "roofs",
             "turbotui.features.roofline.roofs_verb",
             "the peaks of cores and caches: the roofs of the roofline model",
-        ),
+            group="know", examples=(
+                ("turbotui roofs --machine sapphire-2s", "the roofs of a simulated server, at once"),
+                ("turbotui roofs --quick", "of this machine, in some seconds"),
+                ("turbotui roofs --theory", "what the data sheet of this processor promises"),
+            )),
     ),
     screens=(
         ScreenSpec("roofline", "6", "roofline", "turbotui.features.roofline.screen", "RooflineScreen"),

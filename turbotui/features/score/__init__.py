@@ -9,6 +9,9 @@ FEATURE = Feature(
             "score",
             "turbotui.features.score.verb",
             "the ratio APERF/MPERF under load, and the score that it predicts",
-        ),
+            group="know", examples=(
+                ("turbotui score list", "the stored baselines"),
+                ("turbotui score history", "is this node slower than before?"),
+            )),
     ),
 )

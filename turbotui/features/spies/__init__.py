@@ -9,7 +9,10 @@ FEATURE = Feature(
             "spy",
             "turbotui.features.spies.verb",
             "event sets of each CPU's own, changed while they are counted, and joined",
-        ),
+            group="now", examples=(
+                ("turbotui spy --machine sapphire-2s -n 2", "cycles and instructions of each CPU of a server"),
+                ("turbotui spy --help", "how sets are given to CPUs"),
+            )),
     ),
     keys="turbotui.features.spies.keys:KEYS",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from turbotui.features.stat import FEATURE
 from turbotui.features.stat.getopt import Option
 from turbotui.features.stat.options import OPTIONS
 
@@ -18,6 +19,8 @@ def help_text() -> str:
         "Print what the CPUs did, interval by interval, or over the run of a command, in turbostat's layout.",
         f"Options and columns are those of {_TURBOSTAT}; DIFFERENCES.md says where the numbers differ, and why.",
         "A long option may begin with one dash or two, and end where it is unambiguous.",
+        "",
+        FEATURE.commands[0].examples_text,
         "",
     ]
     lines += [line for option in OPTIONS if not option.own for line in _described(option)]

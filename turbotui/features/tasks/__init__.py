@@ -9,7 +9,11 @@ FEATURE = Feature(
             "tasks",
             "turbotui.features.tasks.verb",
             "what each thread, process or command did, sampled at its switches",
-        ),
+            group="now", examples=(
+                ("turbotui tasks --all -n 1", "which tasks had the CPUs for one second"),
+                ("turbotui tasks --all --by command -n 1", "the same by program"),
+                ("turbotui tasks -- sleep 1", "everything that a command starts, and what it took"),
+            )),
     ),
     screens=(
         ScreenSpec("tasks", "7", "tasks", "turbotui.features.tasks.screen", "TasksScreen"),

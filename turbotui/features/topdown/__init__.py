@@ -10,7 +10,11 @@ FEATURE = Feature(
             "turbotui.features.topdown.verb",
             "where pipeline slots go: retiring, bad speculation, front end, back end, and deeper",
             behind="command",
-        ),
+            group="now", examples=(
+                ("turbotui topdown -n 1", "where the pipelines lose work"),
+                ("turbotui topdown --machine sapphire-2s -n 1", "the same on a simulated server"),
+                ("turbotui topdown --machine sapphire-2s --per core -n 1", "of each of its cores"),
+            )),
     ),
     screens=(
         ScreenSpec("topdown", "d", "top-down", "turbotui.features.topdown.screen", "TopdownScreen"),

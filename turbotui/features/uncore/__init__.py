@@ -9,7 +9,10 @@ FEATURE = Feature(
             "uncore",
             "turbotui.features.uncore.verb",
             "memory controllers, fabrics, links: every uncore PMU, by kind",
-        ),
+            group="now", examples=(
+                ("turbotui uncore -n 1", "traffic of memory and fabrics, where this machine counts it"),
+                ("turbotui uncore --machine sapphire-2s -n 1", "the same on a simulated server"),
+            )),
     ),
     screens=(
         ScreenSpec("uncore", "5", "uncore", "turbotui.features.uncore.screen", "UncoreScreen"),
