@@ -32,9 +32,9 @@ NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the packag
 
 _POLL = 0.02
 _ASLEEP = 3  # looks between which the program was not woken: all that it does at once is done
-_STILL = 8  # looks that are the same: the picture of a program that never sleeps, for it samples tasks, stands still
+_STILL = 8  # looks at one that ran between them, all the same: some never sleep, for they sample tasks, and stand still
 _DONE = 20  # such looks after which a key was followed, and nothing came of it
-_SOON = 5.0  # seconds, in which a key before the one that is looked at may change the screen
+_SOON = 30.0  # seconds, in which a key before the one that is looked at may change the screen
 _NAMES = {"exclamation_mark": "!",
           "question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_sign": ">", "less_than_sign": "<",
           "asterisk": "*", "space": "Space", "enter": "Enter", "ctrl+j": "C-j", "plus": "+", "equals_sign": "=",
@@ -131,9 +131,10 @@ class Terminal:
 
         def decided(text: str) -> bool:
             nonlocal last, same, over
-            same = same + 1 if text == last else 0
+            asleep = self._sleep.looks() >= _ASLEEP
+            same = same + self._sleep.ran if text == last else 0
             last = text
-            over = self._sleep.looks() >= _ASLEEP or same >= _DONE
+            over = asleep or same >= _DONE
             return over or bool(passes(text))
 
         text = self.until(decided, _SOON)
@@ -142,14 +143,14 @@ class Terminal:
 
     def still(self, passes: Callable[[str], object] = bool) -> str:
         """The first picture that passes and stands still; "" if none does before long."""
-        last, same = "", 0
+        last, same, alike = "", 0, False
 
         def stands(text: str) -> bool:
-            nonlocal last, same
-            same = same + 1 if text == last else 0
+            nonlocal last, same, alike
+            asleep = self._sleep.looks() >= _ASLEEP
+            alike, same = text == last, same + self._sleep.ran if text == last else 0
             last = text
-            asleep = self._sleep.looks() >= _ASLEEP and same >= 1
-            return (asleep or same >= _STILL) and bool(passes(text))
+            return ((asleep and alike) or same >= _STILL) and bool(passes(text))
 
         return self.until(stands)
 
@@ -170,10 +171,16 @@ class Sleep:
 
     Args:
         shell: process that leads the terminal's session.
+
+    Attributes:
+        ran: whether a thread got or gave up a CPU between the last two looks. A program that works and had no CPU shows
+            nothing of what it is going to show, however often one looks.
     """
 
     def __init__(self, shell: int) -> None:
         self._shell = shell
+        self.ran = False
+        self._last: object = None
         self._before = self._switches()
         self._begun: object = None
         self._asleep = 0
@@ -192,19 +199,19 @@ class Sleep:
 
     def _switches(self) -> frozenset[str]:
         """Each thread with its switches (proc_pid_status(5)); nothing if one of them runs, or waits for a disk."""
-        found = set()
+        found, busy = set(), False
         try:
             with open(f"/proc/{self._shell}/stat", encoding="utf-8", errors="replace") as file:
                 leader = file.read().rpartition(") ")[2].split()[5]  # tpgid: who has the terminal
             for thread in os.listdir(f"/proc/{leader}/task"):
                 with open(f"/proc/{leader}/task/{thread}/status", encoding="utf-8", errors="replace") as file:
                     text = file.read()
-                if "\nState:\tS" not in text:
-                    return frozenset()
+                busy = busy or "\nState:\tS" not in text
                 found.add(f"{thread} {text[text.index('voluntary_ctxt_switches'):]}")
         except OSError:  # it has just ended
             return frozenset()
-        return frozenset(found)
+        self.ran, self._last = found != self._last, found
+        return frozenset() if busy else frozenset(found)
 
 
 @contextmanager
