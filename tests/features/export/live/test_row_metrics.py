@@ -65,3 +65,23 @@ def test_the_rows_with_the_most_are_chosen_and_the_others_counted() -> None:
         every.feed(frame)
     assert sorted(values(metrics).values()) == sorted(values(every).values())[-3:]
     assert metrics.read()[1] == {"jobs": len(values(every)) - 3}
+
+
+def test_gauges_are_the_newest_readings_and_nothing_once_the_reader_is_late() -> None:
+    topology = read_machine(small_host("laptop", ManualClock())).topology
+    metrics, seen = RowMetrics(DEFINITION, 1000), 0
+    frames = list(frames_with_rows(list(row_ticks(8, Random(3), known=True)), topology))
+    for frame in frames:
+        metrics.feed(frame)
+        rows = frame.newer.rows["jobs"]
+        if frame.older is not None:
+            heat = {row.key: rows.values["heat"][slot] for slot, row in rows.roster.rows.items()
+                    if slot not in rows.died and slot not in rows.absent.get("heat", {})}
+            now = values(metrics, "turbotui_job_heat_celsius")
+            found = {key.rpartition(" ")[2]: value for key, value in now.items()}
+            assert found == heat
+            seen += len(found)
+    assert seen
+    metrics.feed(frames[0])  # an interval without a difference
+    assert values(metrics, "turbotui_job_heat_celsius") == {}
+    assert values(metrics)

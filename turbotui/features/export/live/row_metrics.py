@@ -1,4 +1,4 @@
-"""Metrics of the rows of a kind, only on request: totals of its counters, of the rows that counted the most."""
+"""Metrics of the rows of a kind, only on request: totals of its counters and its gauges, of the greatest rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import MetricLevel
-from turbotui.quantities.row_kinds import Quantity, QuantityId
+from turbotui.quantities.row_kinds import Form, Quantity, QuantityId
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
@@ -15,13 +15,17 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_tables import KindDefinition, KindRow
 from turbotui.sampling.rows import RowIdentity
 
-_UNITS: Mapping[Unit, str] = {Unit.SECOND: "seconds", Unit.BYTE: "bytes", Unit.JOULE: "joules", Unit.CYCLE: "cycles"}
+_UNITS: Mapping[Unit, str] = {
+    Unit.SECOND: "seconds", Unit.BYTE: "bytes", Unit.JOULE: "joules", Unit.CYCLE: "cycles", Unit.RATIO: "ratio",
+    Unit.HERTZ: "hertz", Unit.WATT: "watts", Unit.VOLT: "volts", Unit.AMPERE: "amperes", Unit.CELSIUS: "celsius",
+    Unit.COULOMB: "coulombs"}
 
 
 class RowMetrics:
-    """The counters of at most `most` rows of a kind, as sums of increases since the start, which never decrease.
+    """The counters of at most `most` rows of a kind, as sums of increases since the start, and their gauges.
 
-    Rows inside others are left out, because the others have their counts.
+    Rows inside others are left out, because the others have their counts. A gauge that was not read in the last
+    interval has no value.
     """
 
     def __init__(self, definition: KindDefinition, most: int) -> None:
@@ -31,6 +35,8 @@ class RowMetrics:
         gaps = {one.gaps for one in definition.source.quantities}
         self._counters = [one for one in definition.source.quantities
                           if one.behavior is Behavior.COUNTER and one.id not in gaps]
+        self._gauges = [one for one in definition.source.quantities
+                        if one.behavior is Behavior.GAUGE and one.form is not Form.TEXT]
         self._most = most
         self._totals: dict[RowIdentity, dict[QuantityId, float]] = {}
         self._labels: dict[RowIdentity, Mapping[str, str]] = {}
@@ -39,6 +45,9 @@ class RowMetrics:
         """Add an interval; rows that have ended are forgotten, because others may have their names."""
         found = frame.kind(self.definition.source.kind.id)
         if isinstance(found, Unavailable) or found.missed is not None or found.older is None:
+            for values in self._totals.values():
+                for gauge in self._gauges:
+                    values.pop(gauge.id, None)
             return
         kept: dict[RowIdentity, dict[QuantityId, float]] = {}
         for slot, row in found.newer.roster.rows.items():
@@ -49,6 +58,12 @@ class RowMetrics:
                 increase = found.deltas(counter.id)[slot]
                 if increase is not None:
                     totals[counter.id] = totals.get(counter.id, 0.0) + increase
+            for gauge in self._gauges:
+                level = found.level(gauge.id, slot)
+                if level is None:
+                    totals.pop(gauge.id, None)
+                else:
+                    totals[gauge.id] = level
             self._labels[row.identity] = self._labels_of(KindRow(found, slot, row))
         self._totals = kept
         self._labels = {identity: labels for identity, labels in self._labels.items() if identity in kept}
@@ -60,19 +75,20 @@ class RowMetrics:
         return found if row.row.key in found.values() else {**found, "key": row.row.key}
 
     def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
-        """The totals of the rows that counted the most, and the number of the others."""
-        first = self._counters[0].id if self._counters else ""
+        """The totals and gauges of the rows that are greatest in the first of them, and the number of the others."""
+        exported = [*self._counters, *self._gauges]
+        first = exported[0].id if exported else ""
         chosen = heapq.nlargest(self._most, self._totals, key=lambda one: self._totals[one].get(first, 0.0))
-        return [self._metric(counter, chosen) for counter in self._counters], {
+        return [self._metric(quantity, chosen) for quantity in exported], {
             self.definition.source.kind.id: len(self._totals) - len(chosen)}
 
-    def _metric(self, counter: Quantity, chosen: Sequence[RowIdentity]) -> ExposedMetric:
+    def _metric(self, quantity: Quantity, chosen: Sequence[RowIdentity]) -> ExposedMetric:
         level = self.levels[0]
-        unit = _UNITS.get(counter.unit, "")
-        stem = counter.id.replace(".", "_")
+        unit = _UNITS.get(quantity.unit, "")
+        stem = quantity.id.replace(".", "_")
         name = f"turbotui_{level.word}_{stem}" + (f"_{unit}" if unit and not stem.endswith(unit) else "")
-        samples = [(self._labels[one], self._totals[one][counter.id]) for one in chosen
-                   if counter.id in self._totals[one]]
-        document = counter.document or counter.origin
-        return ExposedMetric(name, "counter", f"{counter.id} of each of the {self.definition.source.kind.title} "
-                             f"({document})", samples, level)
+        samples = [(self._labels[one], self._totals[one][quantity.id]) for one in chosen
+                   if quantity.id in self._totals[one]]
+        text = f"{quantity.id} of each of the {self.definition.source.kind.title}"
+        return ExposedMetric(name, quantity.behavior.value, f"{text} ({quantity.document or quantity.origin})", samples,
+                             level)
