@@ -70,6 +70,8 @@ def test_more_tasks_than_cpus_by_what_is_known() -> None:
     assert found("overload", made(whole=full)).lost == pytest.approx(4.0 / (4.0 + 3.96))
     assert found("overload", made(whole={**full, "PSIcpu%": 97.0, "RunDelay%": 1188.0})).lost == pytest.approx(0.75)
     assert found("overload", made(whole={"Load%": 100.0, "PSIcpu%": 90.0})).lost == pytest.approx(0.9 / 4.9)
+    tail = "p99 of web's waits for a CPU is 8.3 ms; 71 % of it behind batch.slice on CPUs 4-7"
+    assert found("overload", made(whole=full, seen=LookResults(tail=tail))).sentence.endswith(f"; {tail}")
     for running, queued in ((2.0, 0.5), (8.0, 2.0)):  # nobody waits at the instant; 4 do, and half of the time none
         half = found("overload", made(whole={"Load%": 100.0, "RunQ": running, "PSIcpu%": 50.0}))
         assert half.lost == pytest.approx(queued / (queued + 4.0))

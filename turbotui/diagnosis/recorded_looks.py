@@ -43,6 +43,7 @@ class LookRecord(IntervalRows):
             "pressed": {resource: {"name": one.name, "percent": one.percent}
                         for resource, one in seen.pressed.items()},
             "who": {whose.name: names for whose, names in seen.who.items()},
+            **({"tail": seen.tail} if seen.tail else {}),
             **({} if seen.unseen is None else
                {"unseen": {"why": reason_facts(seen.unseen.why), "ran": seen.unseen.ran}}),
         }
@@ -51,7 +52,7 @@ class LookRecord(IntervalRows):
 def look_results(document: JsonValue) -> LookResults:
     """Restore the results of the JSON document of `LookRecord.facts`. Raises DamagedError if it is none."""
     busiest, throttled, who = document.get("busiest"), document.get("throttled"), document["who"].entries()
-    unseen = document.get("unseen")
+    unseen, tail = document.get("unseen"), document.get("tail")
     return LookResults(
         None if busiest is None else (busiest["name"].text(), busiest["share"].number()),
         document["groups"].flag(),
@@ -63,6 +64,7 @@ def look_results(document: JsonValue) -> LookResults:
         document["placement"].text(),
         {whose: who[whose.name].texts() for whose in RankedBy if whose.name in who},
         None if unseen is None else UnseenTasks(reason_from(unseen["why"]), _number(unseen.get("ran"))),
+        "" if tail is None else tail.text(),
     )
 
 

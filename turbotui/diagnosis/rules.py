@@ -177,6 +177,7 @@ class LookResults:
     # the tasks behind causes, the largest part first, by the figure that ranks them
     who: Mapping[RankedBy, tuple[str, ...]] = field(default_factory=dict, hash=False)
     unseen: UnseenTasks | None = None  # tasks that cannot be looked at; None if all can
+    tail: str = ""  # whose waits for a CPU are long, and behind whom; "" where switches are not read
 
     def waiting(self, resource: str) -> tuple[str, ...]:
         """The group that waited most for a resource, in words; empty for none."""

@@ -63,6 +63,7 @@ def _overload(frame: JudgedFrame) -> Observed | NoFinding:
         sure = Certainty.LIKELY if running is None else Certainty.CERTAIN
     else:
         queued, sure = max(0.0, wanting - cpus), Certainty.LIKELY
+    facts += [frame.seen.tail] if frame.seen.tail else []
     lost = queued / (queued + working)
     if lost < _OVERLOAD or (pressure is not None and pressure < _CPU_PRESSURE):
         return NoFinding.CLEAR

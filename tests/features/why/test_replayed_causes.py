@@ -165,7 +165,8 @@ def test_by_default_the_commands_find_the_same(machine: str, tmp_path: Path,
 def test_all_that_was_seen_is_kept() -> None:
     seen = LookResults(
         ("cc1 4711", 0.98), groups=True, throttled=ThrottledGroup("/a", 60.0, 2.0, None),
-        pressed={"io": PressedGroup("/b", 12.5)}, placement="why", who={RankedBy.CPU: ("cc1 4711 (98 % CPU)",)})
+        pressed={"io": PressedGroup("/b", 12.5)}, placement="why", who={RankedBy.CPU: ("cc1 4711 (98 % CPU)",)},
+        tail="p99 of web's waits for a CPU is 8.3 ms")
     for one in (seen, LookResults()):
         said = json.loads(json.dumps(LookRecord(0, 0, one).facts()))
         assert look_results(JsonValue(said, "looks")) == one

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from turbotui.dataclass import dataclass
@@ -10,9 +12,15 @@ from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.recorded_looks import RecordedLooks
 from turbotui.diagnosis.verdict import Verdict
+from turbotui.diagnosis.wait_tails import ThreadNames, tail_sentence
+from turbotui.diagnosis.waiting_rules import OVERLOAD
+from turbotui.errors import MachineError
 from turbotui.features.why.memory import MemoryWatch
+from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
+from turbotui.machine.tasks.run_queue import WaitSums
+from turbotui.machine.tasks.wait_collector import WaitCollector
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import parse_span
 from turbotui.sampling.sampled import frames_of
@@ -26,6 +34,7 @@ if TYPE_CHECKING:  # imported here, because few runs read a recording
 Present: TypeAlias = Callable[[CounterColumn], CounterColumn]
 """A function that gives a column the user's unit and marks, without changing its formula."""
 
+_MOST_THREADS: Final = 20_000  # threads whose waits are kept
 _NOTABLE: Final = 0.25
 """The share of the time from which a cause is reported although it is over."""
 
@@ -62,11 +71,48 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     diagnosis.memory = memory.share
     looks = Looks(machine.host)
     wall_ns, watched = 0, 0.0
-    for frame in frames_of(session, intervals):
-        diagnosis.seen = looks.look()
-        diagnosis.push(frame)
-        wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
+    waits = _OverloadWaits(machine)
+    try:
+        for frame in frames_of(session, intervals):
+            diagnosis.seen = replace(looks.look(), tail=waits.look())
+            diagnosis.push(frame)
+            waits.begin(diagnosis)
+            wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
+    finally:
+        waits.close()
     return WhyReport(diagnosis.verdict(over=_NOTABLE), wall_ns, watched)
+
+
+class _OverloadWaits:
+    """Waits for a CPU, read from the first interval on in which CPUs were short, for each switch costs a record."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._collector: WaitCollector | None = None
+        self._threads: dict[int, WaitSums] = {}
+
+    def begin(self, diagnosis: MachineDiagnosis) -> None:
+        """Read switches from now on if CPUs are short; whoever may not has the rule's other facts."""
+        short = any(finding.rule.id == OVERLOAD.id for finding in diagnosis.findings())
+        if self._collector is None and short and self._machine.host.kind is HostKind.REAL:
+            with contextlib.suppress(HostError, MachineError):
+                self._collector = WaitCollector(self._machine.host, tuple(self._machine.topology.cpus))
+
+    def look(self) -> str:
+        """The sentence on the waits since `begin`; "" before, and where records were lost."""
+        if self._collector is None:
+            return ""
+        for tid, waited in self._collector.take()[0].items():
+            if tid in self._threads or len(self._threads) < _MOST_THREADS:
+                self._threads.setdefault(tid, WaitSums()).add(waited)
+        return "" if self._collector.lost else tail_sentence(
+            self._threads, ThreadNames(self._machine.host, self._threads),
+            wakeups=self._collector.why_no_wakeups is None)
+
+    def close(self) -> None:
+        """Close every descriptor."""
+        if self._collector is not None:
+            self._collector.close()
 
 
 def read_recording(journal: Journal, intervals: int, begin: str = "", end: str = "",

@@ -49,6 +49,7 @@ class WaitSums:
     lengths: Buckets = field(default_factory=dict, compare=False)
     ended: int = field(default=0, compare=False)  # the sum of `lengths`
     behind: dict[int, int] = field(default_factory=dict, compare=False)
+    cpus: dict[int, int] = field(default_factory=dict, compare=False)  # ns of those waits by the CPU they ended on
 
     def add(self, other: WaitSums) -> None:
         """Add the waits of another thread, or of another span."""
@@ -65,6 +66,8 @@ class WaitSums:
         self.lengths = merged_buckets((self.lengths, other.lengths))
         for tid, ran in other.behind.items():
             self.wait_behind(tid, ran)
+        for cpu, length in other.cpus.items():
+            self.cpus[cpu] = self.cpus.get(cpu, 0) + length
 
     def wait_behind(self, tid: int, ran: int) -> None:
         """Add the time that a thread ran while this one waited."""
@@ -159,6 +162,7 @@ class RunQueue:
         on_cpu.longest = max(on_cpu.longest, length)
         if length < _EXPLAINED_NS:
             return
+        waited.cpus[cpu] = waited.cpus.get(cpu, 0) + length
         for start, thread in reversed(self._slices.get(cpu, ())):
             if thread != IDLE:
                 ran = end - start if start > since else end - since

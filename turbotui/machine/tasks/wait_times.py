@@ -263,7 +263,11 @@ class WaitTimes:
         waiting thread may run meanwhile.
         """
         self.drain(until)
-        return self._records.queue.take(until)
+        sums = self._records.queue.take(until)
+        for waited in sums.values():
+            if waited.cpus:
+                waited.cpus = {self._cpus[place]: length for place, length in waited.cpus.items()}
+        return sums
 
     def take_cpus(self) -> dict[int, WaitSums]:
         """Return the waits that ended since the last call by the CPU on which they ended, after `take`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 from prochost import ProcHost
@@ -32,17 +32,9 @@ class Recorded:
     looks: list[tuple[Mapping[int, WaitSums], Mapping[int, WaitSums]]]
     why_no_wakeups: Unavailable | None = None
     lost: int = 0
-    cpus: Mapping[int, WaitSums] = field(default_factory=dict)
 
-    def drain(self, until: int) -> None:
-        """Nothing to process."""
-
-    def take(self, until: int) -> Mapping[int, WaitSums]:
-        threads, self.cpus = self.looks.pop(0) if self.looks else ({}, {})
-        return threads
-
-    def take_cpus(self) -> Mapping[int, WaitSums]:
-        return self.cpus
+    def take(self) -> tuple[Mapping[int, WaitSums], Mapping[int, WaitSums]]:
+        return self.looks.pop(0) if self.looks else ({}, {})
 
     def close(self) -> None:
         """Nothing to close."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -12,15 +11,13 @@ from turbotui.features.export.live.levels import MetricLevel
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.tasks.group_names import group_name, group_paths
 from turbotui.machine.tasks.run_queue import WaitSums
-from turbotui.machine.tasks.wait_set import WaitSet
-from turbotui.machine.tasks.wait_times import WaitTimes
+from turbotui.machine.tasks.wait_collector import WaitCollector
 from turbotui.quantities.histograms import cumulative
 from turbotui.quantities.unavailable import Unavailable
 
 WAIT: Final = MetricLevel("wait", None)
 BOUNDS: Final = tuple((1 << power) - 1 for power in range(14, 34))
 """Upper bounds of the exported buckets in ns: 16 us to 8.6 s in powers of two, which no finer bucket crosses."""
-_TAKE: Final = 0.2  # seconds between two looks at the rings
 _ASKED: Final = 2_000  # threads of a scrape's interval whose control group is read, those that waited most often
 _COUNTED: Final = 10_000  # groups that are counted as left out
 _ENDED: Final = "(ended, its group was not seen)"
@@ -28,7 +25,7 @@ _DOCUMENT: Final = "kernel Documentation/trace/events.rst; perf_event_open(2), P
 
 
 class WaitSource(Protocol):
-    """Gives the waits of all threads, as `WaitTimes` does."""
+    """Gives the waits of all threads, as `WaitCollector` does."""
 
     @property
     def why_no_wakeups(self) -> Unavailable | None:
@@ -38,14 +35,8 @@ class WaitSource(Protocol):
     def lost(self) -> int:
         """The number of records that had no room."""
 
-    def drain(self, until: int) -> None:
-        """Process the records up to a time."""
-
-    def take(self, until: int) -> Mapping[int, WaitSums]:
-        """Return the waits by thread since the last call."""
-
-    def take_cpus(self) -> Mapping[int, WaitSums]:
-        """Return the ended waits by CPU since the last call."""
+    def take(self) -> tuple[Mapping[int, WaitSums], Mapping[int, WaitSums]]:
+        """Return the waits since the last call, by thread and, of those that ended, by CPU."""
 
     def close(self) -> None:
         """Close every descriptor."""
@@ -56,41 +47,19 @@ class WaitMetrics:
 
     levels: Final = (WAIT,)
 
-    def __init__(self, host: Host, source: WaitSource, most: int, *, per_cpu: bool,
-                 waiting: WaitSet | None = None) -> None:
+    def __init__(self, host: Host, source: WaitSource, most: int, *, per_cpu: bool) -> None:
         self._host, self._source, self._most, self._per_cpu = host, source, most, per_cpu
         self._cpus: dict[int, WaitSums] = {}
         self._groups: dict[str, WaitSums] = {}
         self._left_out: set[str] = set()
-        self._lock = threading.Lock()
-        self._over = False
-        self._waiting = waiting
-        self._thread = threading.Thread(target=self._run, name="waits", daemon=True)
-        if waiting is not None:
-            self._thread.start()
-
-    def _run(self) -> None:
-        while self._waiting is not None and not self._over:
-            self._waiting.wait(_TAKE)
-            with self._lock:
-                if not self._over:
-                    self._source.drain(self._host.now_ns())
 
     def close(self) -> None:
         """End the reading of switches."""
-        with self._lock:
-            self._over = True
-        if self._waiting is not None:
-            self._waiting.wake()
-            self._thread.join()
-            self._source.close()
-            self._waiting.close()
+        self._source.close()
 
     def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
         """Return the histograms so far, and how many groups were left out."""
-        with self._lock:
-            if not self._over:
-                self._take()
+        self._take()
         stem = "run_queue_wait" if self._source.why_no_wakeups is None else "preempted_wait"
         text = ("Time from when a thread could run to when it got a CPU" if self._source.why_no_wakeups is None else
                 "Time from when a thread lost its CPU, although it could run, to when it got one; wake-ups are unknown")
@@ -109,8 +78,8 @@ class WaitMetrics:
         return found, {"groups with waits": len(self._left_out)}
 
     def _take(self) -> None:
-        threads = self._source.take(self._host.now_ns())
-        for cpu, waited in self._source.take_cpus().items():
+        threads, cpus = self._source.take()
+        for cpu, waited in cpus.items():
             self._cpus.setdefault(cpu, WaitSums()).add(waited)
         often = sorted(((tid, one) for tid, one in threads.items() if one.times), key=lambda item: -item[1].times)
         for tid, waited in often[:_ASKED]:
@@ -158,10 +127,8 @@ def open_wait_metrics(host: Host, cpus: Sequence[int], most: int, *, per_cpu: bo
     """
     if host.kind is not HostKind.REAL:
         raise UsageError(f"--waits: {host.name} is no machine that runs here, so nobody waits for its CPUs")
-    waiting = WaitSet()
     try:
-        source = WaitTimes(host, cpus, waiting)
+        source = WaitCollector(host, cpus)
     except (HostError, MachineError) as error:
-        waiting.close()
         raise MachineError(f"--waits: switches of whole CPUs: {error}; run as root, or with CAP_PERFMON") from error
-    return WaitMetrics(host, source, most, per_cpu=per_cpu, waiting=waiting)
+    return WaitMetrics(host, source, most, per_cpu=per_cpu)

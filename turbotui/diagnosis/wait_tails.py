@@ -1,0 +1,80 @@
+"""Whose waits for a CPU are longest, and who ran meanwhile, in a sentence; read only while CPUs are short."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from turbotui.cell_widths import cut
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.tasks.group_names import group_name, group_paths
+from turbotui.machine.tasks.processes import name_of
+from turbotui.machine.tasks.run_queue import WaitSums
+from turbotui.quantities.histograms import quantile
+
+_ASKED: Final = 400  # threads whose group and name are read, those that waited longest
+_SHARE: Final = 0.05  # of the waits, from which a CPU is named
+_MOST_CPUS: Final = 20  # characters of their list
+_ENDED: Final = "tasks that ended"
+
+
+def tail_sentence(threads: Mapping[int, WaitSums], names: Callable[[int], str], *, wakeups: bool) -> str:
+    """Who waited longest in sum, how long 1 % of these waits lasted at least, and behind whom; "" if nobody waited.
+
+    Args:
+        threads: the waits by thread.
+        names: gives the group or the command of a thread.
+        wakeups: whether waits after wake-ups are among them.
+    """
+    waited: dict[str, WaitSums] = {}
+    often = sorted(((tid, one) for tid, one in threads.items() if one.ended), key=lambda item: -item[1].ended)
+    for tid, one in often[:_ASKED]:
+        waited.setdefault(names(tid), WaitSums()).add(one)
+    seen = {name: one for name, one in waited.items() if name != _ENDED} or waited
+    if not seen:
+        return ""
+    name = max(seen, key=lambda one: seen[one].ended)
+    longest, behind = seen[name], Counter[str]()
+    length = quantile(longest.lengths, 0.99)
+    for tid, ran in longest.behind.items():
+        behind[names(tid)] += ran
+    which = "waits for a CPU" if wakeups else "waits after losing a CPU"
+    text = f"p99 of {name}'s {which} is {0.0 if length is None else length / 1e6:,.1f} ms"
+    if not behind:
+        return text
+    pusher, ran = behind.most_common(1)[0]
+    total = sum(longest.cpus.values())
+    cpus = format_cpulist(sorted(cpu for cpu, part in longest.cpus.items() if part >= _SHARE * total))
+    who = "its own tasks" if pusher == name else pusher
+    where = f" on CPU{'s' * (not cpus.isdecimal())} {cut(cpus, _MOST_CPUS)}" if cpus else ""
+    return f"{text}; {ran / behind.total():.0%} of it behind {who}{where}".replace("%", " %")
+
+
+class ThreadNames:
+    """Names of threads: their container, pod, job or unit where there are several, else their commands."""
+
+    def __init__(self, host: Host, tids: Mapping[int, WaitSums]) -> None:
+        self._host = host
+        self._groups: dict[int, str] = {}
+        self._commands: dict[int, str] = {}
+        found = {self._group(tid) for tid in sorted(tids, key=lambda tid: -tids[tid].ended)[:_ASKED]} - {_ENDED}
+        self._by_group = len(found) > 1
+
+    def _group(self, tid: int) -> str:
+        known = self._groups.get(tid)
+        if known is None:
+            try:
+                group = group_name(group_paths(self._host.read_text(f"/proc/{tid}/cgroup")))
+            except HostError:
+                group = None
+            known = self._groups[tid] = _ENDED if group is None else group.text
+        return known
+
+    def __call__(self, tid: int) -> str:
+        if self._by_group:
+            return self._group(tid)
+        if tid not in self._commands:
+            self._commands[tid] = name_of(self._host, tid, tid) or _ENDED
+        return self._commands[tid]
