@@ -74,6 +74,36 @@ def one_interval(session: Session) -> Iterator[list[Frame]]:
     raise_failure(session)
 
 
+@contextlib.contextmanager
+def frames_during(session: Session) -> Iterator[list[Frame]]:
+    """Sample for the duration of a block, from the first reading on.
+
+    Args:
+        session: already told what to read, not started yet. An interval that the block's end cuts short is left out.
+
+    Yields:
+        A list that grows by each frame; the first has no deltas.
+
+    Raises:
+        TurbotuiError: the error that ended the sampling.
+    """
+    frames: list[Frame] = []
+    first = threading.Event()
+
+    def take(frame: Frame) -> None:
+        frames.append(frame)
+        first.set()
+
+    session.start(take, on_end=first.set)
+    try:
+        first.wait()
+        raise_failure(session)
+        yield frames
+    finally:
+        session.stop()
+    raise_failure(session)
+
+
 def raise_failure(session: Session) -> None:
     """Raise the error that ended a session's sampling, if there is one.
 

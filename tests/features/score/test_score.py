@@ -15,6 +15,9 @@ from turbotui.errors import TurbotuiError
 from turbotui.features.score import baselines as score_baselines
 from turbotui.features.score.engine import Load, measure, score_in
 from turbotui.features.score.model import (
+    BOUND,
+    CLOCK,
+    SAMPLED,
     SHORTEST,
     Baseline,
     CpuRatio,
@@ -241,7 +244,6 @@ def test_the_text_is_labelled_and_compares_configurations(home: Path, capsys: py
     (("score", "run", "--pattern", "x"), "give one after --", 2),
     (("score", "run", "--pattern", "(", "--", "true"), "no regular expression", 2),
     (("score", "run", "--machine", "vera-2s"), "APERF cannot be had here (no hardware", 3),
-    (("score", "run", "--machine", "guest"), "APERF cannot be had here (virtual machine", 3),
     (("score", "measured", "--machine", LOADED, "0"), 'score "0" is not a positive number', 2),
     (("score", "measured", "--machine", LOADED, "5"), "turbotui score run first", 1),
     (("score", "history", "--machine", LOADED), "no run is kept", 1),
@@ -302,6 +304,42 @@ def test_a_baseline_has_the_load_of_the_run_with_its_ratio(home: Path, capsys: p
     assert (listed["other"]["busy CPUs"], listed["other"]["busy"]) == (8, None)
     known = score_baselines.load(score_baselines.path_of({"XDG_DATA_HOME": str(home)}))
     assert (known["same"].busy_cpus, known["other"].busy_cpus) == (8, None)
+
+
+def test_in_a_guest_the_ratio_is_of_moments_and_its_error_is_said(home: Path,
+                                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    machine = "guest+overload"
+    assert main(["score", "run", "--machine", machine, "-i", "1", "--json"]) == 0
+    output = capsys.readouterr()
+    found = {one["table"]: one for one in tables(output.out)}
+    assert "the ratio is the clock at moments over that of the time stamp counter, ± 0.3 % (rms)" in output.err
+    run = found["runs"]["rows"][0]["values"]
+    assert run["ratio"] == pytest.approx(1.0, abs=2e-3)  # the model's guest runs at the clock of its TSC
+    assert run["ratio error"] == pytest.approx(0.3, abs=0.02)
+    ratio = str(run["ratio"])
+    assert main(["score", "baseline", "--machine", machine, "--name", "it", "--unit", "s", "--value", "100", "--ratio",
+                 ratio]) == 0
+    known = score_baselines.load(score_baselines.path_of({"XDG_DATA_HOME": str(home)}))
+    assert known["it"].configuration[CLOCK] == SAMPLED
+    capsys.readouterr()
+    assert main(["score", "run", "--machine", machine, "-i", "1", "--json", "--baseline", "it"]) == 0
+    score = table(capsys.readouterr().out, "score")["rows"][0]["values"]
+    assert score["error"] == pytest.approx(100 * (BOUND + 0.003), abs=0.05), "1.1 % of the method, 0.3 % of the moments"
+
+
+def test_a_baseline_whose_clock_was_counted_is_not_compared_in_silence() -> None:
+    counted = Baseline("b", "s", 100.0, 1.0, {"model": "m"})
+    assert differences(counted, {"model": "m", CLOCK: SAMPLED}) == [
+        "the configuration differs: clock is at moments, the baseline was measured with unknown"]
+
+
+def test_what_a_hypervisor_takes_is_doubted() -> None:
+    cpus = [CpuRatio(0, 1.6, 1.0)]
+    assert judge(5.0, cpus, error=0.004, stolen=0.005).warnings == ()
+    (warning,) = judge(5.0, cpus, error=0.004, stolen=0.03).warnings
+    assert warning.startswith("a hypervisor gave 3.0 % of the CPU time")
+    assert judge(5.0, [CpuRatio(0, 1.006, 1.0)], error=0.004).state == "base clock", "within the error"
+    assert judge(5.0, [CpuRatio(0, 1.006, 1.0)]).state == "turbo"
 
 
 def test_baselines_of_several_machines_are_not_mixed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import os
 import re
 import statistics
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -22,6 +22,8 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, SignalledError, TurbotuiError, UsageError
 from turbotui.features.score import baselines, history
 from turbotui.features.score.model import (
+    CLOCK,
+    SAMPLED,
     Baseline,
     CpuRatio,
     Run,
@@ -29,6 +31,7 @@ from turbotui.features.score.model import (
     differences,
     judge,
     load_differences,
+    percent,
     predict,
 )
 from turbotui.features.score.report import ScoreReport
@@ -36,17 +39,25 @@ from turbotui.machine.host import HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import observe
+from turbotui.quantities import clock_moments
+from turbotui.quantities.catalog.frequency import BUSY
+from turbotui.quantities.clock_moments import FLOOR, moment_error
 from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.plain_numbers import decimal
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.sampled import frames_of, one_interval
+from turbotui.sampling.sampled import frames_during, frames_of, one_interval
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 
 _FOREVER = 1e6  # nominal interval in seconds, which the command's end ends
 _RATIO = ("Ratio", "Busy%")
 _HOLDING = ("CoreThr", "PkgThr", "PKG_%", "Throttle")  # columns of what holds cores back, if the machine counts it
+_MOMENTS = ("NowMHz", "NowErr%", "TSC_MHz", "Load%", "steal%")
+_TICK = 0.5  # seconds between two readings where moments are timed, ten in each
+_SAMPLED_NOTE = (
+    "APERF and MPERF cannot be had here: the ratio is the clock at moments over that of the time stamp counter, ± {} "
+    "(rms); compare it with a baseline of the same way, and of the same host")
 _NOTHING = "none"  # the value of Throttle when nothing does
 
 
@@ -88,21 +99,30 @@ def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load =
         ended.append(datetime.now(UTC))
     report = ScoreReport(found, scores, list(dict.fromkeys(warning for one in found for warning in one.warnings)),
                          baseline, None, allowed, ended=ended)
+    if any(one.error for one in found):
+        report = replace(report, notes=(_SAMPLED_NOTE.format(percent(max(one.error for one in found), ".1f")),))
     if load.pattern is not None and None in scores:
         report = replace(report, notes=(
-            f"no line that {load.command[0]} printed has a score by the pattern {load.pattern.pattern}",))
+            *report.notes,
+            f"no line that {load.command[0]} printed has a score by the pattern {load.pattern.pattern}"))
     if baseline is None:
         return report
     unlike = load_differences(baseline, found)
-    ratios = report.ratios
+    ratios, error = report.ratios, max(one.error for one in found)
     return replace(
-        report, warnings=(*report.warnings, *unlike, *_comparing(baseline, machine)), comparable=not unlike,
-        prediction=predict(baseline, statistics.median(ratios), ratios) if ratios else None)
+        report, warnings=(*report.warnings, *unlike, *_comparing(baseline, machine, found)), comparable=not unlike,
+        prediction=predict(baseline, statistics.median(ratios), ratios, error) if ratios else None)
 
 
-def _comparing(baseline: Baseline, machine: Machine) -> list[str]:
+def _configuration(machine: Machine, runs: Sequence[Run]) -> dict[str, str]:
+    """Return the configuration of a baseline, with the way in which the clock was measured if it was not counted."""
+    sampled = {CLOCK: SAMPLED} if any(one.error for one in runs) else {}
+    return baselines.configuration(machine) | sampled
+
+
+def _comparing(baseline: Baseline, machine: Machine, runs: Sequence[Run]) -> list[str]:
     """Return reasons to doubt a comparison of this machine with the baseline."""
-    found = differences(baseline, baselines.configuration(machine))
+    found = differences(baseline, _configuration(machine, runs))
     if baseline.simulated != label(machine.host):
         found.append(f"the baseline is of {baseline.simulated or 'a real machine'}")
     return found
@@ -111,11 +131,12 @@ def _comparing(baseline: Baseline, machine: Machine) -> list[str]:
 def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:
     """Store every run for `score history`, and return the report, with a note if that failed."""
     host, baseline = machine.host, report.baseline
-    configuration = baselines.configuration(machine)
+    configuration = _configuration(machine, report.runs)
     command = os.path.basename(load.command[0]) if load.command else ""  # its other words may contain secrets
     kept = []
     for one, when, score in zip(report.runs, report.ended, report.measured, strict=True):
-        expected = None if baseline is None or one.ratio is None else predict(baseline, one.ratio)
+        expected = (None if baseline is None or one.ratio is None
+                    else predict(baseline, one.ratio, error=one.error))
         kept.append(history.kept_run(
             one, when, node=host.name, simulated=label(host), configuration=configuration, load=command,
             baseline=baseline, prediction=expected, measured=score))
@@ -127,23 +148,27 @@ def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:
 
 
 def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Run, float | None]:
-    """Measure once: the difference of two readings of APERF and MPERF on every CPU.
+    """Measure once: the difference of two readings of APERF and MPERF on every CPU, or the clock at moments.
 
     Returns:
         The measurement, and the score that the command printed.
 
     Raises:
-        MachineError: there is no APERF and MPERF.
+        MachineError: there is no APERF and MPERF, and no clock at moments.
         TurbotuiError: the command cannot be run, or failed.
     """
     with _started(load) as run:
         session = Session(machine, SOURCES, _FOREVER if load.command else seconds, LinuxHost())
         capabilities = session.capabilities
-        for name in ("aperf", "mperf", "tsc"):
-            if name not in capabilities.signals:
-                why = capabilities.why_missing(name).sentence()
-                raise MachineError("the performance ratio is APERF over MPERF of each CPU, and "
-                                   f"{name.upper()} cannot be had here ({why}): turbotui doctor says more")
+        missing = [name for name in ("aperf", "mperf", "tsc") if name not in capabilities.signals]
+        if missing and "tsc" not in missing and clock_moments.CLOCK in capabilities.signals:
+            return _sample(session, seconds, run)
+        for name in missing:
+            why = capabilities.why_missing(name).sentence()
+            other = capabilities.missing.get(clock_moments.CLOCK)
+            beside = "" if other is None else f"; nor can the clock be timed: {other.sentence()}"
+            raise MachineError("the performance ratio is APERF over MPERF of each CPU, and "
+                               f"{name.upper()} cannot be had here ({why}{beside}): turbotui doctor says more")
         session.want((*_RATIO, *_HOLDING))
         if run is None:
             *_, frame = frames_of(session, 1)
@@ -154,6 +179,48 @@ def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Ru
             frame = frames[-1]
     ratios = [_ratio_of(session, frame, cpu) for cpu in machine.topology.cpus]
     return judge(frame.seconds or 0.0, ratios, _throttling(session, frame)), printed
+
+
+def _sample(session: Session, seconds: float, run: Callable[[], float | None] | None) -> tuple[Run, float | None]:
+    """Measure once where cycles are not counted: the mean of the clock's moments over the time stamp counter's."""
+    session.set_interval(min(_TICK, seconds))
+    session.look_often(None)
+    session.want((*_MOMENTS, *_HOLDING))
+    printed = None
+    if run is None:
+        frames = list(frames_of(session, max(1, round(seconds / session.interval))))
+    else:
+        with frames_during(session) as frames:
+            printed = run()
+    frames = [frame for frame in frames if frame.seconds is not None]
+    if not frames:
+        raise MachineError(f"the load ended before the clock was timed, which takes {session.interval:g} s")
+    length = math.fsum(frame.seconds or 0.0 for frame in frames)
+    cpus = [_moments_of(session, frames, cpu) for cpu in session.machine.topology.cpus]
+    stolen, wanted = (_mean(session, frames, name, SYSTEM_ROW) or 0.0 for name in ("steal%", "Load%"))
+    busy = [error for ratio, error in cpus if (ratio.busy or 0.0) >= BUSY and ratio.ratio is not None]
+    return judge(length, [ratio for ratio, _error in cpus], _throttling(session, frames[-1]),
+                 error=max(busy, default=FLOOR), stolen=stolen / wanted if wanted else 0.0), printed
+
+
+def _moments_of(session: Session, frames: Sequence[Frame], cpu: int) -> tuple[CpuRatio, float]:
+    """Return a CPU's ratio by all moments of some frames, and its error."""
+    row = cpu_row(cpu)
+    inputs = [frame.inputs(row) for frame in frames]
+    counts = [one.value(clock_moments.COUNT) or 0.0 for one in inputs]
+    clocks = [one.value(clock_moments.CLOCK) or 0.0 for one in inputs]
+    number, ticks = math.fsum(counts), _mean(session, frames, "TSC_MHz", row)
+    busy = _mean(session, frames, "Load%", row)
+    mean = math.fsum(count * hertz for count, hertz in zip(counts, clocks, strict=True)) / number if number else 0.0
+    spread = max((one.value(clock_moments.SPREAD) or 0.0 for one in inputs), default=0.0)
+    error = moment_error(number, spread) if number else 1.0
+    return CpuRatio(cpu, mean / (1e6 * ticks) if mean and ticks else None, None if busy is None else busy / 100.0,
+                    inputs[-1].core_type() or ""), error
+
+
+def _mean(session: Session, frames: Sequence[Frame], name: ColumnId, row: RowId) -> float | None:
+    found = [value for frame in frames if isinstance(value := _cell(session, frame, name, row), int | float)]
+    return statistics.fmean(found) if found else None
 
 
 @contextlib.contextmanager

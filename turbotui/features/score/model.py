@@ -20,6 +20,10 @@ LOADED: Final = 0.9  # share of the time for which CPUs must be busy so that the
 SHORTEST: Final = 1.0  # seconds below which the milliseconds between reading CPUs affect the ratio
 FEWER: Final = 0.05  # share of CPUs by which the numbers of busy CPUs of two similar runs may differ
 IDLER: Final = 0.1  # share of the time by which their load may differ
+STOLEN: Final = 0.01  # share of the wanted CPU time from which a score is doubted
+CLOCK: Final = "clock"
+"""The key of a configuration whose clock was not counted, with the way in which it was measured."""
+SAMPLED: Final = "at moments"
 _TURBO: Final = 1.005  # ratio above which turbo was active; the counters' jitter is smaller
 _BASE: Final = 0.995
 _LIMITED: Final = 0.005  # share of the interval below which a power limit does not affect the ratio
@@ -96,6 +100,8 @@ class Run:
     state: str  # "turbo", "base clock" or "below base clock" by the lowest ratio; "idle" when no CPU was busy
     warnings: tuple[str, ...]  # why the ratio may not be that of the load
     throttling: Throttling = Throttling()  # what held the CPUs back
+    # expected relative error (rms) of the ratio where the clock was sampled; 0 where cycles were counted
+    error: float = 0.0
 
     @property
     def ratio(self) -> float | None:
@@ -131,8 +137,14 @@ def _busy(cpus: Sequence[CpuRatio]) -> list[CpuRatio]:
     return [cpu for cpu in cpus if cpu.ratio is not None and cpu.busy is not None and cpu.busy >= BUSY]
 
 
-def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | None = None) -> Run:
-    """Find the busy CPU with the lowest ratio, and doubts about the measurement."""
+def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | None = None, *, error: float = 0.0,
+          stolen: float = 0.0) -> Run:
+    """Find the busy CPU with the lowest ratio, and doubts about the measurement.
+
+    Args:
+        error: of the ratios, if they were sampled (`Run.error`).
+        stolen: share of the CPU time that the machine wanted, 0 to 1, which a hypervisor gave to others.
+    """
     busy = _busy(cpus)
     lowest = min(busy, key=lambda one: one.ratio or 0.0, default=None)
     warnings = []
@@ -145,27 +157,31 @@ def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | Non
         if share < LOADED:
             warnings.append(f"the load was too low: the busy CPUs were busy for {percent(share)} of the interval, "
                             f"less than {percent(LOADED)}")
-    return Run(seconds, tuple(cpus), lowest, _state(lowest), tuple(warnings), throttling or Throttling())
+    if stolen >= STOLEN:
+        warnings.append(f"a hypervisor gave {percent(stolen, '.1f')} of the CPU time that this machine wanted to "
+                        "others, which lowers a score and not the ratio")
+    return Run(seconds, tuple(cpus), lowest, _state(lowest, error), tuple(warnings), throttling or Throttling(), error)
 
 
-def _state(lowest: CpuRatio | None) -> str:
+def _state(lowest: CpuRatio | None, error: float) -> str:
     """Return the CPU's state by its clock; below the base clock a governor may have requested less."""
     if lowest is None or lowest.ratio is None:
         return "idle"
-    if lowest.ratio > _TURBO:
+    if lowest.ratio > _TURBO + error:
         return "turbo"
-    return "below base clock" if lowest.ratio < _BASE else "base clock"
+    return "below base clock" if lowest.ratio < _BASE - error else "base clock"
 
 
-def predict(baseline: Baseline, ratio: float, ratios: Sequence[float] = ()) -> Prediction:
+def predict(baseline: Baseline, ratio: float, ratios: Sequence[float] = (), error: float = 0.0) -> Prediction:
     """Predict the score at a ratio.
 
     Args:
         ratios: the ratios of several runs; half their range is added to the claimed error.
+        error: of the ratio, which is added too.
     """
     value = baseline.value * ratio / baseline.ratio
     spread = (max(ratios) - min(ratios)) / 2 / ratio if len(ratios) > 1 else 0.0
-    return Prediction(value, value * (BOUND + spread))
+    return Prediction(value, value * (BOUND + spread + error))
 
 
 def differences(baseline: Baseline, configuration: Mapping[str, str]) -> list[str]:

@@ -128,7 +128,10 @@ def _throttling(row: Measured) -> Throttling:
 _RUNS: Final[tuple[Column[Measured], ...]] = (
     Column("run", "", 0, (), lambda one: one.number, help="number of the run", width=3, identity=True),
     Column("length", "s", 2, (), lambda one: one.run.seconds, help="length of the measurement"),
-    Column("ratio", "", 5, (), lambda one: one.run.ratio, help="the lowest APERF/MPERF of a busy CPU"),
+    Column("ratio", "", 5, (), lambda one: one.run.ratio,
+           help="the lowest APERF/MPERF of a busy CPU; where they cannot be had, clock at moments over TSC clock"),
+    Column("ratio error", "%", 2, (), lambda one: share(one.run.error),
+           help="expected error (rms) of the ratio, where the clock was timed at moments; 0 where cycles are counted"),
     Column("state", "", -1, (), lambda one: one.run.state,
            help="state of that CPU's clock: turbo, base clock, below it"),
     Column("lowest CPU", "", 0, (), lambda one: one.run.lowest.cpu if one.run.lowest else None,

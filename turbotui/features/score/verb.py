@@ -19,7 +19,7 @@ from turbotui.features.score import baselines
 from turbotui.features.score import history as kept_history
 from turbotui.features.score.engine import Load, check, keep
 from turbotui.features.score.history import KeptRun, RunHistory
-from turbotui.features.score.model import Baseline
+from turbotui.features.score.model import CLOCK, Baseline
 from turbotui.features.score.past_tables import TABLES, history_table, past_tables
 from turbotui.features.score.tables import RUN_TABLES, baseline_table, report_tables
 from turbotui.features.score.text import against, damage_text, past_lines, report_lines
@@ -159,7 +159,8 @@ _STATUS = {"slower": SLOWER, "doubtful": DOUBTFUL}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verbs and their options."""
     parser.epilog = (f"Exit status of a check (--slower): 0 not slower, {SLOWER} slower, {DOUBTFUL} no sure answer; "
-                     "3 where the machine has no APERF and MPERF.")
+                     "3 where the machine has no APERF and MPERF,"
+                     " and no clock at moments.")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="baseline|run|measured|history|list")
     store = verbs.add_parser("baseline", help="store a score that was measured, for this hardware configuration")
     add_machine_arguments(store)
@@ -219,7 +220,10 @@ def _store(arguments: argparse.Namespace, path: str) -> int:
     ratio = 1.0 if arguments.ratio is None else positive(arguments.ratio, "--ratio")
     machine = read_machine(open_host(arguments))
     configuration = baselines.configuration(machine)
-    cpus, busy = _busy(arguments, machine, ratio)
+    same = _run_of(arguments, machine, ratio)
+    if same is not None and CLOCK in same.configuration:
+        configuration[CLOCK] = same.configuration[CLOCK]
+    cpus, busy = _busy(arguments, machine, same)
     baseline = Baseline(arguments.name, arguments.unit, value, ratio, configuration, label(machine.host), cpus, busy)
     if arguments.ratio is None and configuration["turbo"] != "off":
         print(f"turbotui: warning: ratio 1 is stored, which is that of a run without turbo, and turbo is "
@@ -230,7 +234,17 @@ def _store(arguments: argparse.Namespace, path: str) -> int:
     return 0
 
 
-def _busy(arguments: argparse.Namespace, machine: Machine, ratio: float) -> tuple[int | None, float | None]:
+def _run_of(arguments: argparse.Namespace, machine: Machine, ratio: float) -> KeptRun | None:
+    """Return the newest kept run with a ratio that was given; None if there is none."""
+    if arguments.ratio is None:
+        return None
+    host = machine.host
+    same = [one for one in kept_history.load(kept_history.path_of(os.environ, host.name, label(host))).runs
+            if one.ratio is not None and one.busy_cpus and math.isclose(one.ratio, ratio, rel_tol=_SAME_RATIO)]
+    return same[-1] if same else None
+
+
+def _busy(arguments: argparse.Namespace, machine: Machine, same: KeptRun | None) -> tuple[int | None, float | None]:
     """Return the load of a baseline: as given, else as in the newest kept run with its ratio."""
     cpus: int | None = arguments.busy_cpus
     there = len(machine.topology.cpus)
@@ -239,13 +253,8 @@ def _busy(arguments: argparse.Namespace, machine: Machine, ratio: float) -> tupl
     busy = None if arguments.busy is None else positive(arguments.busy, "--busy") / 100.0
     if busy is not None and busy > 1.0:
         raise UsageError(f"--busy {arguments.busy}: more than 100 % of the time")
-    if cpus is None and busy is None and arguments.ratio is not None:
-        host = machine.host
-        path = kept_history.path_of(os.environ, host.name, label(host))
-        same = [one for one in kept_history.load(path).runs
-                if one.ratio is not None and one.busy_cpus and math.isclose(one.ratio, ratio, rel_tol=_SAME_RATIO)]
-        if same:
-            return same[-1].busy_cpus, same[-1].busy
+    if cpus is None and busy is None and same is not None:
+        return same.busy_cpus, same.busy
     return cpus, busy
 
 
