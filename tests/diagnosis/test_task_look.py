@@ -22,6 +22,7 @@ class ProcessesHost:
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
         self.seconds = 0.0
+        self.slow = 0.0  # seconds that each read of an open file takes
         self.opened: list[str] = []
 
     def now_ns(self) -> int:
@@ -38,6 +39,7 @@ class ProcessesHost:
         return len(self.opened) - 1
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        self.seconds += self.slow
         return self.read_text(self.opened[descriptor]).encode()[offset:offset + size]
 
     def close(self, descriptor: int) -> None:
@@ -133,13 +135,25 @@ def test_of_processes_of_one_name_those_are_counted_that_have_to_do_with_the_cau
 
 def test_slow_readings_make_nobody_busier_than_there_was_time() -> None:
     look = LookedAt()
+    look.made.slow = 3.0
     look.process(10, "hog", ran=0.0)
-    look.made.seconds = 103.0  # the reading began three seconds before
-    look.look(look.stats.read(), 100 * 10**9)
+    look.look_at(100.0)  # read between 100 and 103
+    look.made.slow = 0.3
     look.process(10, "hog", ran=3.2)
-    look.made.seconds = 103.3
-    look.look(look.stats.read(), 103 * 10**9)
+    look.look_at(103.0)
     assert look.who.get(RankedBy.CPU, ()) == ("hog 10 (97 % CPU)",)
+
+
+def test_each_process_has_its_own_interval_in_a_slow_reading_of_many() -> None:
+    look = LookedAt()
+    busy, others = 100, range(101, 165)
+    for seconds in (0.0, 1.0):
+        look.process(busy, "busy", ran=seconds)
+        for pid in others:
+            look.process(pid, "idle", ran=0.0)
+        look.made.slow = 0.004  # 0.26 s for all of them, and 0.13 for those of which one is the first
+        look.look_at(100.0 + seconds)
+    assert look.who.get(RankedBy.CPU, ()) == ("busy 100 (89 % CPU)",)
 
 
 def test_where_nobody_waits_for_storage_at_the_look_those_with_major_faults_are_reported() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from turbotui.app.memory_meter import watch_memory
@@ -14,7 +14,7 @@ from turbotui.diagnosis.recorded_looks import RecordedLooks
 from turbotui.diagnosis.rules import LookResults, SlownessRule
 from turbotui.diagnosis.verdict import Verdict
 from turbotui.machine.host import HostKind
-from turbotui.machine.tasks.process_stats import ProcessStat
+from turbotui.machine.tasks.process_stats import ReadProcesses
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
@@ -83,11 +83,11 @@ class Judge:
         else:
             self._past = time_ns, diagnosis
 
-    def look(self, processes: Mapping[int, ProcessStat] | None = None, began_ns: int | None = None) -> LookResults:
+    def look(self, processes: ReadProcesses | None = None) -> LookResults:
         """Look at tasks and control groups; callers do it seldom, on a thread of its own."""
         if self._looks is None:
             self._looks = Looks(self._session.machine.host)
-        return self._looks.look(processes, began_ns)
+        return self._looks.look(processes)
 
     def verdict(self) -> Verdict:
         """The verdict on the shown moment."""

@@ -10,7 +10,7 @@ from turbotui.diagnosis.rules import LookResults
 from turbotui.diagnosis.task_look import TaskLook
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import line_of
-from turbotui.machine.tasks.process_stats import ProcessStat, ProcessStats
+from turbotui.machine.tasks.process_stats import ProcessStats, ReadProcesses
 
 # No file holds the table of Intel's thread director (HFI), which is only sent to netlink listeners. Files show whether
 # the scheduler uses core priorities at all, and what kind of work the firmware sees.
@@ -33,28 +33,26 @@ class Looks:
         self._tasks = TaskLook(host)
         self._groups = GroupLook(host)
 
-    def look(self, processes: Mapping[int, ProcessStat] | None = None, began_ns: int | None = None) -> LookResults:
+    def look(self, processes: ReadProcesses | None = None) -> LookResults:
         """Look at everything, and return what rules need to know.
 
         Args:
             processes: processes that were just read; None to read them here.
-            began_ns: start of that reading on the host's clock; None for now.
         """
-        began_ns = self._host.now_ns() if began_ns is None else began_ns
-        self._tasks.look(self._read() if processes is None else processes, began_ns)
+        self._tasks.look(self._read() if processes is None else processes)
         self._groups.look()
         return LookResults(
             self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,
             placement(self._host), self._tasks.who, self._tasks.unseen,
         )  # fmt: skip
 
-    def _read(self) -> Mapping[int, ProcessStat]:
+    def _read(self) -> ReadProcesses:
         if self._stats is None:
             self._stats = ProcessStats(self._host)
         try:
             return self._stats.read()
         except HostError:
-            return {}
+            return ReadProcesses()
 
 
 def placement(host: Host) -> str:

@@ -12,7 +12,7 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.rules import RankedBy, UnseenTasks
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.tasks.group_names import CGROUP, UNIT, group_name
-from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
+from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, ReadProcesses, process_stat
 from turbotui.machine.tasks.sight import MachineTimes, machine_times, task_sight
 from turbotui.quantities.plain_numbers import numbers_among
 from turbotui.quantities.unavailable import Unavailable
@@ -86,9 +86,9 @@ class TaskLook:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._began = 0.0  # start of the previous reading, in seconds
-        self._looked = 0.0  # when /proc/stat was read after it
-        self._before: Mapping[int, ProcessStat] = {}
+        self._looked = 0.0  # when /proc/stat was read after the previous reading, in seconds
+        self._counted = 0.0  # when sleeps and bytes were
+        self._before = ReadProcesses()
         self._threads: tuple[int, float, Mapping[int, ProcessStat]] = (0, 0.0, {})  # of whom, since when, what
         self._uses: tuple[TaskUse, ...] = ()
         self._single: tuple[str, float] | None = None
@@ -98,21 +98,15 @@ class TaskLook:
         self._times: MachineTimes | None = None
         self._rest: float | None = None  # CPUs that were busy with tasks that have no usage here
 
-    def look(self, processes: Mapping[int, ProcessStat], began_ns: int | None = None) -> None:
-        """Compare every process's counts with the previous look, and read the threads of the busiest process.
-
-        Args:
-            processes: processes that were just read.
-            began_ns: start of that reading on the host's clock; None for now.
-        """
-        now, stats = self._host.now_ns() * 1e-9, dict(processes)
+    def look(self, processes: ReadProcesses) -> None:
+        """Compare every process's counts with the previous look, and read the threads of the busiest process."""
+        now = self._host.now_ns() * 1e-9
         self._units = {}
-        seconds = now - self._began
-        if not self._began:
+        if not self._looked:
             self._why_unseen = task_sight(self._host).unseen
         times, earlier = machine_times(self._host), self._times
-        if self._before and seconds > 0:
-            self._uses = self._with_counts(_uses(self._before, stats, seconds), seconds)
+        if self._before and now > self._looked:
+            self._uses = self._with_counts(_uses(self._before, processes))
             if times is not None and earlier is not None and self._host.kind is HostKind.REAL:
                 self._rest = max(0.0, (times.busy - earlier.busy) * 1e-9 / (now - self._looked)
                                  - sum(use.ran for use in self._uses))
@@ -127,9 +121,7 @@ class TaskLook:
             if before == pid:
                 self._single = _busiest_thread(counts, threads, self._host.now_ns() * 1e-9 - since)
             self._threads = pid, asked * 1e-9, threads
-        # from the start of one reading to the end of the next: on a swapping machine a reading takes seconds, and no
-        # process may appear to have done more than possible
-        self._began, self._before = now if began_ns is None else began_ns * 1e-9, stats
+        self._before = processes
 
     @property
     def busiest(self) -> tuple[str, float] | None:
@@ -197,9 +189,10 @@ class TaskLook:
         # users of glibc's string functions have AVX-512 state too, so it can only rule tasks out
         return any(line.startswith("AVX512_elapsed_ms:") and not line.endswith("-1") for line in text.splitlines())
 
-    def _with_counts(self, uses: tuple[TaskUse, ...], seconds: float) -> tuple[TaskUse, ...]:
+    def _with_counts(self, uses: tuple[TaskUse, ...]) -> tuple[TaskUse, ...]:
         """The usages with sleeps and bytes of the busiest processes, once there are two looks at them."""
-        before = self._counts
+        before, now_s = self._counts, self._host.now_ns() * 1e-9
+        seconds, self._counted = now_s - self._counted, now_s
         busiest = sorted(uses, key=lambda use: -use.ran)
         pids = [pid for use in busiest for pid in use.pids][:_COUNTED]
         self._counts = now = {
@@ -239,23 +232,24 @@ class TaskLook:
         return "" if last.endswith(".slice") else one_line(last)[:40]
 
 
-def _uses(before: Mapping[int, ProcessStat], now: Mapping[int, ProcessStat], seconds: float) -> tuple[TaskUse, ...]:
-    groups: dict[str, list[tuple[int, int, ProcessStat, ProcessStat]]] = defaultdict(list)
+def _uses(before: ReadProcesses, now: ReadProcesses) -> tuple[TaskUse, ...]:
+    groups: dict[str, list[tuple[float, int, ProcessStat, ProcessStat, float]]] = defaultdict(list)
     for pid, counts in now.items():
         old = before.get(pid)
         if old is not None and old.started == counts.started and (counts is not old or counts.state == "D"):
-            groups[counts.name].append((counts.ran - old.ran, pid, old, counts))
+            seconds = now.seconds_since(before, pid)
+            if seconds > 0 and (counts.ran > old.ran or counts.state == "D" or counts.faults > old.faults):
+                ran = (counts.ran - old.ran) / TICKS / seconds
+                groups[counts.name].append((ran, pid, old, counts, seconds))
     uses: list[TaskUse] = []
-    for name, members in groups.items():
-        active = sorted((one for one in members if one[0] > 0 or one[3].state == "D" or one[3].faults > one[2].faults),
-                        key=lambda one: -one[0])
-        if active:
-            faults = {pid: (new.faults - old.faults) / seconds for _, pid, old, new in active}
-            waits = {pid: (new.delayed - old.delayed) / TICKS / seconds + (new.state == "D")
-                     for _, pid, old, new in active}
-            uses.append(TaskUse(
-                one_line(name), tuple(pid for _, pid, _, _ in active), sum(ran for ran, *_ in active) / TICKS / seconds,
-                sum(faults.values()), sum(waits.values()), faulting=_most_first(faults), waiting=_most_first(waits)))
+    for name, active in groups.items():
+        active.sort(key=lambda one: -one[0])
+        faults = {pid: (new.faults - old.faults) / seconds for _, pid, old, new, seconds in active}
+        waits = {pid: (new.delayed - old.delayed) / TICKS / seconds + (new.state == "D")
+                 for _, pid, old, new, seconds in active}
+        uses.append(TaskUse(
+            one_line(name), tuple(pid for _, pid, *_ in active), sum(ran for ran, *_ in active),
+            sum(faults.values()), sum(waits.values()), faulting=_most_first(faults), waiting=_most_first(waits)))
     return tuple(uses)
 
 

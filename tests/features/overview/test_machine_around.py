@@ -8,6 +8,7 @@ from turbotui.features.overview.lines import note_line
 from turbotui.features.overview.task_lines import task_lines
 from turbotui.features.overview.top_tasks import MachineStatus, TopTask, look
 from turbotui.machine.linux import LinuxHost
+from turbotui.machine.tasks.process_stats import ReadProcesses
 
 _FACTS = MachineStatus((11.26, 9.04, 0.5), (2_310_000_000, 23_500_000_000), 2 * 86400 + 7 * 3600 + 35 * 60)
 
@@ -58,7 +59,7 @@ def test_a_small_screen_leaves_out_threads_for_the_arguments() -> None:
 @pytest.mark.real
 def test_this_machine_tells_its_load_memory_and_time() -> None:
     host = LinuxHost()
-    facts = look(host, {}, None).machine
+    facts = look(host, ReadProcesses(), None).machine
     assert facts.load is not None
     assert len(facts.load) == 3
     assert facts.memory is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -20,7 +19,7 @@ from turbotui.features.overview.painter import parts, picture
 from turbotui.features.overview.standouts import settled
 from turbotui.features.overview.top_tasks import look, make_poll
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.tasks.process_stats import ProcessStat, ProcessStats
+from turbotui.machine.tasks.process_stats import ProcessStats, ReadProcesses
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -240,7 +239,7 @@ class TestTasks:
         clock.advance(30.0)
         stats = ProcessStats(host)
 
-        def beside(_processes: Mapping[int, ProcessStat], _began: int) -> int:
+        def beside(_processes: ReadProcesses) -> int:
             spent = time.thread_time_ns() + 30_000_000
             while time.thread_time_ns() < spent:
                 pass
@@ -265,5 +264,5 @@ class TestTasks:
                 raise HostError(2, path)
 
         host: Host = Bare()  # type: ignore[assignment]  # no more of a host is asked for
-        found, other = make_poll(host, ProcessStats(host), None, lambda found, _: len(found))()
+        found, other = make_poll(host, ProcessStats(host), None, len)()
         assert (found.tasks, found.count, other) == ((), 0, 0)

@@ -16,7 +16,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import memory_of
 from turbotui.machine.tasks.proc_facts import command_words
-from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, ProcessStats
+from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, ProcessStats, ReadProcesses
 from turbotui.quantities.plain_numbers import decimal
 from turbotui.untrusted import one_line
 
@@ -68,9 +68,7 @@ class ProcessLook:
     """The result of one poll of /proc."""
 
     at: int  # the end of the poll, in ns of the host's clock
-    began: int  # the beginning of the poll, in ns of the host's clock
-    # process -> its start time and all ticks that it ran
-    spent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    read: ReadProcesses = field(default_factory=ReadProcesses)  # all processes
     # processes that ran since the previous poll, busiest first; none after the first poll
     tasks: Sequence[TopTask] = ()
     count: int = 0  # the number of all processes
@@ -91,29 +89,20 @@ class ProcessLook:
                 if task.threads == 1 and task.cpu >= 0 and task.percent >= _MUCH}
 
 
-def look(host: Host, processes: Mapping[int, ProcessStat], before: ProcessLook | None,
-         began: int | None = None) -> ProcessLook:
-    """Evaluate a reading of all processes.
-
-    Args:
-        began: the beginning of the reading, by the host's clock; None for now.
-    """
-    now = host.now_ns()
-    # Readings take seconds on a swapping machine; no process may seem to have run longer than the time that passed.
-    seconds = 0.0 if before is None else (now - before.began) / 1e9
-    ran: list[TopTask] = []
-    if before is not None and seconds > 0:
-        ran = [_task(pid, stat, known[1], seconds) for pid, stat in processes.items()
-               if (known := before.spent.get(pid)) is not None and known[0] == stat.started and known[1] < stat.ran]
+def look(host: Host, processes: ReadProcesses, before: ProcessLook | None) -> ProcessLook:
+    """Evaluate a reading of all processes."""
+    earlier = ReadProcesses() if before is None else before.read
+    ran = [_task(pid, stat, stat.ran - old.ran, seconds) for pid, stat in processes.items()
+           if (old := earlier.get(pid)) is not None and old.started == stat.started and old.ran < stat.ran
+           and (seconds := processes.seconds_since(earlier, pid)) > 0]
     ran.sort(key=lambda task: -task.percent)
     top = (*(replace(task, arguments=_arguments(host, task)) for task in ran[:_NAMED]), *ran[_NAMED:_MOST])
-    spent = {pid: (stat.started, stat.ran) for pid, stat in processes.items()}
-    return ProcessLook(now, now if began is None else began, spent, top, len(spent), _machine(host))
+    return ProcessLook(host.now_ns(), processes, top, len(processes), _machine(host))
 
 
-def _task(pid: int, stat: ProcessStat, before: int, seconds: float) -> TopTask:
-    """Make the task of a process that had run for `before` ticks at the previous poll."""
-    percent = 100.0 * (stat.ran - before) / TICKS / seconds
+def _task(pid: int, stat: ProcessStat, ticks: int, seconds: float) -> TopTask:
+    """Make the task of a process that ran for so many ticks since the previous poll."""
+    percent = 100.0 * ticks / TICKS / seconds
     return TopTask(pid, one_line(stat.name), stat.state, stat.threads, stat.cpu, percent, stat.pages * _PAGE,
                    stat.ran / TICKS)
 
@@ -142,19 +131,19 @@ def _numbers(host: Host, path: str, count: int) -> tuple[float, ...] | None:
 
 
 def make_poll(host: Host, stats: ProcessStats, before: ProcessLook | None,
-              beside: Callable[[Mapping[int, ProcessStat], int], T]) -> Callable[[], tuple[ProcessLook, T]]:
+              beside: Callable[[ReadProcesses], T]) -> Callable[[], tuple[ProcessLook, T]]:
     """Make a call that reads and evaluates all processes, and passes them on; the time of both counts.
 
     Args:
-        beside: called with the processes read, and the beginning of the reading by the host's clock.
+        beside: called with the processes read.
     """
     def both() -> tuple[ProcessLook, T]:
-        began, began_ns = time.thread_time_ns(), host.now_ns()
+        began = time.thread_time_ns()
         try:
             processes = stats.read()
         except HostError:
-            processes = {}
-        found, other = look(host, processes, before, began_ns), beside(processes, began_ns)
+            processes = ReadProcesses()
+        found, other = look(host, processes, before), beside(processes)
         return replace(found, took=time.thread_time_ns() - began), other
 
     return both

@@ -27,6 +27,8 @@ _SHARE: Final = 64
 """These files may take one in this many of all descriptors; counters have all but 64 (sampling/plan.py)."""
 _WORDS: Final = 40
 """Words after the name, up to the delays."""
+_BLOCK: Final = 32
+"""Processes read between two looks at the clock: some 100 us."""
 _NEVER_RAN: Final = b"0 0 0\n"
 """The schedstat of a process that never ran, and of all if the kernel keeps none (fs/proc/base.c)."""
 _NUMBERS: Final = 8
@@ -71,6 +73,26 @@ class _Files:
             self.host.close(self.open.popitem()[1])
 
 
+class ReadProcesses(dict[int, ProcessStat]):
+    """The counts of all processes by number, at one reading.
+
+    Attributes:
+        times: ns on the host's clock before and after each was read; some that are read one after the other share them.
+    """
+
+    def __init__(self, counts: Mapping[int, ProcessStat] | None = None,
+                 times: Mapping[int, tuple[int, int]] | None = None) -> None:
+        super().__init__(counts or {})
+        self.times = times or {}
+
+    def seconds_since(self, before: ReadProcesses, pid: int) -> float:
+        """The longest time that may lie between two readings of a process: it cannot have run for longer.
+
+        A reading of all takes seconds on a swapping machine.
+        """
+        return (self.times[pid][1] - before.times[pid][0]) * 1e-9
+
+
 class ProcessStats:
     """Reads the counts of all processes periodically, on any thread, one reading at a time.
 
@@ -88,22 +110,26 @@ class ProcessStats:
         self._silent: set[int] = set()  # processes without a usable schedstat
         weakref.finalize(self, self._files.close).atexit = False
 
-    def read(self) -> Mapping[int, ProcessStat]:
-        """Return the counts of all processes by number. Raises HostError if the processes cannot be listed."""
+    def read(self) -> ReadProcesses:
+        """Return the counts of all processes. Raises HostError if the processes cannot be listed."""
         pids, before, stats = numbers_among(self._host.list_dir("/proc")), self._said, {}
-        for pid in pids:
-            content = self._content(pid)
-            known = before.get(pid)
-            if known is not None and known[0] == content:
-                stats[pid] = known
-            elif (found := self._parsed(pid, content)) is not None:
-                stats[pid] = found
+        times: dict[int, tuple[int, int]] = {}
+        for at in range(0, len(pids), _BLOCK):
+            block, began_ns = pids[at:at + _BLOCK], self._host.now_ns()
+            for pid in block:
+                content = self._content(pid)
+                known = before.get(pid)
+                if known is not None and known[0] == content:
+                    stats[pid] = known
+                elif (found := self._parsed(pid, content)) is not None:
+                    stats[pid] = found
+            times.update(dict.fromkeys(block, (began_ns, self._host.now_ns())))
         for pid in self._files.open.keys() - stats.keys():
             self._forget(pid)
         if self._silent:
             self._silent &= stats.keys()
         self._said = stats
-        return {pid: found for pid, (_, found) in stats.items()}
+        return ReadProcesses({pid: found for pid, (_, found) in stats.items()}, times)
 
     def _parsed(self, pid: int, content: bytes) -> tuple[bytes, ProcessStat] | None:
         """Parse the changed content of an open file, and return the counts of its process."""
