@@ -30,15 +30,28 @@ def layout_in(record: EncodedRows) -> RowLayout:
     return row_layout_from(unpacked(record.layout, "a layout"))[1]
 
 
+def at_rest(columns: Columns, count: int) -> list[RowTick]:
+    """Ticks between which nothing changes."""
+    ticks = []
+    for number in range(1, count + 1):
+        columns.begin(0, number * SECOND)
+        ticks.append(columns.tick())
+    return ticks
+
+
+def same_again(records: list[EncodedRows], ticks: list[RowTick]) -> None:
+    decoder = RowDecoder(layout_in(records[0]))
+    for tick, record in zip(ticks, records, strict=True):
+        assert contents(decoder.decode(record.payload, key=record.key)) == contents(tick)
+
+
 @settings(max_examples=12, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.integers(0, 2**32), st.floats(0.0, 1.0), st.sets(st.integers(0, 9)))
 def test_ticks_are_the_same_again_however_many_rows_are_replaced(
         seed: int, replaced: float, keys: set[int]) -> None:
     ticks = [*row_ticks(10, random.Random(seed), replaced=replaced)]
     records = encoded(ticks, frozenset(keys))
-    decoder = RowDecoder(layout_in(records[0]))
-    for tick, record in zip(ticks, records, strict=True):
-        assert contents(decoder.decode(record.payload, key=record.key)) == contents(tick)
+    same_again(records, ticks)
 
 
 def test_every_key_tick_can_be_decoded_alone_and_growth_makes_one() -> None:
@@ -61,10 +74,7 @@ def test_a_roster_and_what_is_absent_stay_one_object_while_nothing_changes() -> 
     columns = Columns(KIND, QUANTITIES.values())
     for _ in range(3):
         columns.birth(Row(str(_)))
-    ticks = []
-    for number in range(1, 4):
-        columns.begin(0, number * SECOND)
-        ticks.append(columns.tick())
+    ticks = at_rest(columns, 3)
     records = encoded(ticks)
     decoder = RowDecoder(layout_in(records[0]))
     first, second, third = (decoder.decode(one.payload, key=one.key) for one in records)
@@ -196,14 +206,9 @@ def test_rows_at_rest_are_no_bomb() -> None:
     columns = Columns(RowKind("many", "many", most=ROWS_LIMIT), [replace(QUANTITIES["work"], kind="many")])
     for number in range(33_000):
         columns.birth(Row(str(number)))
-    ticks = []
-    for second in range(1, 3):
-        columns.begin(0, second * SECOND)
-        ticks.append(columns.tick())
+    ticks = at_rest(columns, 2)
     records = encoded(ticks)
-    decoder = RowDecoder(layout_in(records[0]))
-    for tick, record in zip(ticks, records, strict=True):
-        assert contents(decoder.decode(record.payload, key=record.key)) == contents(tick)
+    same_again(records, ticks)
     assert records[1].key
 
 
@@ -237,7 +242,5 @@ def test_reasons_are_counted_from_one_key_tick_to_the_next() -> None:
         ticks.append(columns.tick())
     ticks.append(replace(ticks[0], roster=Roster({}, ticks[0].roster.capacity), absent={}))  # rows that never died
     records = encoded(ticks)
-    decoder = RowDecoder(layout_in(records[0]))
-    for tick, record in zip(ticks, records, strict=True):
-        assert contents(decoder.decode(record.payload, key=record.key)) == contents(tick)
+    same_again(records, ticks)
     assert QUANTITIES["heat"].form is Form.DOUBLE

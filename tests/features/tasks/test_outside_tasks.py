@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -14,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patience import PATIENCE, least_disturbed
 from ringbytes import FORMAT, comm, ended, fork, sample
-from watchedtasks import intervals, switches_allowed
+from watchedtasks import busy_loops, in_namespaces, intervals
 
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
@@ -27,8 +25,6 @@ from turbotui.machine.perf_records import NOBODY, parse_record
 from turbotui.machine.tasks.draining import RingRecords
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.machine.tasks.sight import OUTSIDE
-
-BURN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 
 
 def test_records_of_tasks_outside_change_no_name_and_end_no_account() -> None:
@@ -69,8 +65,6 @@ def test_nothing_is_lost_where_idle_time_is_told_from_tasks_outside(
 @pytest.fixture
 def burners() -> Iterator[int]:
     """Busy loops on every CPU and processes that end at once; gives the number of the CPUs."""
-    cpus = sorted(os.sched_getaffinity(0))
-    loops = [subprocess.Popen([sys.executable, "-S", "-c", BURN, str(cpu)]) for cpu in cpus]  # noqa: S603 - ours
     over = threading.Event()
 
     def short() -> None:
@@ -79,17 +73,13 @@ def burners() -> Iterator[int]:
 
     thread = threading.Thread(target=short)
     thread.start()
-    yield len(cpus)
+    with busy_loops() as pids:
+        yield len(pids)
     over.set()
     thread.join()
-    for loop in loops:
-        loop.kill()
-        loop.wait()
 
 
-@pytest.mark.real
-@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare (util-linux)")
-@pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
+@in_namespaces
 @pytest.mark.parametrize("mounted", [True, False])
 @least_disturbed
 def test_rows_idle_time_and_what_is_outside_are_all_of_the_cpus_time(burners: int, mounted: bool) -> None:

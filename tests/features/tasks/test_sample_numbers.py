@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patience import PATIENCE, least_disturbed
 from ringbytes import FORMAT, cpu_switch, fork, sample
-from watchedtasks import intervals, switches_allowed
+from watchedtasks import busy_loops, in_namespaces, intervals
 
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.totals_table import IDLE_PART, MISNUMBERED_PART, OUTSIDE_PART
@@ -123,21 +121,13 @@ def test_counters_of_threads_are_their_own_whoever_numbers_the_samples() -> None
     assert aggregate.sums() == (3, 80)
 
 
-BURN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
-
-
 @pytest.fixture
 def burners() -> Iterator[list[int]]:
-    loops = [subprocess.Popen([sys.executable, "-S", "-c", BURN, str(cpu)]) for cpu in os.sched_getaffinity(0)]  # noqa: S603 - ours
-    yield [loop.pid for loop in loops]
-    for loop in loops:
-        loop.kill()
-        loop.wait()
+    with busy_loops() as pids:
+        yield pids
 
 
-@pytest.mark.real
-@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare (util-linux)")
-@pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
+@in_namespaces
 @least_disturbed
 def test_two_that_watch_from_two_namespaces_each_have_their_own_numbers(burners: list[int]) -> None:
     """Whichever was opened first, the kernel gives one of them the other's numbers."""

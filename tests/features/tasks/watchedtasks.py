@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from jsontables import by as rows_by
 from jsontables import tables
 from patience import PATIENCE
@@ -23,6 +26,7 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.json_lines import JsonLines
 
 ROOT = Path(__file__).parents[3]
+_BURN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 
 
 @dataclass(frozen=True)
@@ -87,3 +91,24 @@ def switches_allowed() -> bool:
         return choose(LinuxHost(), min(os.sched_getaffinity(0)), (), whole_cpus=False).when is SamplingMoment.SWITCHES
     except HostError:
         return False
+
+
+def in_namespaces(test: Callable[..., None]) -> Callable[..., None]:
+    """The marks of a test that watches from a pid namespace."""
+    for mark in (pytest.mark.real, pytest.mark.skipif(
+            os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare (util-linux)"),
+                 pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")):
+        test = mark(test)
+    return test
+
+
+@contextmanager
+def busy_loops() -> Iterator[list[int]]:
+    """A busy loop on every CPU; gives their process numbers."""
+    loops = [subprocess.Popen([sys.executable, "-S", "-c", _BURN, str(cpu)]) for cpu in os.sched_getaffinity(0)]  # noqa: S603 - ours
+    try:
+        yield [loop.pid for loop in loops]
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
