@@ -207,6 +207,12 @@ class Topology:
             )
         return cached
 
+    @property
+    def restricted(self) -> frozenset[int] | None:
+        """The measured CPUs, if they are not all that are online; None if they are."""
+        measured = frozenset(self.cpus)
+        return measured if self.ids.get(Scope.CPU, measured) - measured else None
+
     def varies(self, scope: Scope) -> bool:
         """Tell whether the measured CPUs have more than one id of this kind."""
         return len({instance.label for instance in self.instances(scope) if instance.label >= 0}) > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -42,10 +43,13 @@ Err:          1
 class Bench:
     """A reader over files that a test changes, and its ticks, a second apart."""
 
-    def __init__(self, text: str, **files: str) -> None:
-        self.host = TreeHost({PATH: text, **{f"/proc/irq/{name}": value for name, value in files.items()}})
-        self.columns = Columns(INTERRUPTS.source.kind, INTERRUPTS.source.quantities)
-        self.reader = InterruptReader(self.host)
+    quantities = tuple(INTERRUPTS.source.quantities)
+
+    def __init__(self, text: str, files: Mapping[str, str] | None = None, *, only: frozenset[int] | None = None,
+                 columns: Columns | None = None) -> None:
+        self.host = TreeHost({PATH: text, **{f"/proc/irq/{name}": value for name, value in (files or {}).items()}})
+        self.columns = columns or Columns(INTERRUPTS.source.kind, self.quantities)
+        self.reader = InterruptReader(self.host, only)
         self.seconds = 0
         self.last: RowTick | None = None
         self.found = self.tick()
@@ -127,7 +131,7 @@ def test_cells_wrap_at_32_bits_and_a_restarted_one_is_unknown() -> None:
     assert (bench.value("24", "Int/s"), bench.value("24:0", "Int/s"), bench.value("24:1", "Int/s")) == (16, 15, 1)
     bench.tick("   CPU0 CPU1\n 24: 6 3 chip  1-edge  dev\n")
     assert (bench.value("24:0", "Int/s"), bench.value("24:1", "Int/s"), bench.value("24", "Int/s")) == (1, None, None)
-    assert bench.why("24", "Int/s") is Reason.WENT_BACK
+    assert bench.why("24", "Int/s") is bench.why("24:1", "Int/s") is Reason.INTERRUPTED
     assert [bench.value("24", name) for name in ("CPUs", "Top", "Top%")] == [None] * 3
     bench.tick("   CPU0 CPU1\n 24: 7 4 chip  1-edge  dev\n")
     assert bench.value("24", "Int/s") == 2
@@ -147,17 +151,57 @@ def test_a_cpu_that_comes_has_no_difference_and_no_part_in_its_sources() -> None
     bench = Bench("   CPU0 CPU1\n 24: 10 20 chip  1-edge  dev\n")
     bench.tick("   CPU0 CPU2\n 24: 11 5000 chip  1-edge  dev\n")
     assert bench.keys == {"24", "24:0", "24:2"}
-    assert bench.value("24", "Int/s") == 1
+    assert bench.why("24", "Int/s") is Reason.INTERRUPTED, "CPU 1 may have taken more before it went"
     assert bench.why("24:2", "Int/s") is Reason.FIRST_TICK
     assert [bench.value("24", name) for name in ("CPUs", "Top", "Top%")] == [None] * 3, "CPU 2 may have taken more"
     bench.tick("   CPU0 CPU2\n 24: 12 5002 chip  1-edge  dev\n")
     assert (bench.value("24", "Int/s"), bench.value("24:2", "Int/s")) == (3, 2)
     bench.tick("   CPU0 CPU3\n 24: 12 5002 chip  1-edge  dev\n")  # the same line, of other CPUs
     assert bench.keys == {"24", "24:0", "24:3"}
+    bench.tick("   CPU0 CPU3 CPU4\n 24: 13 5002 0 chip  1-edge  dev\n")
+    assert bench.value("24", "Int/s") == 1, "CPU 4 has taken none"
+    bench.tick("   CPU0 CPU3 CPU4 CPU5\n 24: 13 5002 1 7 chip  1-edge  dev\n")
+    assert bench.why("24", "Int/s") is Reason.INTERRUPTED, "nobody knows when CPU 5 took its 7"
+
+
+def test_an_interval_of_any_length_over_a_restart_is_unknown() -> None:
+    bench = Bench("   CPU0\n 24: 500 chip  1-edge  dev\n")
+    first = bench.last
+    for count in (3, 4000):
+        bench.tick(f"   CPU0\n 24: {count} chip  1-edge  dev\n")
+    assert bench.last is not None
+    bench.found = RowDifferences(first, bench.last)
+    assert bench.why("24", "Int/s") is Reason.INTERRUPTED
+
+
+def test_only_the_measured_cpus_count() -> None:
+    bench = Bench(X86, only=frozenset({0, 3}))
+    assert {"24", "24:0", "24:3", "LOC:3"} <= bench.keys
+    assert not {"9:1", "LOC:1"} & bench.keys
+    bench.tick(X86.replace("1000          0         20", "1060        500         60"))
+    assert [bench.value("24", name) for name in ("Int/s", "CPUs", "Top%")] == [100, 2, 60]
+    assert bench.value("ERR", "Int/s") == 0
+    topology = known_machine(simulated_host("laptop"), frozenset({0, 3})).topology
+    assert topology.restricted == frozenset({0, 3})
+    assert known_machine(simulated_host("laptop")).topology.restricted is None
+
+
+def test_a_full_kind_has_no_busiest_cpu_and_says_why_at_every_tick() -> None:
+    kind = replace(INTERRUPTS.source.kind, most=3)
+    bench = Bench("   CPU0 CPU1\n 24: 10 20 chip  1-edge  dev\nERR: 1\n", columns=Columns(kind, Bench.quantities))
+    for _ in range(2):
+        bench.tick()
+        assert bench.found.newer.omitted == 1, "ERR"
+    bench = Bench("   CPU0 CPU1 CPU2\n 24: 10 20 5 chip  1-edge  dev\n", columns=Columns(kind, bench.quantities))
+    for _ in range(2):
+        bench.tick()
+        assert bench.found.newer.omitted == 1
+    assert bench.why("24", "Top") is Reason.OUT_OF_RANGE
+    assert bench.value("24", "Int/s") == 0
 
 
 def test_affinity_is_read_for_numbered_rows_and_read_again_every_fifth_tick() -> None:
-    bench = Bench(X86, **{"24/smp_affinity_list": "0-3\n", "24/effective_affinity_list": "0\n",
+    bench = Bench(X86, {"24/smp_affinity_list": "0-3\n", "24/effective_affinity_list": "0\n",
                           "9/smp_affinity_list": "1\n", "9/effective_affinity_list": "\n"})
     assert (bench.value("24", "Affinity"), bench.value("24", "Effective")) == ("0-3", "0")
     assert bench.value("9", "Affinity") == "1"

@@ -21,7 +21,7 @@ from turbotui.quantities.row_kinds import Cost, Form, Quantity, RowKind
 from turbotui.quantities.signals import Behavior, Reduce
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn
+from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, omitted_rows
 from turbotui.sampling.rows import Columns, Row, RowSlot
 from turbotui.sources.irq_rows import growth_of, header_cpus, leading_numbers, table_rows
 from turbotui.sources.proc_interrupts import PATH, WHOLE_LABELS
@@ -36,7 +36,9 @@ _HARDWARE_NUMBER: Final = re.compile(r"(?:\d+|\d*-\S+|Level|Edge)")  # what prec
 
 KIND: Final = RowKind("interrupts", "sources of interrupts", nested=True, most=_MOST)
 QUANTITIES: Final = (
-    Quantity("count", KIND.id, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, f"{PATH}, row {{row}}", _PROC),
+    Quantity("count", KIND.id, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, f"{PATH}, row {{row}}", _PROC,
+             gaps="gaps"),
+    Quantity("gaps", KIND.id, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, PATH, _PROC),
     Quantity("device", KIND.id, Unit.TEXT, Behavior.GAUGE, Reduce.SAME, f"{PATH}, row {{row}}", _PROC, form=Form.TEXT),
     Quantity("chip", KIND.id, Unit.TEXT, Behavior.GAUGE, Reduce.SAME, f"{PATH}, row {{row}}", _PROC, form=Form.TEXT),
     Quantity("affinity", KIND.id, Unit.TEXT, Behavior.GAUGE, Reduce.SAME, "/proc/irq/{row}/smp_affinity_list",
@@ -53,26 +55,45 @@ _NO_CHIP: Final = Unavailable(Reason.NO_HARDWARE, "the kernel counts these itsel
 
 
 @dataclass(slots=True)
+class _Sum:
+    """What a row has counted."""
+
+    slot: RowSlot
+    count: int
+    gaps: int = 0  # how often a part of it was missed
+
+    def put(self, into: Columns) -> None:
+        into.put(self.slot, "count", self.count)
+        into.put(self.slot, "gaps", self.gaps)
+
+
+@dataclass(slots=True)
 class _Source:
     """A row of the file."""
 
-    slot: RowSlot
+    of_all: _Sum
     numbered: bool
     whole: bool  # whether it counts the whole machine
     rest: str  # the line after its label, as last read
     words: str  # of the line after its counts
     cells: list[int]  # the count of each CPU, or of the whole machine; -1 for one that was not read before
-    count: int  # of all CPUs
-    parts: dict[int, tuple[RowSlot, int]]  # CPU -> its row and count
+    parts: dict[int, _Sum]  # by CPU
+    roomless: bool = False  # whether a CPU has no row because the kind is full
 
 
 class InterruptReader:
-    """Reads /proc/interrupts at every tick, and files of /proc/irq for some of its rows."""
+    """Reads /proc/interrupts at every tick, and files of /proc/irq for some of its rows.
 
-    def __init__(self, host: Host) -> None:
+    Args:
+        only: the CPUs that count; None for all.
+    """
+
+    def __init__(self, host: Host, only: frozenset[int] | None = None) -> None:
         self._host = host
+        self._only = only
         self._sources: dict[str, _Source] = {}
-        self._cpus: tuple[int, ...] = ()
+        self._header: tuple[int, ...] = ()
+        self._cpus: tuple[int, ...] = ()  # those of the header that count
         self._is_first = True
         self._quickest = self._read_ns = 0
 
@@ -99,15 +120,14 @@ class InterruptReader:
             source = self._sources.get(name)
             if source is None:
                 source = self._new(name, rest, into)
-            elif source.rest != rest:
+            elif source.rest != rest or source.roomless:
                 self._grow(name, source, rest, into)
-            if source is not None and into.due(source.slot):
+            if source is not None and into.due(source.of_all.slot):
                 self._read_affinity(name, source, into)
         for name in self._sources.keys() - seen:
             source = self._sources.pop(name)
-            for slot, _count in source.parts.values():
-                into.death(slot)
-            into.death(source.slot)
+            for part in (source.of_all, *source.parts.values()):
+                into.death(part.slot)
         self._is_first = False
         into.read_at(self._slots(), at_ns)
         return None
@@ -117,31 +137,37 @@ class InterruptReader:
 
     def _slots(self) -> Iterator[RowSlot]:
         for source in self._sources.values():
-            yield source.slot
-            for slot, _count in source.parts.values():
-                yield slot
+            yield source.of_all.slot
+            for part in source.parts.values():
+                yield part.slot
 
-    def _follow(self, cpus: tuple[int, ...], into: Columns) -> None:
+    def _follow(self, header: tuple[int, ...], into: Columns) -> None:
         """Move cells to their CPUs' new columns after CPUs came or went; the rows of those that went end."""
-        if cpus == self._cpus:
+        if header == self._header:
             return
+        self._header = header
+        cpus = header if self._only is None else tuple(cpu for cpu in header if cpu in self._only)
         for source in self._sources.values():
             if source.whole:
                 continue
             cells = dict(zip(self._cpus, source.cells, strict=True))
             source.cells = [cells.get(cpu, -1) for cpu in cpus]
+            # what a CPU took after its last reading is in no file
+            source.of_all.gaps += bool(cells.keys() - cpus)
             for cpu in source.parts.keys() - cpus:
-                into.death(source.parts.pop(cpu)[0])
+                into.death(source.parts.pop(cpu).slot)
             source.rest = ""
         self._cpus = cpus
 
     def _counts(self, label: str, rest: str) -> tuple[list[int], str] | None:
         """The counts of a line, one for each CPU or one for the whole machine, and its words; None for neither."""
-        width = 1 if label in WHOLE_LABELS else len(self._cpus)
+        width = 1 if label in WHOLE_LABELS else len(self._header)
         cells = leading_numbers(rest, width)
         if cells is None or max(cells, default=0) >= _CELL:
             return None
         words = rest.split(None, width)
+        if self._only is not None and label not in WHOLE_LABELS:
+            cells = [cell for cpu, cell in zip(self._header, cells, strict=True) if cpu in self._only]
         return cells, words[width].strip() if len(words) > width else ""
 
     def _new(self, name: str, rest: str, into: Columns) -> _Source | None:
@@ -152,9 +178,9 @@ class InterruptReader:
             return None
         cells, words = counts
         numbered = label.isascii() and label.isdecimal()
-        source = self._sources[name] = _Source(slot, numbered, label in WHOLE_LABELS, rest, words, cells, sum(cells),
-                                               {})
-        into.put(slot, "count", source.count)
+        source = self._sources[name] = _Source(_Sum(slot, sum(cells)), numbered, label in WHOLE_LABELS, rest, words,
+                                               cells, {})
+        source.of_all.put(into)
         self._put_words(source, into)
         if not source.whole:
             for cpu, cell in zip(self._cpus, cells, strict=True):
@@ -166,9 +192,10 @@ class InterruptReader:
         """Give a CPU a row inside its source's, once it has taken such an interrupt."""
         slot = into.birth(Row(f"{name}:{cpu}", parent=name, name=name.rstrip("'")), began=began)
         if slot is None:
+            source.roomless = True
             return
-        source.parts[cpu] = slot, count
-        into.put(slot, "count", count)
+        source.parts[cpu] = _Sum(slot, count)
+        source.parts[cpu].put(into)
         for quantity in ("device", "chip", *_FILES):
             into.put(slot, quantity, _OF_ROW_ABOVE)
 
@@ -178,17 +205,21 @@ class InterruptReader:
             return  # a torn line: its counts are in the next reading
         cells, words = counts
         steps, fell = growth_of([cell if old < 0 else old for old, cell in zip(before, cells, strict=True)], cells)
-        # a total that steps back has no increase: nobody knows what a restarted cell counted
-        source.count = max(0, source.count - 1) if fell else source.count + sum(steps)
-        into.put(source.slot, "count", source.count)
+        # nobody knows what a restarted cell counted, nor a CPU that has just come
+        came = any(old < 0 < cell for old, cell in zip(before, cells, strict=True))
+        source.of_all.count += sum(steps)
+        source.of_all.gaps += bool(fell) or came
+        source.of_all.put(into)
+        source.roomless = False
         for place, (cpu, step) in enumerate(zip(() if source.whole else self._cpus, steps, strict=False)):
             part = source.parts.get(cpu)
             if part is None:
                 if cells[place]:
                     self._new_part(name, source, cpu, cells[place], into, began=before[place] == 0)
             elif step or place in fell:
-                source.parts[cpu] = part[0], max(0, part[1] - 1) if place in fell else part[1] + step
-                into.put(part[0], "count", source.parts[cpu][1])
+                part.count += step
+                part.gaps += place in fell
+                part.put(into)
         if words != source.words:
             source.words = words
             self._put_words(source, into)
@@ -198,12 +229,12 @@ class InterruptReader:
         """Put the device and its interrupt controller, which only numbered rows have."""
         parts = re.split(r"\s{2,}", source.words)
         if not source.numbered:
-            into.put(source.slot, "device", " ".join(parts)[:_LONGEST] or _NO_WORDS)
-            into.put(source.slot, "chip", _NO_CHIP)
+            into.put(source.of_all.slot, "device", " ".join(parts)[:_LONGEST] or _NO_WORDS)
+            into.put(source.of_all.slot, "chip", _NO_CHIP)
             return
         device = parts.pop() if len(parts) > 1 and not _HARDWARE_NUMBER.fullmatch(parts[-1]) else ""
-        into.put(source.slot, "device", device[:_LONGEST] or _NO_DRIVER)
-        into.put(source.slot, "chip", " ".join(parts)[:_LONGEST])
+        into.put(source.of_all.slot, "device", device[:_LONGEST] or _NO_DRIVER)
+        into.put(source.of_all.slot, "chip", " ".join(parts)[:_LONGEST])
 
     def _read_affinity(self, name: str, source: _Source, into: Columns) -> None:
         at_ns = self._host.now_ns()
@@ -214,8 +245,9 @@ class InterruptReader:
                     value = self._host.read_text(f"/proc/irq/{name}/{file}").strip()[:_LONGEST]
                 except HostError as error:
                     value = proc_unreadable(error, self._host)
-            into.put(source.slot, quantity, value or Unavailable(Reason.NOT_SET, f"/proc/irq/{name}/{file} is empty"))
-        into.read_at((source.slot,), at_ns, "affinity")
+            into.put(source.of_all.slot, quantity,
+                     value or Unavailable(Reason.NOT_SET, f"/proc/irq/{name}/{file} is empty"))
+        into.read_at((source.of_all.slot,), at_ns, "affinity")
 
 
 class InterruptSource:
@@ -229,7 +261,7 @@ class InterruptSource:
         if machine.host.kind is HostKind.RECORDED:
             return Unavailable(Reason.RECORDED, f"{PATH} of a recorded machine was read once: nothing moves there",
                                "turbotui record there, and --replay here")
-        return InterruptReader(machine.host)
+        return InterruptReader(machine.host, machine.topology.restricted)
 
 
 def _cpu(row: KindRow) -> Value:
@@ -238,6 +270,8 @@ def _cpu(row: KindRow) -> Value:
 
 def _shares(row: KindRow) -> list[tuple[float, KindRow]] | None:
     """What each CPU took; None if that is not known of every one, as any of them may have taken the most."""
+    if row.differences.newer.omitted:
+        return None
     counts = [(part.delta("count"), part) for part in row.parts]
     known = [(count, part) for count, part in counts if count is not None]
     return known if len(known) == len(counts) else None
@@ -272,6 +306,8 @@ def _no_top(row: KindRow) -> str:
         return "the kernel counts these for the whole machine"
     if row.row.parent:
         return "the row is one CPU's"
+    if row.differences.newer.omitted:
+        return omitted_rows(row.differences)
     return "one CPU's count has no increase" if _shares(row) is None else "no CPU took any in this interval"
 
 

@@ -313,7 +313,7 @@ class MemorySource:
             return Unavailable(Reason.RECORDED, "resctrl and numastat of a recorded machine were read once: nothing "
                                "moves there", "turbotui record there, and --replay here")
         topology = machine.topology
-        if topology.ids.get(Scope.CPU, frozenset()) - set(topology.cpus):
+        if topology.restricted is not None:
             # caches and nodes have all their CPUs, also those that --cpu leaves out
             topology = read_topology(machine.host, None)
         return MemoryReader(machine, topology.places.values())
