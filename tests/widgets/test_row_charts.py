@@ -43,7 +43,7 @@ def _texts(charts: RowCharts[RowContent[str], Column[str], Hashable],
 
 def test_what_has_something_to_show_has_a_chart() -> None:
     text = "\n".join(_texts(_charts(), _room()))
-    assert "row machine over 48 s" in text
+    assert "row machine over 3 s" in text
     assert "Busy%  60 " in text
     assert "MHz 2400 ─" in text
     assert "steal%" not in text  # it never was 1 %

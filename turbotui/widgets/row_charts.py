@@ -14,7 +14,7 @@ from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.cells import StyleRole, cell_text
 from turbotui.widgets.content import F
 from turbotui.widgets.painter import TextSegment, merged, scale_top
-from turbotui.widgets.spark import area, roles
+from turbotui.widgets.spark import area, begun, roles, stretched
 from turbotui.widgets.table_view import TableView
 
 LEAST: Final = 8
@@ -128,7 +128,7 @@ class RowCharts(Generic[F, C, K]):
             charted.remove(max(charted, key=lambda column: (column.id != room.chosen.id, column.priority)))
         if grid is None:
             return []
-        long = grid.width * room.seconds
+        long = max((len(begun(pasts[column.id][-grid.width:])) for column in charted), default=0) * room.seconds
         span = f"{long / 60:.0f} min" if long >= _MINUTES else f"{long:.0f} s"
         head = [(f" {room.content.name(room.chosen, room.row)}", StyleRole.SUMMARY), (f" over {span}", StyleRole.DIM)]
         found: list[list[TextSegment]] = [[], head]
@@ -167,7 +167,7 @@ def _beside(room: ChartedRow[F, C, K], charts: Mapping[C, Sequence[float]], grid
         top = scale_top(natural, peak)
         titles += [*_title(column, room.content.value(column, room.row), top, grid.width,
                            here=column.id == room.chosen.id), (_GAP, StyleRole.PLAIN)]
-        areas.append(area(past, top, grid.width, grid.height - 1))
+        areas.append(area(stretched(past, grid.width), top, grid.width, grid.height - 1))
     lines = [(f" {_GAP.join(parts)}", role)
              for parts, role in zip(zip(*areas, strict=True), roles(grid.height - 1), strict=True)]
     return [merged(titles[:-1]), *([line] for line in lines)]

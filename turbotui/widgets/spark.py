@@ -63,6 +63,20 @@ _LINES: Final = 256
 """Lines of charts of some heights, whose characters are remembered."""
 
 
+def begun(past: Sequence[float]) -> Sequence[float]:
+    """A past from its first value on, without the time before measuring began."""
+    if not past or past[0] == past[0]:
+        return past
+    return past[next((at for at, value in enumerate(past) if value == value), len(past)):]  # noqa: PLR0124 - as above
+
+
+def stretched(past: Sequence[float], width: int) -> Sequence[float]:
+    """A short past repeated so that it fills the width: a chart that begins stands not empty for a minute."""
+    past = begun(past[-width:] if width > 0 else ())
+    count = len(past)
+    return past if not 0 < count < width else [past[at * count // width] for at in range(width)]
+
+
 def area(past: Sequence[float], top: float, width: int, height: int) -> list[str]:
     """Draw the last values as an area, one in each place, the newest at the right.
 

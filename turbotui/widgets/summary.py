@@ -108,8 +108,8 @@ def _figure(gauge: Gauge) -> str:
 
 def gauge_line(gauges: Sequence[Gauge], width: int, seq: int) -> list[TextSegment]:
     """The second line; if there is no room, names are dropped first, then gauges from the right."""
-    for named, size in ((True, 20), (True, 10), (True, 6), (False, 6), (False, 4), (False, 0)):
-        if (named and width < WIDE) or (size == 20 and width < 180):
+    for named, size in ((True, 20), (True, 10), (True, 6), (True, 4), (True, 0), (False, 4), (False, 0)):
+        if size == 20 and width < 180:
             continue
         line = _gauges(gauges, named, size, seq)
         if sum(len(text) for text, _ in line) <= width:

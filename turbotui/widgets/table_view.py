@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from operator import itemgetter
-from typing import Generic, cast
+from typing import Final, Generic, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import ColumnId, Value
@@ -121,8 +121,12 @@ def passes(content: Content[C, K], view: TableView[C, K], row: K) -> bool:
     return view.filter.passes(content.words(row), lambda column: column.as_shown(content.value(column, row)))
 
 
+IDLE: Final = 1.0
+"""Percent of load below which CPUs are as busy as each other: their rows stay where they are."""
+
+
 def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reverse: bool,
-            mark: Content[C, K] | None = None) -> Sequence[K]:
+            mark: Content[C, K] | None = None, idle: float = 0.0) -> Sequence[K]:
     """Sort rows by a column in either direction: unknown values come last, equal ones in the table's order.
 
     Args:
@@ -130,12 +134,15 @@ def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reve
         column: to sort by; None for the table's order.
         reverse: whether the greatest comes first.
         mark: sort by the differences from this moment, which are what is shown then.
+        idle: a value below which numbers count as equal; 0 for none.
     """
     if column is None:
         return tuple(reversed(rows)) if reverse else rows
     values = content.values(column, rows)
     if mark is not None and not column.identity:
         values = [difference(column, value, mark.value(column, row)) for row, value in zip(rows, values, strict=True)]
+    elif idle:
+        values = [0.0 if isinstance(value, float) and 0.0 <= value < idle else value for value in values]
     return ordered_by(rows, values, reverse=reverse)
 
 

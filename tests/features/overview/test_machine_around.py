@@ -14,8 +14,9 @@ _FACTS = MachineStatus((11.26, 9.04, 0.5), (2_310_000_000, 23_500_000_000), 2 * 
 
 
 @pytest.mark.parametrize(("width", "said"), [
-    (130, (" load 11.3 9.04 0.50 · memory 2.3 of 23.5 GB · up 2 d 7:35             "
+    (140, (" load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GB · up 2 d 7:35             "
            "21 of 36 sources of numbers cannot be read here: 9 says why")),
+    (130, " load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GB · up 2 d 7:35    21 of 36 sources missing: 9"),
     (90, " load 11.3 9.04 0.50 · memory 2.3 of 23.5 GB · up 2 d 7:35     21 of 36 sources missing: 9"),
     (80, " load 11.3 9.04 0.50 · memory 2.3 of 23.5 GB          21 of 36 sources missing: 9"),
 ])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 
 import pytest
@@ -13,20 +14,23 @@ from watched_machines import frames_of_machine
 
 from turbotui.features.overview.charts import Chart, ChartLimit, chosen
 from turbotui.features.overview.core_map import _look, first_cpu, map_lines, mark_scope, plan_map
-from turbotui.features.overview.lines import CellPlace, nearest
-from turbotui.features.overview.meters import plan_meters
-from turbotui.features.overview.painter import parts, picture
-from turbotui.features.overview.standouts import settled
-from turbotui.features.overview.top_tasks import look, make_poll
+from turbotui.features.overview.cpu_numbers import CpuSource, cpu_numbers
+from turbotui.features.overview.kept_lines import KeptLines
+from turbotui.features.overview.lines import CellPlace, nearest, note_line
+from turbotui.features.overview.meters import meter_lines, plan_meters
+from turbotui.features.overview.painter import framed, parts, picture
+from turbotui.features.overview.standouts import _slow, settled
+from turbotui.features.overview.top_tasks import MachineStatus, look, make_poll
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.process_stats import ProcessStats, ReadProcesses
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.sampling.history import History
 from turbotui.simulated import ManualClock, simulated_host
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.levels import role_of
-from turbotui.widgets.spark import area
+from turbotui.widgets.levels import FrameLevels, role_of
+from turbotui.widgets.spark import area, begun, stretched
 
 BUSY = next(column for column in STATIC_COLUMNS if column.id == "Busy%")
 SIZES = ((80, 20), (120, 32), (200, 56), (300, 86))
@@ -187,7 +191,64 @@ class TestRoom:
         assert [_look(share)[0] for share in (0.0, 0.01, 0.03, 0.5, below, 1.0, 1.5)] == [*"··▁▅███"]
 
 
+class TestFirstMinute:
+    def test_a_chart_that_begins_fills_its_width_and_says_its_time(self) -> None:
+        past = [math.nan, math.nan, 1.0, math.nan, 3.0]
+        assert begun(past)[0] == 1.0
+        assert len(begun(past)) == 3
+        filled = stretched(past, 6)
+        assert [value for value in filled if not math.isnan(value)] == [1.0, 1.0, 3.0, 3.0]
+        assert math.isnan(filled[2])
+        assert list(stretched([1.0, 2.0, 3.0], 2)) == [2.0, 3.0]
+        assert not begun([math.nan])
+        chart = Chart("Load", (BUSY, SYSTEM_ROW), 50.0, [math.nan] * 90 + [50.0] * 10, 100.0)
+        lines = ["".join(span.text for span in line) for line in framed(chart, 42, 5, 1.0, None)]
+        assert lines[-1].startswith("└─ 10 s ─")
+        assert lines[-2] == f"│{'█' * 40}│"
+
+    @pytest.mark.parametrize("machine", ["laptop", "guest", "laptop-old"])
+    def test_each_number_of_a_meter_has_its_name_or_unit_above_it(self, machine: str) -> None:
+        _machine, frames = frames_of_machine(machine, 3)
+        frame = frames[-1]
+        there = [column for column in STATIC_COLUMNS if frame.cell(column, SYSTEM_ROW) is not None]
+        by_id = {column.id: column for column in there}
+        busy = by_id.get("Busy%") or by_id["Load%"]
+        numbers = cpu_numbers(there, busy, by_id.get("Bzy_MHz"), by_id.get("CoreTmp"))
+        source = CpuSource(frame, numbers, History(), {}, None, FrameLevels(by_id.get))
+        plan = plan_meters(len(frame.topology.cpus), 120, 30, 4)
+        assert plan is not None
+        assert plan.height == 1
+        head, first, *_ = ["".join(span.text for span in line) for line in meter_lines(source, plan, KeptLines())]
+        assert len(_) + 2 == plan.lines
+        one = head[:plan.width]
+        assert one.split()[:2] == ["CPU", "Busy%"]
+        end = one.index("Busy%") + len("Busy%")
+        assert re.fullmatch(r" *[\d.]+", first[end - 5:end])
+        if numbers.clock is not None:
+            end = one.index("MHz") + 3
+            assert first[end - 1].isdigit()
+            assert first[end] == " "
+
+    def test_memory_is_a_bar_where_there_is_room(self) -> None:
+        facts = MachineStatus(load=(1.0, 1.0, 1.0), memory=(8_600_000_000, 34_400_000_000))
+        assert "memory ■■········ 8.6 of 34.4 GB" in note_line(facts, 12, 46, 120)
+        assert "mem ■···· 8.6 of 34.4 GB" in note_line(facts, 0, 46, 50)
+        assert "memory 8.6 of 34.4 GB" in note_line(facts, 0, 46, 46)
+
+
 class TestPlaces:
+    def test_no_cpu_at_the_full_clock_of_its_kind_is_slow(self) -> None:
+        _machine, frames = frames_of_machine("laptop", 2, columns=["Busy%"])
+        clocks = {cpu_row(0): 4800.0, cpu_row(1): 4790.0, cpu_row(2): 3000.0, cpu_row(14): 3800.0, cpu_row(15): 3799.0}
+        assert _slow(frames[-1], clocks) == {cpu_row(2): -3000.0}
+
+    def test_the_busiest_are_in_order_and_idle_ones_stay(self) -> None:
+        rows = [cpu_row(cpu) for cpu in range(4)]
+        now = dict(zip(rows, [93.9, 95.0, 0.2, 0.4], strict=True))
+        assert settled(rows, now, 4, idle=5.0) == [rows[1], rows[0], rows[2], rows[3]]
+        now[rows[3]] = 6.0
+        assert settled(rows, now, 4, idle=5.0) == [rows[1], rows[0], rows[3], rows[2]]
+
     def test_rows_stay_until_one_is_clearly_beyond(self) -> None:
         rows = [cpu_row(cpu) for cpu in range(4)]
         now = dict(zip(rows, [50.0, 50.5, 49.9, 10.0], strict=True))

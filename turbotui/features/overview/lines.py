@@ -16,6 +16,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.levels import level_bar
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Line, Span, Target
 from turbotui.widgets.segment_lines import SegmentLines
@@ -170,15 +171,18 @@ class OverviewLines(SegmentLines):
 
 
 _GAP: Final = 3
+_MEMORY: Final = (("memory", 10), ("mem", 5), ("memory", 0))
+"""The word for memory and the characters of its bar, the widest first."""
 _DAY: Final = 86400
 
 
 def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
     """Draw load, memory and uptime at the left as far as they fit, and unreadable sources at the right."""
-    said = list(_in_words(facts))
     told = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",
                                       f"{mute} of {sources} sources missing: 9")
-    for right in told:
+    # the sentence, then the bar, become shorter before anything goes
+    for right, (word, bar) in ((right, memory) for memory in _MEMORY for right in told):
+        said = list(_in_words(facts, word, bar))
         if _fits(said, right, width):
             break
     while said and not _fits(said, right, width):
@@ -191,12 +195,13 @@ def _fits(said: Sequence[str], right: str, width: int) -> bool:
     return len(" · ".join(said)) + len(right) + (_GAP if said and right else 0) + 2 <= width
 
 
-def _in_words(facts: MachineStatus) -> Iterator[str]:
+def _in_words(facts: MachineStatus, word: str, bar: int) -> Iterator[str]:
     if facts.load is not None:
         yield "load " + " ".join(f"{one:.2f}" if one < 10 else f"{one:.1f}" for one in facts.load)
     if facts.memory is not None:
         used, total = (one / 1e9 for one in facts.memory)
-        yield f"memory {used:.1f} of {total:.1f} GB"
+        marks = "".join(text for text, _ in level_bar(used / total if total else None, bar))
+        yield f"{word} {marks}{' ' if marks else ''}{used:.1f} of {total:.1f} GB"
     if facts.up is not None:
         days, left = divmod(int(facts.up), _DAY)
         yield f"up {f'{days} d ' if days else ''}{left // 3600}:{left % 3600 // 60:02}"

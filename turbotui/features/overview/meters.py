@@ -21,9 +21,9 @@ from turbotui.features.overview.cpu_numbers import (
 )
 from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.quantities.scope import cpu_row
-from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.cells import UNKNOWN, StyleRole
 from turbotui.widgets.panel import Line, Span
-from turbotui.widgets.spark import area, roles, spark
+from turbotui.widgets.spark import area, roles, spark, stretched
 
 LEAST: Final = 37
 """Characters of the narrowest meter."""
@@ -34,6 +34,7 @@ _BOX: Final = 5
 _MHZ, _HEAT = 7, 5
 """Characters of a clock and a temperature with the blank before."""
 _SPARK: Final = 30
+_CPU: Final = "CPU"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ class MeterPlan:
 
     @property
     def lines(self) -> int:
-        """The lines of all meters."""
-        return self.down * self.height
+        """The lines of all meters, with the headings above those of one line."""
+        return self.down * self.height + (self.height == 1)
 
 
 def plan_meters(cpus: int, width: int, lines: int, most: int) -> MeterPlan | None:
@@ -61,7 +62,7 @@ def plan_meters(cpus: int, width: int, lines: int, most: int) -> MeterPlan | Non
     for room in (_GOOD, LEAST):
         across = max(1, min(cpus, width // room))
         down = -(-cpus // across)
-        if down <= lines and width // across >= LEAST:
+        if down + 1 <= lines and width // across >= LEAST:
             across = -(-cpus // down)  # as few as that many lines need, so that meters are wider
             height = most // down
             return MeterPlan(across, down, width // across, height if height >= _BOX else 1)
@@ -82,10 +83,32 @@ def meter_lines(source: CpuSource, plan: MeterPlan, kept: KeptLines) -> list[Lin
         lit = source.cursor[0].id if source.cursor is not None and source.cursor[1] == cpu_row(cpu) else ""
         boxes.append(kept.get((cpu, runs, source.runs.get(cpu), lit), partial(draw, cpu)))
     lines: list[Line] = []
+    if plan.height == 1:
+        each = _heading(source, cpus[0], plan.width, label)
+        lines.append(tuple(each for _ in range(plan.across)))
     for row in range(plan.down):
         beside = [boxes[at] for at in range(row, len(boxes), plan.down)]
         lines += [tuple(chain.from_iterable(parts)) for parts in zip(*beside, strict=True)]
     return lines
+
+
+def _heading(source: CpuSource, cpu: int, width: int, label: int) -> Span:
+    """The names and units of a meter's numbers, each above its own."""
+    numbers = source.numbers
+    words = {column.id: word for column, word in (
+        (numbers.busy, "Busy%"), (numbers.clock, "MHz"),
+        (numbers.heat, "" if numbers.heat is None else numbers.heat.shown_unit)) if column is not None}
+    text = " " * (label - (6 if label > 6 else 1) - len(_CPU)) + _CPU
+    at = 0
+    for span in _meter(source, cpu, width, label):
+        end = at + span.cells
+        name = "" if span.target is None else span.target[0].id
+        is_number = any(letter.isdigit() for letter in span.text) or span.text.strip() == UNKNOWN
+        if at >= label and is_number:  # a bar has no digits
+            word = words.get(name, "")
+            text = flush_left(text, end - len(word)) + word if word else f"{flush_left(text, at)}idle in"
+        at = end
+    return Span(fitted(text, width), StyleRole.TITLE)
 
 
 def _meter(source: CpuSource, cpu: int, width: int, label: int) -> Line:
@@ -147,6 +170,6 @@ def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
     used = sum(span.cells for span in title)
     lines: list[Line] = [(Span("┌", StyleRole.RULE), *title, Span("─" * max(0, inner - used) + "┐", StyleRole.RULE))]
     height = plan.height - 2
-    for text, role in zip(area(past, 100.0, inner, height), roles(height), strict=True):
+    for text, role in zip(area(stretched(past, inner), 100.0, inner, height), roles(height), strict=True):
         lines.append((edge, Span(text, role), edge))
     return [*lines, (Span(f"└{'─' * inner}┘", StyleRole.RULE),)]

@@ -25,7 +25,7 @@ from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.levels import FULL_LEVELS, LEVELS, FrameLevels
 from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.panel import Line, Span, Target
-from turbotui.widgets.spark import area, roles
+from turbotui.widgets.spark import area, begun, roles, stretched
 
 _DOTTED: Final = "┈"
 _CUT: Final = "─"
@@ -34,7 +34,7 @@ _AT_LIMIT: Final = 0.97
 
 def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:
     """Draw the area of a chart with its limits, lines in the colour of their level."""
-    lines = area(chart.past, chart.top, width, height)
+    lines = area(stretched(chart.past, width), chart.top, width, height)
     found: list[list[TextSegment]] = []
     words: dict[int, list[str]] = {}
     for limit in chart.limits:  # limits of one value share a line: "PL1 TDP 700"
@@ -68,7 +68,7 @@ def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target
             Span(" " + "─" * max(0, room + 1), StyleRole.RULE), Span("┐", StyleRole.RULE))
     edge = Span("│", StyleRole.RULE)
     body = [(edge, *[Span(text, role) for text, role in line], edge) for line in picture(chart, inner, height - 2)]
-    length = f" {_span(seconds * inner)} " if seconds else ""
+    length = f" {_span(seconds * (len(begun(chart.past[-inner:] if inner else ())) or inner))} " if seconds else ""
     words = length[:max(0, inner - 1)]
     rule = "─" * max(0, inner - 1 - len(words))
     return [head, *body, (Span("└─"[:inner + 1], StyleRole.RULE), Span(words, StyleRole.DIM),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
@@ -26,6 +27,9 @@ from turbotui.widgets.panel import Line, Span
 
 MARGIN: Final = 0.02
 """The share by which a row must exceed another to pass it, so that similar rows do not swap places."""
+_SLOW: Final = 0.95
+"""The share of the fastest clock below which a busy CPU is slow."""
+_IDLE_LOAD: Final = 5.0  # percent of load up to which no CPU is busier than another one
 _BUSY_ENOUGH: Final = 50.0  # percent of load from which a slow CPU matters
 _SHARES: Final = (("busiest", 0.5), ("hottest", 0.25), ("slowest", 0.25))
 _WORD: Final = 9
@@ -35,10 +39,18 @@ _HEAT: Final = 5
 _IDLE: Final = IDLE + 2
 
 
-def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int) -> list[RowId]:
-    """Return the rows with the greatest values, in an order that changes only if clearly wrong."""
+def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int, idle: float = -math.inf) -> list[RowId]:
+    """Return the rows with the greatest values, in an order that changes only if clearly wrong.
+
+    Args:
+        idle: a value up to which rows keep their places among each other, while those above it are in order; by default
+            a row passes another one that it exceeds by `MARGIN`.
+    """
     def beyond(one: RowId, other: RowId) -> bool:
         return values[one] > values[other] + MARGIN * abs(values[other])
+
+    def wrong(one: RowId, other: RowId) -> bool:
+        return beyond(one, other) if idle == -math.inf else values[one] > max(values[other], idle)
 
     kept = [row for row in before if row in values][:count]
     standing = set(kept)
@@ -54,7 +66,7 @@ def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int) 
         kept[kept.index(least)] = row
     for end in range(1, len(kept)):  # insertion sort, so that rows that do not pass stay
         at = end
-        while at > 0 and beyond(kept[at], kept[at - 1]):
+        while at > 0 and wrong(kept[at], kept[at - 1]):
             kept[at - 1], kept[at] = kept[at], kept[at - 1]
             at -= 1
     return kept
@@ -81,9 +93,9 @@ class Standouts:
         """
         busy, heat = _known(frame, numbers.busy), _known(frame, numbers.heat)
         loaded = {row for row, value in busy.items() if value >= _BUSY_ENOUGH}
-        slow = {row: -value for row, value in _known(frame, numbers.clock).items() if row in loaded}
+        slow = _slow(frame, {row: value for row, value in _known(frame, numbers.clock).items() if row in loaded})
         by_chance = numbers.clock is not None and numbers.clock.error is not None  # which is slowest at a moment
-        slow = slow if len(slow) > 1 and not by_chance else {}
+        slow = {} if by_chance else slow
         candidates = {"busiest": busy, "hottest": heat, "slowest": slow}
         found: dict[RowId, str] = {}
         spare = count
@@ -94,14 +106,23 @@ class Standouts:
             found.update((row, word) for row in chosen if row not in found)
             spare = count - len(found)
         rest = {row: value for row, value in busy.items() if row not in found}
-        busiest = self._settle("busiest", rest, spare)
+        busiest = self._settle("busiest", rest, spare, _IDLE_LOAD)
         order = [*((row, "busiest") for row in busiest),
                  *((row, word) for name, _ in _SHARES[1:] for row, word in found.items() if word == name)]
         return [Standout(row, word) for row, word in order]
 
-    def _settle(self, word: str, values: Mapping[RowId, float], count: int) -> list[RowId]:
-        chosen = self._before[word] = settled(self._before.get(word, ()), values, count) if count > 0 else []
+    def _settle(self, word: str, values: Mapping[RowId, float], count: int, idle: float = -math.inf) -> list[RowId]:
+        chosen = self._before[word] = settled(self._before.get(word, ()), values, count, idle) if count > 0 else []
         return chosen
+
+
+def _slow(frame: Frame, clocks: Mapping[RowId, float]) -> dict[RowId, float]:
+    """Return the negative clocks of busy CPUs that are clearly below the fastest busy one of their kind of core."""
+    fastest: dict[str, float] = {}
+    kinds = {row: kind_of(frame, row.key[0]) for row in clocks}
+    for row, clock in clocks.items():
+        fastest[kinds[row]] = max(clock, fastest.get(kinds[row], 0.0))
+    return {row: -clock for row, clock in clocks.items() if clock < _SLOW * fastest[kinds[row]]}
 
 
 def _known(frame: Frame, column: CounterColumn | None) -> dict[RowId, float]:
