@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from ringbytes import FORMAT, ended, fork, lost, record, sample, trailer
 from test_recorded_facts import again, made_record
+from test_simulated_tasks import passes, watching
 from test_task_regions import _raw, _write
 from watchedtasks import switches_allowed, tasks
 
@@ -173,6 +174,24 @@ def test_before_the_first_interval_and_without_run_time_the_reason_is_said() -> 
     idle = cells(replace(row, parallel=ParallelTime()), ParallelWindow(100.0))
     assert (idle["Wall%"].value, idle["Alone%"].value, idle["Parallel"].value) == (0.0, 0.0, None)
     assert idle["Parallel"].why is not None
+
+
+def test_simulated_tasks_share_the_time_by_the_clock_of_their_records() -> None:
+    with watching("laptop-old", Application("all", everything=True, events="instructions,cycles")) as (
+            host, found, one):
+        found.watch_parallel(True)
+        passes(host, found, 40, 0.05)
+        window = found.report(one, Grouping.COMMAND).parallel
+        assert window is not None
+        passes(host, found, 40, 0.05)
+        report = found.report(one, Grouping.COMMAND)
+    assert report.parallel is not None
+    assert report.parallel.why is None
+    assert report.parallel.span == pytest.approx(2e9, rel=0.1)
+    weighed = sum(row.parallel.weighed for row in report.rows if row.parallel is not None)
+    assert weighed == pytest.approx(report.parallel.covered)
+    assert ParallelWindow(1000.0, 900.0, 900.0, 1.0).sentence({"a": 1.0}).startswith(
+        "0 % of the time one thread ran alone; none ran for 10 %")
 
 
 def test_recorded_shares_are_the_same_again_and_joined_intervals_have_the_sum() -> None:

@@ -151,3 +151,13 @@ def test_more_threads_than_cpus_are_noticed() -> None:
         found.add(thread, 10 * thread, 100)
     found.finish()
     assert found.span.crowded == 70
+
+
+def test_slices_of_another_clock_do_not_pile_up() -> None:
+    found = Parallelism(10**12)
+    for at in range(200_002):
+        found.add(1, at, at + 1)
+    assert found.settle(10**6) == []
+    assert found.overrun
+    found.finish()
+    assert found.threads == {}

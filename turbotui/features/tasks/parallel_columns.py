@@ -18,6 +18,7 @@ NOT_WEIGHED: Final = Unavailable(
 _IDLED: Final = Unavailable(Reason.NEVER_RAN, "the task did not run in this time")
 _MAIN_SHARE: Final = 0.9  # of the time in which one thread ran alone that the names of the sentence explain
 _MOST_NAMES: Final = 3
+_NAMED_SHARE: Final = 0.005  # of the time that a name explains, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class ParallelWindow:
         names: list[tuple[str, float]] = []
         explained = 0.0
         for name, length in sorted(alone.items(), key=lambda item: (-item[1], item[0])):
-            if not length or len(names) == _MOST_NAMES or explained >= _MAIN_SHARE * self.alone:
+            if length < _NAMED_SHARE * self.span or len(names) == _MOST_NAMES or explained >= _MAIN_SHARE * self.alone:
                 break
             names.append((name, length))
             explained += length

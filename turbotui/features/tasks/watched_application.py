@@ -25,7 +25,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 
 _NO_SWITCHES: Final = {Mode.PROC: Unavailable(Reason.NOT_READ, "without perf nobody tells when a task ran")}
 _MULTIPLEXED: Final = Unavailable(Reason.NOT_READ, "multiplexed sets of events do not see every switch",
-                                  "leave events out (-e), so that one set has them all")
+                                  "name events that fit into one set: -e instructions -e cycles")
 _SLICE_NS: Final = 100_000_000
 """For which a set counts before the next one does, at most."""
 _LEAST_SLICE_NS: Final = 20_000_000
@@ -119,14 +119,20 @@ class WatchedApplication:
         if self.parallel is not None and not self.parallel.why:
             self._spread(self.parallel.settle(now_ns - (self.gap_ns or 0), self.aggregators[0].open_since))
 
-    def watch_parallel(self, wanted: bool, cpus: int, *, drawn: bool = False) -> None:
-        """Start or stop adding up who runs beside whom, on so many CPUs at most."""
+    def watch_parallel(self, wanted: bool, cpus: int, *, drawn: bool = False, simulated: bool = False) -> None:
+        """Start or stop adding up who runs beside whom, on so many CPUs at most.
+
+        Args:
+            drawn: whether serial stretches are kept.
+            simulated: whether records have a clock of their own, known from the first ones.
+        """
         for reader in self.readers:
             reader.want_slices(wanted)
         if not wanted:
             self.parallel = self.aggregators[0].parallel = None
         elif self.parallel is None:
-            waits = self.application.command and not self.aggregate.samples  # its time begins with its first slice
+            # the time of a command begins with its first slice, as does that of records by an unknown clock
+            waits = (self.application.command and not self.aggregate.samples) or (simulated and self.gap_ns is None)
             why = _MULTIPLEXED if len(self.aggregators) > 1 else _NO_SWITCHES.get(self.aggregate.choice.mode)
             self.parallel = ParallelWatch(None if waits else self.taken_ns - (self.gap_ns or 0), cpus, drawn=drawn,
                                           why=why)

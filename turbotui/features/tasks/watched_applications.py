@@ -80,7 +80,7 @@ class WatchedApplications:
         if wanted is not self._parallel:
             self._parallel = wanted
             for one in self.watched:
-                one.watch_parallel(wanted, len(self._present()), drawn=self._drawn and not self._live)
+                self._watch_parallel(one)
 
     def watch_waits(self, wanted: bool) -> None:
         """Start or stop reading what tasks wait for."""
@@ -98,6 +98,10 @@ class WatchedApplications:
         elif not wanted and self._loads is not None:
             self._loads.close()
             self._loads = None
+
+    def _watch_parallel(self, one: WatchedApplication) -> None:
+        one.watch_parallel(self._parallel, len(self._present()), drawn=self._drawn and not self._live,
+                           simulated=self._host.kind is not HostKind.REAL)
 
     def _with_loads(self, rows: list[TaskRow], one: WatchedApplication, *, whole: bool, again: bool) -> list[TaskRow]:
         """Return the rows with the sampled loads of their threads, if loads are sampled."""
@@ -143,7 +147,7 @@ class WatchedApplications:
         if self._waits is not None and not self.watched:
             self._waits.forget(one.opened_ns)
         self.watched.append(one)
-        one.watch_parallel(self._parallel, len(self._present()), drawn=self._drawn and not self._live)
+        self._watch_parallel(one)
         return one
 
     def _opened(self, application: Application, chosen: ChosenSets, pids: tuple[int, ...], *,

@@ -119,6 +119,9 @@ class Parallelism:
                 return []
             self._began = self._until = first
         if until < self._until:
+            if len(self._slices) > _MOST_PENDING:
+                self._slices.clear()
+                self.overrun = True
             return []
         due = self._due(until)
         pieces = self._sweep(due)
