@@ -63,6 +63,21 @@ for _ in range(200):
 print(libc.mallinfo2().word3 - before > 100)
 """
 
+_HOLES = """
+from turbotui.machine.allocator import return_free_pages, spare_memory
+assert spare_memory()
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1])
+begin = resident()
+blocks = [bytes(3_000) for _ in range(20_000)]
+print(resident() - begin)
+blocks = blocks[::50]
+print(resident() - begin)
+return_free_pages()
+print(resident() - begin)
+"""
+
 
 def test_a_frame_goes_with_its_last_reference_whatever_was_asked_of_it() -> None:
     host = FakeHost()
@@ -184,3 +199,12 @@ def test_where_values_go_is_kept_but_not_the_values(ticks: int) -> None:
     assert by_layout is (ticks > 1)
     assert columns.values == {"x": [ticks * 10 - 10, ticks * 10 - 9, ticks * 10 - 8], "y": [0, -1, -2]}
     assert [one() for one in gone] == [None] * len(gone)
+
+
+def test_pages_between_blocks_that_stay_are_returned() -> None:
+    if not hasattr(ctypes.CDLL(None), "malloc_trim"):
+        pytest.skip("not glibc")
+    ran = subprocess.run([sys.executable, "-c", _HOLES], capture_output=True, text=True, check=True)
+    before, between, after = map(int, ran.stdout.split())
+    assert between > before / 2  # freed, and kept
+    assert after < before / 2

@@ -12,9 +12,9 @@ from turbotui.app.table_keys import TableKeys
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import Column, CounterColumn, R
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, HistoryRing, frame_time
 from turbotui.widgets.arrangement import USUAL
+from turbotui.widgets.comparison import MarkedMoment, marked_moment
 from turbotui.widgets.content import Content
 from turbotui.widgets.row_charts import RowCharts, past_of
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
@@ -41,7 +41,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._pasts: dict[str, RowHistory] = {}
-        self._marked: Frame | None = None
+        self._marked: MarkedMoment | None = None
         self._told: set[str] = set()
 
     def new_table(self) -> RowWidget[R]:
@@ -154,11 +154,12 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         return RowCell(self, column, row)
 
     @property
-    def marked(self) -> Frame | None:
+    def marked(self) -> MarkedMoment | None:
         return self._marked
 
     def compare(self, *, begin: bool) -> None:
-        self._marked = self.watch_state.frame if begin else None
+        frame = self.watch_state.frame
+        self._marked = marked_moment(frame) if begin and frame is not None else None
         for table in self.tables:
             table.show_view(replace(table.view, mark=table.content if begin else None), self.watch_state.interval)
         self.show_view(self._table.view)

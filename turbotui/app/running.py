@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.failures import Failure, Failures
 from turbotui.errors import InternalError, TerminalError, signal_status
+from turbotui.machine.allocator import return_free_pages
 from turbotui.machine.signal_guard import ENDING, guarded_signals
 
 
@@ -79,6 +80,7 @@ def freeze_objects() -> None:
 def collect_garbage() -> None:
     """Free the remains of closed windows: up to a megabyte of cycles each (widgets and their styles)."""
     gc.collect()
+    return_free_pages()
 
 
 def _signals(app: TurbotuiApp) -> AbstractContextManager[None]:

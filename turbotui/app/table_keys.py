@@ -23,12 +23,11 @@ from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.filters import Filter, FilterError, parse_filter
 from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import C, K
-from turbotui.sampling.frame import Frame
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement
 from turbotui.widgets.cells import StyleRole, said
-from turbotui.widgets.comparison import difference_in_words, mark_line
+from turbotui.widgets.comparison import MarkedMoment, difference_in_words, mark_line
 from turbotui.widgets.content import F
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_view import TableView
@@ -65,8 +64,8 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     @property
     @abstractmethod
-    def marked(self) -> Frame | None:
-        """The frame of the moment with which cells are compared."""
+    def marked(self) -> MarkedMoment | None:
+        """The moment with which cells are compared."""
 
     @abstractmethod
     def compare(self, *, begin: bool) -> None:

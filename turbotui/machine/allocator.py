@@ -1,4 +1,4 @@
-"""Tunes the C library's allocator to this program: which threads allocate, and which large blocks are freed soon."""
+"""Tunes the C library's allocator to this program: which threads allocate, and what freed blocks are returned."""
 
 from __future__ import annotations
 
@@ -32,3 +32,13 @@ def spare_memory(cpus: int = 1) -> bool:
     tune = getattr(ctypes.CDLL(None), "mallopt", None)
     large = _LARGE_OF_MANY if cpus >= _MANY else _LARGE
     return tune is not None and all([tune(_ARENA_MAX, 1), tune(_MMAP_THRESHOLD, large)])
+
+
+def return_free_pages() -> None:
+    """Return the whole free pages between allocated blocks to the kernel (malloc_trim(3)), if the C library can.
+
+    glibc alone returns only those at the end of its heap: after half an hour of keys 33 MB of 120 were holes.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(ctypes.c_size_t(0))

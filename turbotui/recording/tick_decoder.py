@@ -62,7 +62,7 @@ class DecodedTick:
         extras: as in `TableTick`.
     """
 
-    __slots__ = ("_lane_layout", "_lanes", "_sums", "_tags", "_texts", "counts", "extras", "head")
+    __slots__ = ("_lane_layout", "_lanes", "_tags", "_texts", "counts", "extras", "head")
 
     def __init__(self, head: TickHead, counts: Counts, extras: Mapping[str, object], lane_layout: LaneLayout, *,
                  tags: Sequence[bytes | int], texts: Sequence[str], sums: int) -> None:
@@ -72,8 +72,7 @@ class DecodedTick:
         self._tags = tags
         self._texts = texts
         self._lane_layout = lane_layout
-        self._sums = sums
-        self._lanes: bytes | None = None
+        self._lanes: int | bytes = sums  # the integer until a column is asked for, then its bytes alone
 
     def column(self, number: int) -> list[Cell]:
         """Return the cells of a column, by row; None for cells of an unknown kind."""
@@ -86,8 +85,8 @@ class DecodedTick:
 
     def words(self, number: int) -> list[int]:
         """Return the lanes of a column, by row, whatever the cells' kind."""
-        if self._lanes is None:
-            self._lanes = self._sums.to_bytes(self._lane_layout.arithmetic.size, "little")
+        if isinstance(self._lanes, int):
+            self._lanes = self._lanes.to_bytes(self._lane_layout.arithmetic.size, "little")
         words = words_of(self._lanes[self._lane_layout.slices[number]])
         against = self._lane_layout.columns[number].against
         if against == NO_COLUMN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from turbotui.cell_widths import cut, flush_left, flush_right
 from turbotui.quantities.columns import Column, Value
@@ -53,8 +53,20 @@ def difference_in_words(column: Column[Any], now: Value, then: Value) -> str:
     return f"{sign}{said(column, abs(value))} {words}"
 
 
-def mark_line(mark: Frame, frame: Frame | None) -> str:
+class MarkedMoment(NamedTuple):
+    """The moment with which cells are compared: without its frame, of which a screen keeps the compared cells."""
+
+    seq: int  # the number of its interval
+    wall_ns: int  # ns since 1970
+    started_ns: int  # of its reading, by the monotonic clock
+
+
+def marked_moment(frame: Frame) -> MarkedMoment:
+    return MarkedMoment(frame.seq, frame.newer.wall_ns, frame.newer.started_ns)
+
+
+def mark_line(mark: MarkedMoment, frame: Frame | None) -> str:
     """The line that names the two moments that are compared."""
-    moment = datetime.fromtimestamp(mark.newer.wall_ns / 1e9, UTC)
-    ago = "" if frame is None else f", {(frame.newer.started_ns - mark.newer.started_ns) / 1e9:,.0f} s ago"
+    moment = datetime.fromtimestamp(mark.wall_ns / 1e9, UTC)
+    ago = "" if frame is None else f", {(frame.newer.started_ns - mark.started_ns) / 1e9:,.0f} s ago"
     return f"COMPARED WITH #{mark.seq} ({moment:%H:%M:%S}Z{ago}): cells are DIFFERENCES · Esc ends it"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,6 +15,7 @@ from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.features.interrupts.screen import InterruptsScreen
+from turbotui.widgets.segment_lines import SegmentLines
 
 
 @asynccontextmanager
@@ -124,3 +127,18 @@ async def test_a_screen_that_was_not_there_before_waits_and_says_so() -> None:
         screen = pilot.app.screen
         assert isinstance(screen, InterruptsScreen)
         assert keys(screen)
+
+
+async def test_a_comparison_keeps_its_moment_and_not_the_frame() -> None:
+    async with interrupts() as (session, screen, pilot):
+        frame = screen.watch_state.frame
+        assert frame is not None
+        number, compared = frame.seq, weakref.ref(frame)
+        await pilot.press("b")
+        del frame
+        for _ in range(3):
+            session.tick()
+            await pilot.pause()
+        assert f"COMPARED WITH #{number} (" in screen.query_one("#compared", SegmentLines).text
+        gc.collect()
+        assert compared() is None

@@ -21,7 +21,7 @@ from turbotui.feature import part
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.filters import Filter
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
-from turbotui.sampling.frame import Frame
+from turbotui.widgets.comparison import MarkedMoment, marked_moment
 from turbotui.widgets.frame_painter import FramePainter
 from turbotui.widgets.frame_rows import FrameContent, FrameRows
 from turbotui.widgets.profiles import Profile
@@ -86,9 +86,9 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         return FrameCell(self.watch_state, column, row)
 
     @property
-    def marked(self) -> Frame | None:
-        """The frame with which numbers are compared, the same for all screens."""
-        return self.watch_state.mark
+    def marked(self) -> MarkedMoment | None:
+        """The moment with which numbers are compared, the same for all screens of CPUs."""
+        return None if self.watch_state.mark is None else marked_moment(self.watch_state.mark)
 
     def compare(self, *, begin: bool) -> None:
         self.watch_state.mark = self.watch_state.frame if begin else None
