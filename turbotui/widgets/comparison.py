@@ -62,6 +62,7 @@ class MarkedMoment(NamedTuple):
 
 
 def marked_moment(frame: Frame) -> MarkedMoment:
+    """The moment of a frame."""
     return MarkedMoment(frame.seq, frame.newer.wall_ns, frame.newer.started_ns)
 
 
