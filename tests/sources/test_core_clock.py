@@ -14,7 +14,7 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
-from turbotui.quantities.clock_moments import CLOCK, COUNT, KEPT, SPREAD, VERDICT, MomentVerdict
+from turbotui.quantities.clock_moments import CLOCK, COUNT, ERROR, KEPT, SPREAD, VERDICT, MomentVerdict
 from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.simulated.chain_times import made_stamps
@@ -23,7 +23,7 @@ from turbotui.sources.source import Momentary
 
 GUEST = CpuModel(architecture="x86_64", vendor="AuthenticAMD", family=26, model=2, hypervisor=True,
                  flags=frozenset({"sse4_2"}))
-WANTED = frozenset({CLOCK, VERDICT, COUNT, SPREAD})
+WANTED = frozenset({CLOCK, VERDICT, COUNT, SPREAD, ERROR})
 
 
 @dataclass
@@ -85,8 +85,9 @@ def test_a_busy_cpu_is_timed_and_an_idle_one_is_not() -> None:
     values = read(reader)
     assert values[CLOCK] == pytest.approx(4e9, rel=1e-3)
     assert (verdict(values), values[COUNT], values[SPREAD]) == (MomentVerdict.KNOWN, 1, 0)
+    assert values[ERROR] == pytest.approx(24_187, abs=1)  # ppm
     timed = host.moments
-    assert read(idle) == {CLOCK: 0, VERDICT: MomentVerdict.IDLE.value, COUNT: 0, SPREAD: 0}
+    assert read(idle) == {CLOCK: 0, VERDICT: MomentVerdict.IDLE.value, COUNT: 0, SPREAD: 0, ERROR: 0}
     assert host.moments == timed
 
 
@@ -123,7 +124,7 @@ def test_what_is_refused_has_no_clock_and_a_reason(latencies: tuple[float, float
     read(reader)
     host.work(100, 0)
     values = read(reader)
-    assert (values[CLOCK], values[COUNT], verdict(values)) == (None, 0, expected)
+    assert (values[CLOCK], values[ERROR], values[COUNT], verdict(values)) == (None, None, 0, expected)
 
 
 def test_a_disturbed_moment_is_tried_again() -> None:

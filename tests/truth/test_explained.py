@@ -24,7 +24,7 @@ from turbotui.tables.frame_evidence import substituted
 from turbotui.widgets.explanation import explanation
 from turbotui.widgets.frame_rows import FrameContent
 
-MANY = ("CPU%c1", "IdleExit%")
+MANY = ("CPU%c1", "IdleExit%", "NowErr%", "NowSpread%")
 """Columns whose coarser rows are computed CPU by CPU."""
 every_machine = pytest.mark.parametrize("shape", list(SHAPES))
 

@@ -17,6 +17,7 @@ CLOCK: Final[SignalId] = "moment.clock"
 VERDICT: Final[SignalId] = "moment.verdict"
 COUNT: Final[SignalId] = "moment.count"
 SPREAD: Final[SignalId] = "moment.spread"
+ERROR: Final[SignalId] = "moment.error"
 
 KEPT: Final = 10
 """The number of moments whose spread is told, and of moments in an interval where many are asked for."""

@@ -10,6 +10,8 @@ SIGNAL_WORDS: Final[Mapping[str, str]] = {
     "mperf": "ticks at base clock while the CPU executes",
     "aperf": "ticks at the actual clock while the CPU executes",
     "tsc_tweak": "base clock / clock of the time stamp counter: brings its ticks to those at base clock",
+    "moment.error": "√(spread² / moments + 0.003²); the spread is 0.024 until ten moments are known",
+    "moment.spread": "relative standard deviation of the last ten moments",
     "tj_max": "temperature at which the processor slows itself down",
 }
 """Explanation by signal id. Intel SDM vol. 3, Hardware Feedback and Time-Stamp Counter; turbostat(8) for tsc_tweak."""

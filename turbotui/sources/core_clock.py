@@ -18,7 +18,16 @@ from turbotui.machine.code.chains import CHAINS, ChainSet, ClockMoment, judge
 from turbotui.machine.cpu_times import CpuTicks, read_cpu_times
 from turbotui.machine.host import ChainHost, HostError, HostKind
 from turbotui.machine.machine import Machine
-from turbotui.quantities.clock_moments import CLOCK, COUNT, KEPT, SPREAD, VERDICT, MomentVerdict
+from turbotui.quantities.clock_moments import (
+    CLOCK,
+    COUNT,
+    ERROR,
+    KEPT,
+    SPREAD,
+    VERDICT,
+    MomentVerdict,
+    moment_error,
+)
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -41,6 +50,9 @@ _SIGNALS: Final = {
         Signal(COUNT, Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.SUM, f"{_ORIGIN}: moments in the interval"),
         Signal(SPREAD, Scope.CPU, Unit.RATIO, Behavior.GAUGE, Reduce.MAX,
                f"{_ORIGIN}: relative standard deviation of the last {KEPT} moments; 0 while fewer are known",
+               scale=_PPM),
+        Signal(ERROR, Scope.CPU, Unit.RATIO, Behavior.GAUGE, Reduce.MAX,
+               f"{_ORIGIN}: expected relative error (rms) as the mean of the interval; 0 while it is idle", _DOCUMENT,
                scale=_PPM),
     )
 }  # fmt: skip
@@ -134,6 +146,7 @@ class _MomentReader(NothingToClose):
             VERDICT: MomentVerdict.KNOWN.value if moments else verdict.value,
             COUNT: len(moments),
             SPREAD: max(1, round(spread / _PPM)) if len(self._last) == KEPT else 0,
+            ERROR: round(moment_error(len(moments), spread) / _PPM) if moments else 0 if idle else None,
         }
         return [values[name] for name in self.signals]
 

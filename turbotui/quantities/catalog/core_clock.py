@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from turbotui.quantities import clock_moments
 from turbotui.quantities.catalog.formulas import Formula
-from turbotui.quantities.clock_moments import CLOCK, COUNT, KEPT, SPREAD, VERDICT, MomentVerdict, moment_error
+from turbotui.quantities.clock_moments import CLOCK, COUNT, KEPT, SPREAD, VERDICT, MomentVerdict
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Scale, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
@@ -51,8 +52,8 @@ def _mhz(cpu: Inputs) -> float | None:
 
 
 def _error(cpu: Inputs) -> float | None:
-    count, spread = cpu.value(COUNT), cpu.value(SPREAD)
-    return 100.0 * moment_error(count, spread or 0.0) if count else None
+    error = cpu.value(clock_moments.ERROR)
+    return 100.0 * error if error else None
 
 
 def _spread(cpu: Inputs) -> float | None:
@@ -74,13 +75,14 @@ _moment = partial(CounterColumn, category=Category.FREQUENCY, scope=Scope.CPU, g
                   instead_of=_COUNTED, refusal=_refusal, document="turbotui docs/specs/core-clock.md")
 
 _ERROR: Final = _moment(
-    id=ERROR, unit="%", decimals=1, needs=(CLOCK, VERDICT, COUNT), wants=(SPREAD,), compute=_median(_error),
-    formula="100 x √(spread² / moments + 0.003²), spread: moment.spread, or 0.024 until ten moments are known",
+    id=ERROR, unit="%", decimals=1, needs=(clock_moments.ERROR, VERDICT), wants=(COUNT, SPREAD),
+    compute=_median(_error),
     help=f"Expected error (rms) of {MOMENT} as the mean clock of the interval.", width=4, priority=4,
 )  # fmt: skip
 
 COLUMNS: Final = (
-    _moment(id=MOMENT, unit="MHz", decimals=0, needs=(CLOCK, VERDICT), wants=(COUNT, SPREAD), compute=_median(_mhz),
+    _moment(id=MOMENT, unit="MHz", decimals=0, needs=(CLOCK, VERDICT),
+            wants=(clock_moments.ERROR, COUNT, SPREAD), compute=_median(_mhz),
             formula="links x cycles / time of chains of dependent instructions; of a row the median of its busy CPUs",
             help="Clock at one moment of the interval, or the mean of ten (--moments), timed by turbotui itself. Not "
             "Bzy_MHz, which is a mean of all cycles. CPUs below 5 % busy are not timed.",
