@@ -15,7 +15,9 @@ from smallmachines import small_host
 from turbotui.events.set_files import EventSet
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
@@ -55,6 +57,7 @@ class SimulatedSession:
         self.also: frozenset[SignalId] = frozenset()
         self._columns: frozenset[SignalId] = frozenset()
         self._row_sources: dict[object, tuple[RowSource, ...]] = {}
+        self.rowless: dict[KindId, Unavailable] = {}
         self._sampler = Sampler(self.machine, self.capabilities, frozenset(), ENDED_BY_THE_TEST)
         self._frames: queue.SimpleQueue[Frame] = queue.SimpleQueue()
         self._sampler.bus.attach(self._frames)
@@ -100,6 +103,9 @@ class SimulatedSession:
     def read_rows(self, owner: object, sources: Iterable[RowSource]) -> None:
         self._row_sources[owner] = tuple(sources)
         self._sampler.read_rows({source.kind.id: source for each in self._row_sources.values() for source in each})
+
+    def why_no_rows(self, kind: KindId) -> Unavailable | None:
+        return self.rowless.get(kind)
 
     def add_all(self, text: str) -> tuple[CounterColumn, ...]:
         raise AssertionError(text)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import threading
+from dataclasses import replace
 
-from made_frames import machine, topology_of_cpus
+from made_frames import frames_of, machine, topology_of_cpus
 from made_rows import DEFINITION, KIND, Jobs, frames_with_rows, row_ticks
 from patience import PATIENCE
 from scripted_links import Clock, ScriptedLink, ScriptedWay, stream_of
@@ -65,6 +67,24 @@ def test_rows_that_ended_in_lost_frames_come_with_the_next() -> None:
              for slot in frame.newer.rows[KIND.id].died}
     assert ended
     assert ended <= last.newer.roster.slots.keys()
+
+
+def test_a_collector_that_goes_on_without_rows_is_no_reason_to_wait_for_ever() -> None:
+    clock = Clock()
+    bare = frames_of([replace(frame.newer, rows={}) for frame in FRAMES])
+    for frames, without in ((bare, True), (FRAMES, False)):
+        whole = stream_of(machine(TOPOLOGY), frames)
+        first = len(stream_of(machine(TOPOLOGY), frames[:1])) + 64  # not every session's layout has as many bytes
+        link = ScriptedLink([whole[:first], whole[first:]], clock)
+        session = RemoteSession(ScriptedWay([link]), LinuxHost(), clock=clock, pause=clock.pause)
+        session.read_rows("a screen", [Jobs()])
+        session.start(lambda _frame: None)
+        assert link.drained.wait(PATIENCE)
+        session.stop(PATIENCE)
+        assert session.why_no_rows(KIND.id) is None, "it may still come"
+        clock.pause(threading.Event(), 60.0)
+        assert (session.why_no_rows(KIND.id) is not None) is without
+        session.read_rows("a screen", ())
 
 
 class _CountedRequests(Session):

@@ -164,6 +164,9 @@ class KindScreen(RowTableScreen[KindRow]):
         if found.reason is Reason.NOT_READ and isinstance(self.watch_state.session, RowReadingSession):
             if self.watch_state.in_past:
                 return as_sentence(f"No {self.definition.source.kind.title} of this moment: they were not read then")
+            why = self.watch_state.session.why_no_rows(self.definition.source.kind.id)
+            if why is not None:
+                return as_sentence(why.sentence())
             return self.waiting_for(f"the first reading of {self.definition.source.kind.title}")
         return as_sentence(found.sentence())
 

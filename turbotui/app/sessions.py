@@ -11,8 +11,10 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.definition import Definition
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
@@ -108,6 +110,9 @@ class RowReadingSession(Protocol):
 
     def read_rows(self, owner: object, sources: Iterable[RowSource]) -> None:
         """Read rows for an owner from the next tick on, replacing what it asked for before."""
+
+    def why_no_rows(self, kind: KindId) -> Unavailable | None:
+        """Why rows of a kind that were asked for do not come; None while they may still come."""
 
 
 @runtime_checkable

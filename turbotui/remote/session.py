@@ -18,7 +18,9 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import Missing, RecordingError
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
@@ -74,6 +76,8 @@ _SHORTEST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 _SILENCE: Final = 3.0
 """Intervals without a reading after which the screen reports it."""
+_UNANSWERED: Final = 5
+"""Readings without rows that were asked for, and seconds, after which these are not waited for any longer."""
 _OTHER_CLOCK: Final = 30.0
 """Difference in s between two machines' wall clocks from which the user is told."""
 
@@ -114,7 +118,8 @@ class RemoteSession(FixedColumns):
         self._thread: threading.Thread | None = None
         self._on_frame: Callable[[Frame], None] | None = None
         self._wanted: frozenset[SignalId] = frozenset()
-        self._rows: dict[object, frozenset[str]] = {}
+        self._rows: dict[object, frozenset[KindId]] = {}
+        self._without: dict[KindId, tuple[int, float]] = {}  # readings without a kind that is asked for, and since when
         self._asked: frozenset[SignalId] | None = None
         self._columns: tuple[ColumnId, ...] = ()
         self._last_reading_at = clock()
@@ -167,7 +172,15 @@ class RemoteSession(FixedColumns):
 
     def read_rows(self, owner: object, sources: Iterable[RowSource]) -> None:
         """Ask the collector for rows of the kinds of these sources, replacing what the owner asked for before."""
-        self._rows = {**self._rows, owner: frozenset(rows_word(source.kind.id) for source in sources)}
+        self._rows = {**self._rows, owner: frozenset(source.kind.id for source in sources)}
+
+    def why_no_rows(self, kind: KindId) -> Unavailable | None:
+        """Why rows of a kind that were asked for do not come: the collector goes on without them."""
+        count, since = self._without.get(kind, (0, 0.0))
+        if count < _UNANSWERED or self._clock() - since < _UNANSWERED:
+            return None
+        return Unavailable(Reason.NOT_READ, f"the collector sends no {kind}: its turbotui is older than 0.5, or has no "
+                           "feature that reads them", "update turbotui there, or install the feature")
 
     @property
     def collector(self) -> RemoteSession:
@@ -310,7 +323,7 @@ class RemoteSession(FixedColumns):
         heard = False
         began = self._clock()
         while not self._stopped.is_set():
-            wanted = self._wanted.union(*self._rows.values())
+            wanted = self._wanted.union(*(map(rows_word, kinds) for kinds in self._rows.values()))
             if wanted != self._asked:
                 self._asked = wanted
                 link.ask(request_line(self._asked | self._beside))
@@ -356,6 +369,10 @@ class RemoteSession(FixedColumns):
         self._behind = (time.time_ns() - frame.newer.wall_ns) / 1e9
         if frame.seconds is not None and frame.seconds > 0:
             self._seconds = frame.seconds
+        sent, now = frame.newer.rows.keys() | frame.newer.no_rows.keys(), self._last_reading_at
+        unsent = frozenset().union(*self._rows.values()) - sent
+        self._without = {kind: (count + 1, since) for kind in unsent
+                         for count, since in (self._without.get(kind, (0, now)),)}
         self.latest = frame
         self._meter.note(frame, 0, 0)
         if self._on_frame is not None:

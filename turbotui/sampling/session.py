@@ -23,6 +23,7 @@ from turbotui.quantities.event_columns import METRIC, SET, parse_requests, usual
 from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.collector import run_alone, run_on_loop
 from turbotui.sampling.frame import Frame
@@ -144,6 +145,10 @@ class Session:
             self._row_sources[owner] = found
         self._sampler.read_rows({source.kind.id: source for kinds in self._row_sources.values()
                                  for source in kinds.values()})
+
+    def why_no_rows(self, kind: KindId) -> Unavailable | None:  # noqa: ARG002 - of every session that reads rows
+        """None: whatever kind is asked for is read at the next tick."""
+        return None
 
     def _want(self) -> None:
         wanted = signals_of((*self._columns, *self.spied), self.capabilities, self._signals | self._also) | self._also

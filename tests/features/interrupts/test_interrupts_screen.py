@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.features.interrupts.screen import InterruptsScreen
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -122,6 +123,12 @@ async def test_a_screen_that_was_not_there_before_waits_and_says_so() -> None:
         await pilot.press("Z")
         await pilot.pause()
         assert "first reading of sources of interrupts" in text_of(app, "status")
+        session.rowless["interrupts"] = Unavailable(Reason.NOT_READ, "the collector sends no interrupts")
+        assert isinstance(app.screen, InterruptsScreen)
+        app.screen.show_status()
+        await pilot.pause()
+        assert "the collector sends no interrupts" in text_of(app, "status")
+        session.rowless.clear()
         session.tick()
         await pilot.pause()
         screen = pilot.app.screen
