@@ -9,6 +9,7 @@ from contrast import READABLE, SIXTEEN_COLOURS, contrast
 from dashboard_driver import dashboard
 from rich.color import Color, ColorType
 from scripted_machine import FakeSession
+from textual.widgets import Input
 
 from turbotui.app.themes import THEMES
 from turbotui.widgets.cells import StyleRole
@@ -49,6 +50,34 @@ async def test_every_role_can_be_read_on_every_line(colours: str) -> None:
             await pilot.pause()
             palette = Palette(app.screen.query_one("#keys", SegmentLines), final=True)
             assert list(_poor(palette, colours)) == [], theme.name
+
+
+@pytest.mark.parametrize("colours", SIXTEEN_COLOURS)
+async def test_no_colour_depends_on_the_ground_of_the_terminal(colours: str) -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        for theme in THEMES:
+            app.theme = theme.name
+            await pilot.pause()
+            palette = Palette(app.screen.query_one("#keys", SegmentLines), final=True)
+            for role in StyleRole:
+                style = palette.style(StyleRole.PLAIN, role)
+                for colour in (style.color, style.bgcolor):
+                    assert colour is not None, (theme.name, role)
+                    assert colour.type is not ColorType.DEFAULT, (theme.name, role, colours)
+
+
+@pytest.mark.parametrize("colours", SIXTEEN_COLOURS)
+async def test_the_words_in_an_empty_field_can_be_read(colours: str) -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        for theme in THEMES:
+            app.theme = theme.name
+            await pilot.press("C")
+            await pilot.pause()
+            style = app.screen.query_one(Input).get_component_rich_style("input--placeholder")
+            ink, ground = (_shown(one, "", colours) for one in (style.color, style.bgcolor))
+            assert contrast(ink, ground) >= READABLE, (theme.name, ink, ground)
+            await pilot.press("escape")
+            await pilot.pause()
 
 
 async def test_the_cell_under_the_cursor_stands_out_of_its_line() -> None:

@@ -702,11 +702,11 @@ async def test_themes_are_stepped_through_and_an_unknown_one_is_refused() -> Non
     session = FakeSession()
     async with dashboard(session) as (app, pilot):
         seen = [app.theme]
-        for _ in range(3):
+        for _ in range(4):
             await pilot.press("T")
             await pilot.pause()
             seen.append(app.theme)
-        assert seen == ["calm", "contrast", "ansi", "calm"]
+        assert seen == ["calm", "contrast", "light", "ansi", "calm"]
     with pytest.raises(UsageError):
         TurbotuiApp(session, theme="plaid")
 

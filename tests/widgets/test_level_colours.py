@@ -9,7 +9,7 @@ import pytest
 from contrast import READABLE, SIXTEEN_COLOURS, Triple, contrast, linear, luminance
 from textual.theme import Theme
 
-from turbotui.app.themes import CALM, CONTRAST, SIXTEEN
+from turbotui.app.themes import CALM, CONTRAST, LIGHT, SIXTEEN
 from turbotui.widgets.levels import STEPS
 
 GROUNDS = ("background", "surface", "panel", "tui-cursor")
@@ -25,6 +25,7 @@ severity 1.0, for linear RGB."""
 CURVES = {
     "calm": ((0.675, 252.0, 0.105), (0.92, 80.0, 0.12)),
     "contrast": ((0.71, 252.0, 0.11), (0.935, 80.0, 0.12)),
+    "light": ((0.50, 252.0, 0.12), (0.27, 45.0, 0.12)),
 }
 """Lightness, hue and chroma (Oklch) where the levels of a theme begin and end; between them all three are straight."""
 
@@ -105,19 +106,19 @@ def rising(values: list[float], least: float) -> bool:
     return all(later - one >= least for one, later in itertools.pairwise(values))
 
 
-@pytest.mark.parametrize("theme", [CALM, CONTRAST], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", [CALM, CONTRAST, LIGHT], ids=lambda theme: theme.name)
 def test_levels_are_what_the_curve_gives(theme: Theme) -> None:
     assert levels(theme) == derived(theme.name)
 
 
-@pytest.mark.parametrize("theme", [CALM, CONTRAST], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", [CALM, CONTRAST, LIGHT], ids=lambda theme: theme.name)
 def test_steps_are_even_to_the_eye(theme: Theme) -> None:
     points = [oklab(linear(colour)) for colour in levels(theme)]
     steps = [math.dist(one, later) for one, later in itertools.pairwise(points)]
     assert max(steps) / min(steps) < 1.12  # colours have 8 bits
 
 
-@pytest.mark.parametrize("theme", [CALM, CONTRAST], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", [CALM, CONTRAST, LIGHT], ids=lambda theme: theme.name)
 def test_every_level_can_be_read_on_every_ground(theme: Theme) -> None:
     known = {"background": theme.background, "surface": theme.surface, "panel": theme.panel, **theme.variables}
     for name in GROUNDS:
@@ -126,7 +127,7 @@ def test_every_level_can_be_read_on_every_ground(theme: Theme) -> None:
         assert min(contrast(colour, ground) for colour in levels(theme)) >= READABLE, (name, ground)
 
 
-@pytest.mark.parametrize("theme", [CALM, CONTRAST], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", [CALM, CONTRAST, LIGHT], ids=lambda theme: theme.name)
 def test_every_text_can_be_read_on_every_ground(theme: Theme) -> None:
     known = {"foreground": theme.foreground, "background": theme.background, "surface": theme.surface,
              "panel": theme.panel, **theme.variables}
@@ -143,14 +144,15 @@ def test_every_text_can_be_read_on_every_ground(theme: Theme) -> None:
         assert contrast(colours[0], colours[1]) >= READABLE, (text, ground)
 
 
-@pytest.mark.parametrize("theme", [CALM, CONTRAST], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", [CALM, CONTRAST, LIGHT], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("eyes", DICHROMATS)
 def test_lightness_tells_the_order_without_hue(theme: Theme, eyes: str) -> None:
-    assert rising([seen_by(colour, DICHROMATS[eyes]) for colour in levels(theme)], 0.01)
-    assert rising([oklab(linear(colour))[0] for colour in levels(theme)], 0.01)
+    way = 1 if theme.dark else -1  # away from the ground
+    assert rising([way * seen_by(colour, DICHROMATS[eyes]) for colour in levels(theme)], 0.01)
+    assert rising([way * oklab(linear(colour))[0] for colour in levels(theme)], 0.01)
 
 
-@pytest.mark.parametrize("theme", [CALM, CONTRAST], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", [CALM, CONTRAST, LIGHT], ids=lambda theme: theme.name)
 def test_no_level_is_taken_for_a_limit_that_is_reached(theme: Theme) -> None:
     red = oklab(linear(theme.variables["tui-red"]))
     assert min(math.dist(oklab(linear(colour)), red) for colour in levels(theme)) > 0.15

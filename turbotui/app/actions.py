@@ -95,7 +95,7 @@ _COMMON: Final = (
     Action("save_screen", "save_screen", ("P",), "P",
            "Save what is shown as a picture (SVG) and as text in the current folder.", "picture", rank=6),
     Action("theme", "next_theme", ("T",), "T",
-           "Change to the next theme: calm, high contrast, the terminal's 16 colours.", "theme",
+           "Change to the next theme: calm, high contrast, light, the terminal's 16 colours.", "theme",
            rank=6),
     Action("tour", "tour", ("B",), "B", "Begin the tour of five steps, or go to its next step."),
     Action("tour_end", "end_tour", ("Q",), "Q", "End the tour, which is not offered again."),

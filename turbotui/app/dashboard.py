@@ -98,6 +98,7 @@ class TurbotuiApp(FramesApp):
     ]
     CSS = """
     * { transition: none; }
+    Input > .input--placeholder, Input > .input--suggestion { color: $tui-dim; }
     .-banded Window > .window { margin-top: 1; }
     .-banded-twice Window > .window { margin-top: 2; }
     """

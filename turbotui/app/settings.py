@@ -102,7 +102,7 @@ def _seconds(value: object) -> float:
 
 
 VALUES: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
-    "theme": (text, "Colours: `calm`, `contrast` or `ansi`; `--theme` comes first."),
+    "theme": (text, "Colours: `calm`, `contrast`, `light` or `ansi`; `--theme` comes first."),
     "interval": (_seconds, "Seconds from reading to reading; `-i` comes first."),
     "screen": (text, "The screen that is shown first, by its word: `overview`, `CPUs`, `power`."),
     "profile": (text, "A saved view to begin with; `--profile` comes first."),

@@ -1,4 +1,4 @@
-"""Themes: a calm one, one of high contrast, and one in the terminal's own sixteen colours."""
+"""Themes: a calm one, one of high contrast, a light one, and one in the terminal's own sixteen colours."""
 
 from __future__ import annotations
 
@@ -102,6 +102,58 @@ CONTRAST = Theme(
     },
 )
 
+LIGHT = Theme(
+    name="light",
+    dark=False,
+    primary="#0b5c8f",
+    secondary="#3c4955",
+    accent="#0b5c8f",
+    warning="#7a4a00",
+    error="#c4001d",
+    success="#3d6b1f",
+    foreground="#24313c",
+    background="#fbfcfd",
+    surface="#f2f5f8",
+    panel="#e8edf2",
+    variables={
+        "tui-dim": "#4d5863",
+        "tui-rule": "#b4bec8",
+        "tui-title": "#3c4955",
+        "tui-strong": "#0d1720",
+        "tui-accent": "#0b5c8f",
+        "tui-on-accent": "#ffffff",
+        "tui-cell": "#0b5c8f",
+        "tui-on-cell": "#ffffff",
+        "tui-cursor": "#d6e6f4",
+        "tui-prompt": "#d6e6f4",
+        "tui-on-cursor": "#0d1720",
+        "tui-spark": "#2f6685",
+        "tui-amber": "#7a4a00",
+        "tui-red": "#c4001d",
+        "tui-banner": "#7a3aa6",
+        "tui-on-banner": "#ffffff",
+        "tui-level-0": "#2765a5",
+        "tui-level-1": "#026589",
+        "tui-level-2": "#00616b",
+        "tui-level-3": "#015a4c",
+        "tui-level-4": "#01542b",
+        "tui-level-5": "#2e4700",
+        "tui-level-6": "#3d3900",
+        "tui-level-7": "#412900",
+        "tui-level-8": "#431700",
+        "tui-on-lane": "#ffffff",
+        "tui-lane-0": "#1a6698",
+        "tui-lane-1": "#8a5200",
+        "tui-lane-2": "#3d6b1f",
+        "tui-lane-3": "#8c3f7e",
+        "tui-lane-4": "#a8352c",
+        "tui-lane-5": "#0f6b61",
+        "tui-lane-6": "#66600c",
+        "tui-lane-7": "#5a4eae",
+    },
+)
+"""For bright rooms. Levels grow darker from cool to warm, as they grow brighter on a dark ground."""
+
 SIXTEEN = Theme(
     name="ansi",
     ansi=True,
@@ -111,17 +163,17 @@ SIXTEEN = Theme(
     warning="ansi_bright_yellow",
     error="ansi_bright_red",
     success="ansi_green",
-    foreground="ansi_default",
-    background="ansi_default",
-    surface="ansi_default",
-    panel="ansi_default",
-    boost="ansi_default",
+    foreground="ansi_white",
+    background="ansi_black",
+    surface="ansi_black",
+    panel="ansi_black",
+    boost="ansi_black",
     variables={
         **BUILTIN_THEMES["ansi-dark"].variables,
-        "tui-dim": "ansi_default",
+        "tui-dim": "ansi_white",
         "tui-rule": "ansi_bright_black",
-        "tui-title": "ansi_default",
-        "tui-strong": "ansi_default",
+        "tui-title": "ansi_white",
+        "tui-strong": "ansi_white",
         "tui-accent": "ansi_cyan",
         "tui-on-accent": "ansi_black",
         "tui-cell": "ansi_white",
@@ -156,8 +208,9 @@ SIXTEEN = Theme(
 )
 """Texts and lanes have at least 4.5 : 1 against black on the console, where red, brown, blue and dark grey do not.
 
-No ground but black is far enough from every colour, so the cursor's line has one colour of text.
+No ground but black is far enough from every colour, so the cursor's line has one colour of text, and the ground is
+black whatever the terminal's own is: bright levels were white on white where that is white.
 """
 
-THEMES = (CALM, CONTRAST, SIXTEEN)
+THEMES = (CALM, CONTRAST, LIGHT, SIXTEEN)
 """The first theme is the default; `T` steps through them."""

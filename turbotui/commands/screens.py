@@ -11,7 +11,7 @@ from turbotui.repertoire import ASCII, Abilities, abilities_of, initial_environm
 
 def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options for drawing the screen."""
-    parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
+    parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, light, or ansi for 16 colours")
     parser.add_argument("--ascii", action="store_true",
                         help="draw with ASCII alone, as where the locale or the terminal has nothing else")
 

@@ -24,6 +24,7 @@ _READ: Final = 4096
 GROUNDS: Final[Mapping[str, Mapping[str, str]]] = {
     "calm": {PLAIN: "b9c3cc", DIM: "8f9aa4", STRONG: "e6ebf0", BAR: "6f9fb8", "ground": "10151a"},
     "contrast": {PLAIN: "ffffff", DIM: "b2b2b2", STRONG: "ffffff", BAR: "5fd7ff", "ground": "000000"},
+    "light": {PLAIN: "24313c", DIM: "4d5863", STRONG: "0d1720", BAR: "2f6685", "ground": "fbfcfd"},
 }
 """Colours of themes with their own, so that the background stays when Textual paints it; a test compares them."""
 _WITHOUT: Final[Mapping[str, str]] = {PLAIN: "\x1b[m", DIM: "\x1b[0;2m", STRONG: "\x1b[0;1m", BAR: "\x1b[m"}
