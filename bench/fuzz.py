@@ -96,13 +96,13 @@ _ODD: Final[tuple[object, ...]] = (
     [0], {"a": 1}, ["cpu", "x"],
 )
 _READERS: Final[Mapping[int, Callable[[RecordedRows], object]]] = {
-    TASKS_STREAM: lambda rows: task_record(rows.said, rows.wall_ns, CpuModel()),
-    GROUPS_STREAM: lambda rows: group_record(rows.said, rows.wall_ns),
+    TASKS_STREAM: lambda rows: task_record(rows.stored, rows.wall_ns, CpuModel()),
+    GROUPS_STREAM: lambda rows: group_record(rows.stored, rows.wall_ns),
     FLEET_STREAM: lambda rows: recorded_reading(rows, FleetQuestion()),
-    TOPDOWN_STREAM: lambda rows: thread_record(rows.said, rows.wall_ns),
-    REGIONS_STREAM: lambda rows: region_totals(rows.said),
-    REGION_SLOTS_STREAM: lambda rows: region_slots(rows.said),
-    LOOKS_STREAM: lambda rows: look_results(rows.said),
+    TOPDOWN_STREAM: lambda rows: thread_record(rows.stored, rows.wall_ns),
+    REGIONS_STREAM: lambda rows: region_totals(rows.stored),
+    REGION_SLOTS_STREAM: lambda rows: region_slots(rows.stored),
+    LOOKS_STREAM: lambda rows: look_results(rows.stored),
 }
 """What reads the rows of each stream."""
 _ODD_WORDS: Final = (0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF, 1 << 22, 1 << 26)

@@ -28,7 +28,7 @@ from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import RowId, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, History, HistoryRing
-from turbotui.widgets.cells import said
+from turbotui.widgets.cells import in_words
 
 COUNT = 30
 
@@ -62,7 +62,7 @@ class GraphDashboard:
 
     def value(self, column: CounterColumn, row: RowId, at: int) -> str:
         """Return the text of a cell in a frame."""
-        return said(column, self.recorded.frames[at].cell(column, row))
+        return in_words(column, self.recorded.frames[at].cell(column, row))
 
     def when(self, at: int) -> str:
         return time_of_day(self.recorded.frames[at].newer.wall_ns)
@@ -115,7 +115,7 @@ async def test_extremes_of_a_cell_that_nobody_saw_are_read_from_the_frames_that_
         history = shown.app.watched.live_history
         history.keep_only(())  # as if it had not been drawn until now
         numbers = [frame.cell(column, row) for frame in recorded.frames[1:]]
-        low, high = (said(column, pick(number for number in numbers if isinstance(number, float)))
+        low, high = (in_words(column, pick(number for number in numbers if isinstance(number, float)))
                      for pick in (min, max))
         text = await explained(shown)
         end = time.monotonic() + PATIENCE

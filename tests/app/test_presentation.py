@@ -14,7 +14,7 @@ from turbotui.quantities.columns import CounterColumn, ShownAs, Thresholds
 from turbotui.quantities.filters import parse_filter
 from turbotui.quantities.presentation import Limits, Presentation
 from turbotui.quantities.scope import Scope
-from turbotui.widgets.cells import StyleRole, alarm, cell_text, said
+from turbotui.widgets.cells import StyleRole, alarm, cell_text, in_words
 from turbotui.widgets.comparison import difference_in_words, difference_text
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.summary import Gauge, gauge_line
@@ -32,7 +32,7 @@ class TestUnits:
     def test_a_temperature_is_shown_in_the_other_unit(self, celsius: float, text: str) -> None:
         column = column_of("CoreTmp", FAHRENHEIT)
         assert cell_text(column, celsius, 5).strip() == text
-        assert said(column, celsius) == f"{text} °F"
+        assert in_words(column, celsius) == f"{text} °F"
         assert column.title == "CoreTmp°F"
 
     @given(st.floats(-200, 200))

@@ -174,12 +174,12 @@ class AddCounter(FieldWindow):
             self.say(str(error))
             return
         shown = [name for name, why in reasons.items() if why is None]
-        said = [f"{', '.join(shown)} {'is' if len(shown) == 1 else 'are'} shown"] if shown else []
+        lines = [f"{', '.join(shown)} {'is' if len(shown) == 1 else 'are'} shown"] if shown else []
         for name, why in reasons.items():
             if why is not None:  # not cleared: the typed text stays in the field for correction
                 self._additions.remove(name)
-                said.append(f"{name} is not added: {why.sentence()}")
-        self.say("\n".join(said))
+                lines.append(f"{name} is not added: {why.sentence()}")
+        self.say("\n".join(lines))
         if shown:
             self.query_one(Input).value = ""
             self._changed(shown[0])
@@ -216,8 +216,8 @@ def _complete(text: str) -> str:
 
 
 def _there(name: str, what: str, why: Unavailable | None) -> Item:
-    role, said = (StyleRole.PLAIN, what) if why is None else (StyleRole.DIM, f"{what}: {why.sentence()}")
-    return Item(((f"{' ' if why is None else '-'}{name}", role), (f"  {said}", StyleRole.DIM)), f"{_REMOVE}{name}")
+    role, meaning = (StyleRole.PLAIN, what) if why is None else (StyleRole.DIM, f"{what}: {why.sentence()}")
+    return Item(((f"{' ' if why is None else '-'}{name}", role), (f"  {meaning}", StyleRole.DIM)), f"{_REMOVE}{name}")
 
 
 def _is_place(text: str) -> bool:

@@ -24,7 +24,7 @@ from turbotui.sampling.alerting import Alert, AlertWatch
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 from turbotui.untrusted import one_line
-from turbotui.widgets.cells import StyleRole, said
+from turbotui.widgets.cells import StyleRole, in_words
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.rows import row_words
 
@@ -240,7 +240,7 @@ def sentence(frame: Frame, alert: Alert) -> str:
     """An alert in words: "PkgTmp>95 for 10s: package 0, 97 °C, for 34 s"."""
     rule = alert.rule
     kind = "least" if rule.least else "greatest"
-    value = "" if alert.extreme is None else f"{kind} {rule.column.id} {said(rule.column, alert.extreme)}"
+    value = "" if alert.extreme is None else f"{kind} {rule.column.id} {in_words(rule.column, alert.extreme)}"
     if value and alert.most > 1:
         value += f" on {alert.extreme_name}"
     until = alert.ended_ns or frame.newer.wall_ns

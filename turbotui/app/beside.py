@@ -67,9 +67,9 @@ def beside_line(command: BesideCommand, width: int, key: str) -> list[TextSegmen
     title = f" {'■' if command.over else '▶'} {command.title}"
     title = cut(title, free // 2 if last else free)
     room = max(0, free - cell_count(title))
-    said = cut(f"   {in_cell(last)}", room) if last else ""
+    last_line = cut(f"   {in_cell(last)}", room) if last else ""
     role = StyleRole.AMBER if command.over else StyleRole.KEY
-    return [(title, role), (state, StyleRole.SUMMARY), (flush_left(said, room), StyleRole.DIM),
+    return [(title, role), (state, StyleRole.SUMMARY), (flush_left(last_line, room), StyleRole.DIM),
             (right, StyleRole.DIM)]
 
 

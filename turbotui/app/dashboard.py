@@ -411,11 +411,11 @@ class TurbotuiApp(FramesApp):
         """Ask for the temperature from which readouts count down."""
         base = self.base
         if base is not None:
-            def told(sentence: str) -> None:
+            def shown(sentence: str) -> None:
                 base.notice(sentence)
                 base.show_columns()
 
-            self.push_screen(*tcc_prompt(self.session, told))
+            self.push_screen(*tcc_prompt(self.session, shown))
 
     def action_tour(self) -> None:
         """Start the tour, or go to its next step."""

@@ -36,10 +36,10 @@ class Failure:
     @property
     def sentence(self) -> str:
         """The failure as a sentence: what failed, why, and where the report is."""
-        told = f"the report is {self.report}" if self.report else "no report could be written"
+        report = f"the report is {self.report}" if self.report else "no report could be written"
         package = package_at(self.error)
         of, to = (f" of the package {package}", " to its makers") if package else ("", "")
-        return f"{self.where}{of} failed: {_in_words(self.error)}; {told}, please send it{to}"
+        return f"{self.where}{of} failed: {_in_words(self.error)}; {report}, please send it{to}"
 
 
 class Failures:

@@ -473,9 +473,9 @@ class FramesApp(App[int]):
         spec = next(spec for spec in self.screens if spec.number == screen.number)
         failed = partial(FailedScreen, self.watched, spec.number, spec.word, sentence, for_good=again)
         if spec.id == self.current_mode:
-            told = f"{_FAILED}{spec.id}"
-            self.add_mode(told, failed)
-            self.switch_mode(told)
+            mode = f"{_FAILED}{spec.id}"
+            self.add_mode(mode, failed)
+            self.switch_mode(mode)
             self.call_after_refresh(self._resumed)
         self.remove_mode(spec.id)
         self.add_mode(spec.id, failed if again else partial(build_screen, spec, self.watched))
@@ -507,10 +507,10 @@ class FramesApp(App[int]):
         if profile.theme in self.available_themes:
             self.theme = profile.theme
         absent = absent_of(profile, self.watched)
-        said = f"profile {name}" + (f"; not on this machine: {', '.join(absent)}" if absent else "")
+        sentence = f"profile {name}" + (f"; not on this machine: {', '.join(absent)}" if absent else "")
         known = any(profile.screen == spec.id for spec in self.screens)
         self.action_show_screen(profile.screen if known else self._first_screen)
-        self.call_after_refresh(self.say, said)
+        self.call_after_refresh(self.say, sentence)
 
     def action_next_theme(self) -> None:
         """Change to the next theme."""

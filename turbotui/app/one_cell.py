@@ -14,7 +14,7 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.tables.row_names import row_name
-from turbotui.widgets.cells import said
+from turbotui.widgets.cells import in_words
 from turbotui.widgets.comparison import difference_in_words
 from turbotui.widgets.content import Content
 from turbotui.widgets.explanation import explanation, past_lines
@@ -47,7 +47,7 @@ class OneCell(ABC):
         content, column = self.content, self.column
         if content is None:
             return column.id
-        return f"{column.id} · {content.name(column, self.row)} · {said(column, content.value(column, self.row))}"
+        return f"{column.id} · {content.name(column, self.row)} · {in_words(column, content.value(column, self.row))}"
 
     @property
     def past_title(self) -> str:
@@ -126,7 +126,7 @@ def cell_in_words(frame: Frame, column: CounterColumn, row: RowId) -> str:
 def number_in_words(frame: Frame, column: CounterColumn, row: RowId) -> str:
     """The value of a cell with its unit, behind the signs of its marks; a dash if unknown."""
     value = frame.cell(column, row)
-    return ("" if value is None else frame.signs(column, row)) + said(column, value)
+    return ("" if value is None else frame.signs(column, row)) + in_words(column, value)
 
 
 class FrameCell(OneCell):

@@ -69,7 +69,7 @@ def absent_of(profile: Profile, watch: Watch) -> tuple[str, ...]:
     return tuple(absent)
 
 
-def name_prompt(profile: Callable[[], Profile], said: Callable[[str], None]) -> tuple[
+def name_prompt(profile: Callable[[], Profile], notice: Callable[[str], None]) -> tuple[
         Prompt, Callable[[str | None], None]]:
     """The prompt for a name, and the function that saves under it.
 
@@ -88,8 +88,8 @@ def name_prompt(profile: Callable[[], Profile], said: Callable[[str], None]) -> 
         if not text:
             return
         try:
-            said(f"Saved as {profiles.save(text, profile())}; turbotui --profile {text} shows it")
+            notice(f"Saved as {profiles.save(text, profile())}; turbotui --profile {text} shows it")
         except TurbotuiError as error:
-            said(str(error))
+            notice(str(error))
 
     return Prompt("save this view as", "", typed), done

@@ -26,7 +26,7 @@ from turbotui.quantities.tables import C, K
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement
-from turbotui.widgets.cells import StyleRole, said
+from turbotui.widgets.cells import StyleRole, in_words
 from turbotui.widgets.comparison import MarkedMoment, difference_in_words, mark_line
 from turbotui.widgets.content import F
 from turbotui.widgets.segment_lines import SegmentLines
@@ -163,7 +163,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
             why = content.why(column, row)
             return f"{column.id} · {name} · {why.sentence() if why else 'unknown'}"
         mark = None if row in view.sums else view.mark
-        words = said(column, value) if mark is None else difference_in_words(column, value, mark.value(column, row))
+        words = in_words(column, value) if mark is None else difference_in_words(column, value, mark.value(column, row))
         return f"{column.id} · {name} · {words}"
 
     def flags(self) -> list[str]:

@@ -12,7 +12,7 @@ from turbotui.quantities.plain_numbers import decimal
 from turbotui.quantities.units import Unit, parse_celsius
 
 
-def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Prompt, Callable[[str | None], None]]:
+def tcc_prompt(session: WatchedSession, changed: Callable[[str], None]) -> tuple[Prompt, Callable[[str | None], None]]:
     """The prompt for the temperature, and the function that takes its answer."""
     def typed(text: str) -> str:
         try:
@@ -29,7 +29,7 @@ def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Pr
             sentence = _set_tcc(session, text)
         except UsageError as error:
             sentence = str(error)
-        told(sentence)
+        changed(sentence)
 
     now, shown = session.machine.tcc, _shown(session)
     word = f"{_unit(shown)} at which the processor slows down (TCC target), empty for its own"

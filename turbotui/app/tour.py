@@ -146,9 +146,9 @@ class Tour:
         keys = keys if len(keys) <= room else f"{self._key('tour')} next · {self._key('tour_end')} end "
         keys = keys if len(keys) <= room else ""
         shown = {action.id: action.shown.split(" ")[0] for action in actions_of(self._app)}
-        said = textwrap.wrap(step.text.format_map(shown), max(20, width - 2), max_lines=_LINES - 1, placeholder=" …")
+        lines = textwrap.wrap(step.text.format_map(shown), max(20, width - 2), max_lines=_LINES - 1, placeholder=" …")
         first: list[TextSegment] = [(flush_left(head, width - len(keys)), StyleRole.SORTED), (keys, StyleRole.KEY)]
-        return [first, *([(f" {line}", StyleRole.PLAIN)] for line in said)]
+        return [first, *([(f" {line}", StyleRole.PLAIN)] for line in lines)]
 
     def _key(self, name: str) -> str:
         return next(action.shown.split(" ")[0] for action in actions_of(self._app) if action.id == name)

@@ -337,11 +337,11 @@ class Watch:
         hidden = self._wanted_visible - self._visible
         self._wanted_visible = frozenset(self._visible)
         alerted = () if self.alerts is None else self.alerts.columns
-        told = () if self.beside is None else self.beside.columns
+        beside = () if self.beside is None else self.beside.columns
         kept = () if self.recorder is None else self.recorder.columns
         cells = (column for column, _ in self.kept)
         self.look_often_at(None)  # the next screen says at which
-        self._requests.want((*columns, *self.headline, *alerted, *told, *kept, *cells), hidden)
+        self._requests.want((*columns, *self.headline, *alerted, *beside, *kept, *cells), hidden)
 
     def look_often_at(self, row: RowId | None) -> None:
         """Time the clock of a row's CPUs at more moments of an interval, as far as it is a CPU's or a core's."""

@@ -157,8 +157,8 @@ class WhyWindow(MenuWindow[str]):
             items += _wrapped(verdict.quiet, width, "", StyleRole.SUMMARY)
             items.append(Item(()))
         alerts = self._watch.alerts
-        for told in () if alerts is None else alerts.sentences():
-            items += _wrapped(f"Your alert goes on: {told}", width, "", StyleRole.RED)
+        for alert in () if alerts is None else alerts.sentences():
+            items += _wrapped(f"Your alert goes on: {alert}", width, "", StyleRole.RED)
             items.append(Item(()))
         for reason in verdict.reasons:
             items += _wrapped(reason, width, "", StyleRole.DIM)

@@ -66,26 +66,26 @@ def capability_facts(capabilities: Capabilities) -> dict[str, object]:
     }
 
 
-def capabilities_from(said: JsonValue) -> Capabilities:
+def capabilities_from(stored: JsonValue) -> Capabilities:
     """Restore the capabilities of `capability_facts`; their sources read nothing.
 
     Raises:
         DamagedError: they are none.
     """
-    reasons = [reason_from(one) for one in said["reasons"].items()]
-    signals = [_signal_from(one, reasons) for one in said["signals"].items()]
+    reasons = [reason_from(one) for one in stored["reasons"].items()]
+    signals = [_signal_from(one, reasons) for one in stored["signals"].items()]
 
     def named(table: JsonValue, of: Sequence[T]) -> dict[str, T]:
         return {name: _at(of, number) for name, number in table.entries().items()}
 
     probes = {
         name: Probe({**named(probe["signals"], signals), **named(probe["missing"], reasons)}, probe["note"].text())
-        for name, probe in said["probes"].entries().items()
+        for name, probe in stored["probes"].entries().items()
     }
     sources: list[Source] = []
-    for one in _listed_sources(said):
+    for one in _listed_sources(stored):
         sources.append(_source_from(one, probes, sources))
-    chosen = {name: pair.items() for name, pair in said["chosen"].entries().items()}
+    chosen = {name: pair.items() for name, pair in stored["chosen"].entries().items()}
     if any(len(pair) != 2 for pair in chosen.values()):
         raise DamagedError("a signal of the recording has no source")
     read = {name: _at(signals, pair[0]) for name, pair in chosen.items()}
@@ -96,32 +96,32 @@ def capabilities_from(said: JsonValue) -> Capabilities:
         probes=probes,
         signals=read | made,
         provider=provider | {name: provider[one.made_of[0]] for name, one in made.items()},
-        missing=named(said["missing"], reasons),
-        disbelieved=named(said["disbelieved"], reasons),
-        remarks={name: text.text() for name, text in said["remarks"].entries().items()},
-        beside={name: others.texts() for name, others in said["beside"].entries().items()},
+        missing=named(stored["missing"], reasons),
+        disbelieved=named(stored["disbelieved"], reasons),
+        remarks={name: text.text() for name, text in stored["remarks"].entries().items()},
+        beside={name: others.texts() for name, others in stored["beside"].entries().items()},
     )
     _check(found)
     return found
 
 
-def layout_definitions(said: JsonValue) -> Iterator[Definition]:
+def layout_definitions(stored: JsonValue) -> Iterator[Definition]:
     """Read the definitions that were counted beside the catalog from the JSON document of capabilities.
 
     Raises:
         DamagedError: it is none.
     """
-    for source in _listed_sources(said):
+    for source in _listed_sources(stored):
         found = source.get("definition")
         definition = None if found is None else definition_from(found)
         if definition is not None:
             yield definition
 
 
-def _listed_sources(said: JsonValue) -> Sequence[JsonValue]:
-    sources = said["sources"].items()
+def _listed_sources(stored: JsonValue) -> Sequence[JsonValue]:
+    sources = stored["sources"].items()
     if len(sources) > _MOST_SOURCES:
-        raise DamagedError(f"{said.where} of the recording has {len(sources):,} sources")
+        raise DamagedError(f"{stored.where} of the recording has {len(sources):,} sources")
     return sources
 
 
@@ -146,18 +146,18 @@ def _source_facts(source: Source, sources: Iterable[Source]) -> dict[str, object
     return facts
 
 
-def _source_from(said: JsonValue, probes: Mapping[str, Probe], before: list[Source]) -> Source:
-    name = said["id"].text()
+def _source_from(stored: JsonValue, probes: Mapping[str, Probe], before: list[Source]) -> Source:
+    name = stored["id"].text()
     probe = probes.get(name, Probe({}))
-    beside = said.get("beside")
+    beside = stored.get("beside")
     if beside is not None:
         source = _at(before, beside)
         own = [one.removesuffix(f"@{source.id}") for one in probe.signals]
         known = source.found.signals if isinstance(source, RecordedSource) else {}
         return SecondSource(source, {one: found for one in own if isinstance(found := known.get(one), Signal)})
-    definition = said.get("definition")
-    return RecordedSource(name, said["title"].text(), said["gives"].text(), said["shared"].flag(),
-                          said["from_open"].flag(), probe,
+    definition = stored.get("definition")
+    return RecordedSource(name, stored["title"].text(), stored["gives"].text(), stored["shared"].flag(),
+                          stored["from_open"].flag(), probe,
                           None if definition is None else definition_from(definition))
 
 
@@ -174,14 +174,14 @@ def _signal_facts(signal: Signal, reasons: Mapping[Unavailable, int]) -> dict[st
     return facts
 
 
-def _signal_from(said: JsonValue, reasons: list[Unavailable]) -> Signal:
+def _signal_from(stored: JsonValue, reasons: list[Unavailable]) -> Signal:
     found = Signal(
-        id=said["id"].text(), scope=said["scope"].one_of(Scope), unit=said["unit"].one_of(Unit, Unit.COUNT),
-        behavior=said["behavior"].one_of(Behavior), reduce=said["reduce"].one_of(Reduce),
-        origin=said["origin"].text(),
-        **{name: read(one) for name, read in _OTHERS.items() if (one := said.get(name)) is not None},
+        id=stored["id"].text(), scope=stored["scope"].one_of(Scope), unit=stored["unit"].one_of(Unit, Unit.COUNT),
+        behavior=stored["behavior"].one_of(Behavior), reduce=stored["reduce"].one_of(Reduce),
+        origin=stored["origin"].text(),
+        **{name: read(one) for name, read in _OTHERS.items() if (one := stored.get(name)) is not None},
     )
-    absent = said.get("absent")
+    absent = stored.get("absent")
     if absent is not None:
         found = replace(found, absent={whole(cpu): _at(reasons, why) for cpu, why in absent.entries().items()})
     plain = found.origin.replace("{cpu}", "")
@@ -192,14 +192,14 @@ def _signal_from(said: JsonValue, reasons: list[Unavailable]) -> Signal:
     return found
 
 
-def _constant(said: JsonValue) -> Raw:
-    if isinstance(said.value, str):
-        return said.text()
-    text = said["hex"].text()
+def _constant(stored: JsonValue) -> Raw:
+    if isinstance(stored.value, str):
+        return stored.text()
+    text = stored["hex"].text()
     try:
         return int(text, 16)
     except ValueError:
-        raise DamagedError(f"{said.where} of the recording is no number: {text[:40]!r}") from None
+        raise DamagedError(f"{stored.where} of the recording is no number: {text[:40]!r}") from None
 
 
 _OTHERS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {

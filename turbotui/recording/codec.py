@@ -184,8 +184,8 @@ class TickEncoder:
         extras = dict(tick.extras)
         if self._new_texts:
             extras["texts"], self._new_texts = self._new_texts, []
-        said = json_text(extras, compact=True).encode() if extras else b""
-        first = b"".join((COUNTS.pack(*tick.counts, len(said)), said, tags))
+        packed_extras = json_text(extras, compact=True).encode() if extras else b""
+        first = b"".join((COUNTS.pack(*tick.counts, len(packed_extras)), packed_extras, tags))
         head = HEAD.pack(tick.wall_ns, tick.started_ns, self._number, len(first) + lane_layout.arithmetic.size)
         parts = (first, *lane_layout.arithmetic.planes(moved))
         return head + self._stream.compress(parts if lane_layout.arithmetic.count >= _MANY else (b"".join(parts),))

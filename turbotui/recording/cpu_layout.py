@@ -52,38 +52,38 @@ def topology_facts(topology: Topology) -> dict[str, object]:
     }
 
 
-def topology_from(said: JsonValue) -> Topology:
+def topology_from(stored: JsonValue) -> Topology:
     """Restore the topology of `topology_facts`. Raises DamagedError if it is none."""
     places: dict[int, CpuPlace] = {}
-    for one in said["places"].items():
+    for one in stored["places"].items():
         kind = one.get("type")
         numbers = {name: one[name].integer() for name in _NUMBERS}
         places[numbers["cpu"]] = CpuPlace(**numbers, core_type=None if kind is None else kind.text())
     if not 0 < len(places) <= _MOST_CPUS:
         raise DamagedError(f"a recording of {len(places)} CPUs is not possible")
-    kinds = said["kinds"]
+    kinds = stored["kinds"]
     return Topology(
         cpus=tuple(places),
         places=places,
-        keys={scope: _keys(said["keys"].get(scope.value), scope, places) for scope in Scope},
-        offline=said["offline"].integers(),
-        present=said["present"].integers(),
-        possible=said["possible"].integers(),
-        core_types=said["core_types"].texts(),
+        keys={scope: _keys(stored["keys"].get(scope.value), scope, places) for scope in Scope},
+        offline=stored["offline"].integers(),
+        present=stored["present"].integers(),
+        possible=stored["possible"].integers(),
+        core_types=stored["core_types"].texts(),
         kinds=CoreKinds(kinds["answer"].one_of(KindsAnswer),
                         {whole(cpu): kind.text() for cpu, kind in kinds["of"].entries().items()}, kinds["by"].text()),
         ids={JsonValue(name, "topology.ids").one_of(Scope): frozenset(ids.integers())
-             for name, ids in said["ids"].entries().items()},
-        nodes_together=said["nodes_together"].integer(),
-        notes=said["notes"].texts(),
-        chiplets=_chiplets(said.get("chiplets")),
+             for name, ids in stored["ids"].entries().items()},
+        nodes_together=stored["nodes_together"].integer(),
+        notes=stored["notes"].texts(),
+        chiplets=_chiplets(stored.get("chiplets")),
     )
 
 
-def _chiplets(said: JsonValue | None) -> Mapping[Key, str]:
+def _chiplets(stored: JsonValue | None) -> Mapping[Key, str]:
     """Return the names of L3 caches, which older recordings lack."""
     found: dict[Key, str] = {}
-    for one in () if said is None else said.items():
+    for one in () if stored is None else stored.items():
         parts = one.items()
         if not parts:
             raise DamagedError(f"{one.where} of the recording names no L3 cache")
@@ -91,12 +91,12 @@ def _chiplets(said: JsonValue | None) -> Mapping[Key, str]:
     return found
 
 
-def _keys(said: JsonValue | None, scope: Scope, places: Mapping[int, CpuPlace]) -> Mapping[int, Key]:
-    if said is None:
+def _keys(stored: JsonValue | None, scope: Scope, places: Mapping[int, CpuPlace]) -> Mapping[int, Key]:
+    if stored is None:
         return {cpu: place.key(scope) for cpu, place in places.items()}
-    keys = [one.integers() for one in said.items()]
+    keys = [one.integers() for one in stored.items()]
     if len(keys) != len(places):
-        raise DamagedError(f"{said.where} of the recording names {len(keys)} of {len(places)} CPUs")
+        raise DamagedError(f"{stored.where} of the recording names {len(keys)} of {len(places)} CPUs")
     return dict(zip(places, keys, strict=True))
 
 
@@ -164,25 +164,26 @@ class CpuTableLayout:
             DamagedError: the tick's extras are not those of a snapshot.
         """
         seq, span, busy, overruns, late_total, behind = tick.counts
-        said = JsonValue(tick.extras, "a tick")
-        no_rows = {kind: reason_from(one) for kind, one in _entries(said, "no_rows").items()}
+        stored = JsonValue(tick.extras, "a tick")
+        no_rows = {kind: reason_from(one) for kind, one in _entries(stored, "no_rows").items()}
         return Snapshot(
             seq=seq, wall_ns=tick.head.wall_ns, started_ns=tick.head.started_ns, topology=self.topology,
             values=_Values(tick, self._columns), stamps=_Words(tick, self.signals), wraps=_Words(tick, self._wrapped),
-            late=frozenset(_numbers(said, "late")), failed=frozenset(_numbers(said, "failed")),
+            late=frozenset(_numbers(stored, "late")), failed=frozenset(_numbers(stored, "failed")),
             span_ns=span, busy_ns=busy, overruns=overruns, late_total=late_total, behind=behind,
-            fresh=self._positions(said, "fresh"), unsure=self._positions(said, "unsure"),
+            fresh=self._positions(stored, "fresh"), unsure=self._positions(stored, "unsure"),
             still={name: {whole(at): seconds.number() for at, seconds in one.entries().items()}
-                   for name, one in _entries(said, "still").items() if name in self.signals},
-            failures={(one[0].text(), one[1].integer()): one[2].text() for one in _triples(said, "failures")},
-            interrupted={(one[0].text(), one[1].integer()): one[2].integer() for one in _triples(said, "interrupted")},
+                   for name, one in _entries(stored, "still").items() if name in self.signals},
+            failures={(one[0].text(), one[1].integer()): one[2].text() for one in _triples(stored, "failures")},
+            interrupted={(one[0].text(), one[1].integer()): one[2].integer()
+                         for one in _triples(stored, "interrupted")},
             rows=streams.taken(no_rows), no_rows=no_rows,
         )
 
-    def _positions(self, said: JsonValue, key: str) -> dict[SignalId, frozenset[int]]:
+    def _positions(self, stored: JsonValue, key: str) -> dict[SignalId, frozenset[int]]:
         columns = self.lane_layout.columns
         return {name: frozenset(one.runs(columns[self.signals[name]].rows))
-                for name, one in _entries(said, key).items() if name in self.signals}
+                for name, one in _entries(stored, key).items() if name in self.signals}
 
 
 def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool = False) -> CpuTableLayout:
@@ -227,7 +228,7 @@ def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
     }
 
 
-def layout_from(said: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLayout:
+def layout_from(stored: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLayout:
     """Restore the layout of `layout_facts`.
 
     Args:
@@ -236,14 +237,14 @@ def layout_from(said: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLayo
     Raises:
         DamagedError: it is none.
     """
-    topology = topology_from(said["topology"])
+    topology = topology_from(stored["topology"])
     topology = next((one for one in known if one == topology), topology)
-    capabilities = capabilities_from(said["capabilities"])
+    capabilities = capabilities_from(stored["capabilities"])
     signals: dict[SignalId, int] = {}
     wraps: list[SignalId] = []
     columns: list[ColumnLayout] = []
     clocks = 0
-    for one in said["columns"].items():
+    for one in stored["columns"].items():
         kind, rows = one["kind"].text(), one["rows"].integer()
         if kind == _CLOCK and not signals and not wraps:
             clocks += 1
@@ -264,7 +265,7 @@ def layout_from(said: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLayo
             raise DamagedError(f"{name!r} of the recording has no clock")
     if len(set(signals.values())) < clocks:
         raise DamagedError("a clock of the recording is of no signal")
-    return CpuTableLayout(topology, capabilities, signals, clocks, tuple(wraps), LaneLayout(columns), said.size)
+    return CpuTableLayout(topology, capabilities, signals, clocks, tuple(wraps), LaneLayout(columns), stored.size)
 
 
 class _Values(LazyColumns[Sequence[Raw]]):
@@ -294,18 +295,18 @@ def _all_runs(positions: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, li
     return {name: runs_of(inside) for name, inside in positions.items()}
 
 
-def _entries(said: JsonValue, key: str) -> Mapping[str, JsonValue]:
-    found = said.get(key)
+def _entries(stored: JsonValue, key: str) -> Mapping[str, JsonValue]:
+    found = stored.get(key)
     return {} if found is None else found.entries()
 
 
-def _numbers(said: JsonValue, key: str) -> tuple[int, ...]:
-    found = said.get(key)
+def _numbers(stored: JsonValue, key: str) -> tuple[int, ...]:
+    found = stored.get(key)
     return () if found is None else found.integers()
 
 
-def _triples(said: JsonValue, key: str) -> Iterator[Sequence[JsonValue]]:
-    found = said.get(key)
+def _triples(stored: JsonValue, key: str) -> Iterator[Sequence[JsonValue]]:
+    found = stored.get(key)
     for one in () if found is None else found.items():
         parts = one.items()
         if len(parts) != 3:

@@ -38,20 +38,20 @@ def definition_facts(definition: Definition) -> dict[str, object]:
     }}
 
 
-def definition_from(said: JsonValue) -> Definition | None:
+def definition_from(stored: JsonValue) -> Definition | None:
     """Restore the definition of `definition_facts`; None for a kind that a later version added.
 
     Raises:
         DamagedError: it is none.
     """
-    entries = said.entries()
+    entries = stored.entries()
     kind = next((name for name in _KINDS if name in entries), None)
     if kind is None:
         return None
     try:
         return _KINDS[kind](entries[kind])
     except UsageError as error:
-        raise DamagedError(f"{said.where} of the recording cannot be: {error}") from error
+        raise DamagedError(f"{stored.where} of the recording cannot be: {error}") from error
 
 
 def _counter_facts(counter: AddedCounter) -> dict[str, object]:
@@ -63,14 +63,14 @@ def _counter_facts(counter: AddedCounter) -> dict[str, object]:
     }
 
 
-def _counter_from(said: JsonValue) -> AddedCounter:
-    places = {whole(number): _place_from(place) for number, place in said["by_instance"].entries().items()}
+def _counter_from(stored: JsonValue) -> AddedCounter:
+    places = {whole(number): _place_from(place) for number, place in stored["by_instance"].entries().items()}
     by_instance = {number: place for number, place in places.items() if isinstance(place, TelemetryAt)}
-    width = said["width"].integer()
+    width = stored["width"].integer()
     if not 0 < width <= 64 or len(by_instance) < len(places):
-        raise DamagedError(f"{said.where} of the recording is no counter")
-    return AddedCounter(said["name"].text(), _place_from(said["place"]), said["scope"].one_of(Scope), width,
-                        said["ticks"].one_of(Ticks), said["shape"].one_of(Shape), by_instance or None)
+        raise DamagedError(f"{stored.where} of the recording is no counter")
+    return AddedCounter(stored["name"].text(), _place_from(stored["place"]), stored["scope"].one_of(Scope), width,
+                        stored["ticks"].one_of(Ticks), stored["shape"].one_of(Shape), by_instance or None)
 
 
 def _place_facts(place: Place) -> dict[str, object]:
@@ -84,16 +84,16 @@ def _place_facts(place: Place) -> dict[str, object]:
             "lsb": place.lsb, "msb": place.msb}
 
 
-def _place_from(said: JsonValue) -> Place:
-    register, path, pmu = (said.get(name) for name in ("register", "file", "pmu"))
+def _place_from(stored: JsonValue) -> Place:
+    register, path, pmu = (stored.get(name) for name in ("register", "file", "pmu"))
     if register is not None:
         return RegisterAt(_hexadecimal(register))
     if path is not None:
         return FileAt(path.text())
     if pmu is not None:
-        return EventAt(pmu.text(), said["event"].text())
-    return TelemetryAt(_hexadecimal(said["guid"]), said["sequence"].integer(), said["path"].text(),
-                       _hexadecimal(said["offset"]), said["lsb"].integer(), said["msb"].integer())
+        return EventAt(pmu.text(), stored["event"].text())
+    return TelemetryAt(_hexadecimal(stored["guid"]), stored["sequence"].integer(), stored["path"].text(),
+                       _hexadecimal(stored["offset"]), stored["lsb"].integer(), stored["msb"].integer())
 
 
 def _events_facts(counted: CountedEvents) -> dict[str, object]:
@@ -121,58 +121,58 @@ def _metric_facts(column: EventColumn) -> dict[str, object]:
     return {**facts, "whole": True} if column.whole else facts
 
 
-def _events_from(said: JsonValue) -> CountedEvents:
-    columns = tuple(_column_from(one) for one in said["columns"].items())
-    raw = said.get("raw")
-    request = EventRequest(said["text"].text(), said["items"].texts(), said["events"].texts(), columns,
-                           said["others"].texts(), said["together"].flag(), raw is not None and raw.flag())
+def _events_from(stored: JsonValue) -> CountedEvents:
+    columns = tuple(_column_from(one) for one in stored["columns"].items())
+    raw = stored.get("raw")
+    request = EventRequest(stored["text"].text(), stored["items"].texts(), stored["events"].texts(), columns,
+                           stored["others"].texts(), stored["together"].flag(), raw is not None and raw.flag())
     names = {name for one in columns if one.formula is not None for name in (*one.names, *one.rule_names)}
     plain = {one.event for one in columns if one.formula is None}
     if not columns or not plain <= {*request.events} or not names <= {*request.events, *request.others, "dt"}:
-        raise DamagedError(f"{said.where} of the recording is no request for events")
+        raise DamagedError(f"{stored.where} of the recording is no request for events")
     traits = {event: EventTraits(one["scope"].one_of(Scope), one["unit"].text(), one["level"].flag(),
-                                 one["scaled"].flag()) for event, one in said["traits"].entries().items()}
+                                 one["scaled"].flag()) for event, one in stored["traits"].entries().items()}
     return CountedEvents(request, traits)
 
 
-def _column_from(said: JsonValue) -> EventColumn:
-    formula, decimals, rule, whole_only = (said.get(name) for name in ("formula", "decimals", "rule", "whole"))
+def _column_from(stored: JsonValue) -> EventColumn:
+    formula, decimals, rule, whole_only = (stored.get(name) for name in ("formula", "decimals", "rule", "whole"))
     return EventColumn(
-        said["name"].text(), said["event"].text(), None if formula is None else parse_expression(formula.text()),
-        said["rate"].flag(), said["unit"].text(), None if decimals is None else max(0, min(9, decimals.integer())),
-        said["help"].text(), said["document"].text(), _parts_from(said.get("parts")),
-        None if rule is None else parse_expression(rule.text()), _parts_from(said.get("rule_parts")),
+        stored["name"].text(), stored["event"].text(), None if formula is None else parse_expression(formula.text()),
+        stored["rate"].flag(), stored["unit"].text(), None if decimals is None else max(0, min(9, decimals.integer())),
+        stored["help"].text(), stored["document"].text(), _parts_from(stored.get("parts")),
+        None if rule is None else parse_expression(rule.text()), _parts_from(stored.get("rule_parts")),
         whole_only is not None and whole_only.flag())
 
 
-def _parts_from(said: JsonValue | None) -> Parts:
-    if said is None:
+def _parts_from(stored: JsonValue | None) -> Parts:
+    if stored is None:
         return ()
-    return tuple((name, parse_expression(part.text())) for name, part in said.entries().items())
+    return tuple((name, parse_expression(part.text())) for name, part in stored.entries().items())
 
 
-def _units_from(said: JsonValue) -> CountedUnits:
-    settings = tuple((name, _hexadecimal(value)) for name, value in said["settings"].entries().items())
-    return CountedUnits(said["pmu"].text(), said["number"].integer(), said["units"].texts(),
-                        tuple(one.texts() for one in said["bundles"].items()), settings)
+def _units_from(stored: JsonValue) -> CountedUnits:
+    settings = tuple((name, _hexadecimal(value)) for name, value in stored["settings"].entries().items())
+    return CountedUnits(stored["pmu"].text(), stored["number"].integer(), stored["units"].texts(),
+                        tuple(one.texts() for one in stored["bundles"].items()), settings)
 
 
-def _spies_from(said: JsonValue) -> SpyPlan:
-    return SpyPlan(tuple(_spy_from(one) for one in said["spies"].items()), said["reference"].text())
+def _spies_from(stored: JsonValue) -> SpyPlan:
+    return SpyPlan(tuple(_spy_from(one) for one in stored["spies"].items()), stored["reference"].text())
 
 
-def _spy_from(said: JsonValue) -> Spy:
-    cpus, package, core = (said.get(name) for name in ("cpus", "package", "core"))
-    target = Target(said["on"].text(), None if cpus is None else frozenset(cpus.integers()),
+def _spy_from(stored: JsonValue) -> Spy:
+    cpus, package, core = (stored.get(name) for name in ("cpus", "package", "core"))
+    target = Target(stored["on"].text(), None if cpus is None else frozenset(cpus.integers()),
                     None if package is None else package.integer(), None if core is None else core.integer())
-    return Spy(target, tuple(one.texts() for one in said["sets"].items()), said["split"].flag())
+    return Spy(target, tuple(one.texts() for one in stored["sets"].items()), stored["split"].flag())
 
 
-def _hexadecimal(said: JsonValue) -> int:
+def _hexadecimal(stored: JsonValue) -> int:
     try:
-        return int(said.text(), 16)
+        return int(stored.text(), 16)
     except ValueError:
-        raise DamagedError(f"{said.where} of the recording is no number") from None
+        raise DamagedError(f"{stored.where} of the recording is no number") from None
 
 
 _KINDS: Final[Mapping[str, Callable[[JsonValue], Definition]]] = {

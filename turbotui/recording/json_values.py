@@ -209,13 +209,13 @@ def reason_facts(why: Unavailable | None) -> list[str] | None:
     return None if why is None else [why.reason.value, why.detail, why.remedy]
 
 
-def reason_from(said: JsonValue) -> Unavailable:
+def reason_from(stored: JsonValue) -> Unavailable:
     """Restore the reason of `reason_facts`; an unknown kind of a later version becomes "not read".
 
     Raises:
         DamagedError: it is none.
     """
-    parts = said.items()
+    parts = stored.items()
     if len(parts) != 3:
-        raise DamagedError(f"{said.where} of the recording is no reason")
+        raise DamagedError(f"{stored.where} of the recording is no reason")
     return Unavailable(parts[0].one_of(Reason, Reason.NOT_READ), parts[1].text(), parts[2].text())

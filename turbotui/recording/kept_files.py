@@ -33,10 +33,10 @@ def kept_facts(kept: KeptAnswers) -> dict[str, object]:
     }
 
 
-def kept_from(said: JsonValue) -> KeptAnswers:
+def kept_from(stored: JsonValue) -> KeptAnswers:
     """Restore the answers of `kept_facts`. Raises DamagedError if they are none."""
     words = {}
-    for one in said["words"].items():
+    for one in stored["words"].items():
         parts = one.items()
         if len(parts) != 3:
             raise DamagedError(f"{one.where} of the recording is no reading of a file")
@@ -46,8 +46,8 @@ def kept_from(said: JsonValue) -> KeptAnswers:
             raise DamagedError(f"{one.where} of the recording holds no bytes") from None
         words[parts[0].text(), parts[1].integer()] = data
     return KeptAnswers(
-        texts={path: text.document() for path, text in said["texts"].entries().items()},
-        folders={path: names.texts() for path, names in said["folders"].entries().items()},
+        texts={path: text.document() for path, text in stored["texts"].entries().items()},
+        folders={path: names.texts() for path, names in stored["folders"].entries().items()},
         words=words,
-        refused={path: number.integer() for path, number in said["refused"].entries().items()},
+        refused={path: number.integer() for path, number in stored["refused"].entries().items()},
     )

@@ -90,65 +90,65 @@ def header_facts(header: Header) -> dict[str, object]:
     return facts
 
 
-def header_from(said: JsonValue) -> Header:
+def header_from(stored: JsonValue) -> Header:
     """Restore the header of `header_facts`.
 
     Raises:
         RecordingError: the header has a later format.
         DamagedError: it is none.
     """
-    if said["format"].integer() > FORMAT:
+    if stored["format"].integer() > FORMAT:
         raise RecordingError(
-            f"the recording was made by turbotui {said['version'].text()} in version {said['format'].integer()} of the "
-            f"format; this turbotui, {__version__}, reads versions up to {FORMAT}"
+            f"the recording was made by turbotui {stored['version'].text()} in version {stored['format'].integer()} of "
+            f"the format; this turbotui, {__version__}, reads versions up to {FORMAT}"
         )
-    tcc, command, recording = said.get("tcc"), said.get("command"), said.get("recording")
+    tcc, command, recording = stored.get("tcc"), stored.get("command"), stored.get("recording")
     return Header(
-        version=said["version"].text(), name=said["name"].text(), was=said["was"].one_of(HostKind),
-        model=_model_from(said["model"]),
-        privileges=_privileges_from(said["privileges"]),
+        version=stored["version"].text(), name=stored["name"].text(), was=stored["was"].one_of(HostKind),
+        model=_model_from(stored["model"]),
+        privileges=_privileges_from(stored["privileges"]),
         tcc=None if tcc is None else tcc.integer(),
-        boot_id=said["boot_id"].text(), wall_ns=said["wall_ns"].integer(), now_ns=said["now_ns"].integer(),
-        session=said["session"].text(),
-        tier=_tier_from(said["tier"]),
+        boot_id=stored["boot_id"].text(), wall_ns=stored["wall_ns"].integer(), now_ns=stored["now_ns"].integer(),
+        session=stored["session"].text(),
+        tier=_tier_from(stored["tier"]),
         command=() if command is None else command.texts(),
         recording="" if recording is None else recording.text(),
     )
 
 
-def _privileges_from(said: JsonValue) -> Privileges:
+def _privileges_from(stored: JsonValue) -> Privileges:
     """Restore the rights, the later ones of which recordings of earlier versions lack."""
-    paranoid, descriptors, outer = said.get("perf_paranoid"), said.get("descriptors"), said.get("outer_uid")
-    spaces = said.get("namespaces")
+    paranoid, descriptors, outer = stored.get("perf_paranoid"), stored.get("descriptors"), stored.get("outer_uid")
+    spaces = stored.get("namespaces")
     limits = () if descriptors is None else descriptors.integers()
     return Privileges(
-        said["uid"].integer(), said["capabilities"].integer(), None if paranoid is None else paranoid.integer(),
+        stored["uid"].integer(), stored["capabilities"].integer(), None if paranoid is None else paranoid.integer(),
         (limits[0], limits[-1]) if limits else None,
         {} if spaces is None else {kind: one.integer() for kind in NAMESPACES if (one := spaces.get(kind)) is not None},
         None if outer is None else outer.integer(),
-        *((one := said.get(name)) is not None and one.flag() for name in ("seccomp", "no_new_privs", "renumbered")),
+        *((one := stored.get(name)) is not None and one.flag() for name in ("seccomp", "no_new_privs", "renumbered")),
     )
 
 
-def _tier_from(said: JsonValue) -> tuple[float, int]:
-    tier = said.items()
+def _tier_from(stored: JsonValue) -> tuple[float, int]:
+    tier = stored.items()
     if len(tier) != 2:
         return 0.0, 0
     seconds, bits = tier[0].number(), tier[1].integer()
     if not 0.0 <= seconds <= _LONGEST_TIER:
-        raise DamagedError(f"{said.where} of the recording has {seconds:g} s between its readings")
+        raise DamagedError(f"{stored.where} of the recording has {seconds:g} s between its readings")
     return seconds, bits
 
 
-def _model_from(said: JsonValue) -> CpuModel:
-    mhz = said.get("mhz")
+def _model_from(stored: JsonValue) -> CpuModel:
+    mhz = stored.get("mhz")
     family, model, stepping, implementer, part = (
-        None if (one := said.get(name)) is None else one.integer() for name in _NUMBERS
+        None if (one := stored.get(name)) is None else one.integer() for name in _NUMBERS
     )
     return CpuModel(
-        architecture=said["architecture"].text(), vendor=said["vendor"].text(), family=family, model=model,
-        stepping=stepping, name=said["name"].text(), microcode=said["microcode"].text(),
-        flags=frozenset(said["flags"].texts()), hypervisor=said["hypervisor"].flag(), implementer=implementer,
+        architecture=stored["architecture"].text(), vendor=stored["vendor"].text(), family=family, model=model,
+        stepping=stepping, name=stored["name"].text(), microcode=stored["microcode"].text(),
+        flags=frozenset(stored["flags"].texts()), hypervisor=stored["hypervisor"].flag(), implementer=implementer,
         part=part, mhz=None if mhz is None else mhz.number(),
     )
 

@@ -206,13 +206,13 @@ class RowDecoder:
         if decoder is None or capacity != self._capacity:
             raise DamagedError("a tick cannot be decoded: those before it are missing")
         tick = decoder.decode(payload[_CAPACITY.size:], key=key)
-        said = JsonValue(tick.extras, self.layout.kind.title)
-        self._take_rows(said)
-        died = said.get("died")
+        stored = JsonValue(tick.extras, self.layout.kind.title)
+        self._take_rows(stored)
+        died = stored.get("died")
         self._died = frozenset(() if died is None else died.runs(capacity))
         if not self._died <= self._roster.rows.keys() or tick.counts[0] < 0:
-            raise DamagedError(f"{said.where} of the recording ended without having been there")
-        self._take_absent(said)
+            raise DamagedError(f"{stored.where} of the recording ended without having been there")
+        self._take_absent(stored)
         values = self._values(tick)
         found = RowTick(self.layout.kind, self.layout.quantities, tick.head.wall_ns, tick.head.started_ns, self._roster,
                         values, _Words(tick, self._clock_columns), self._absent | self._not_finite(values), self._died,
@@ -220,9 +220,9 @@ class RowDecoder:
         self._decoder = decoder
         return found
 
-    def _take_rows(self, said: JsonValue) -> None:
+    def _take_rows(self, stored: JsonValue) -> None:
         """Take the rows that came and went; the roster stays the same object if none did."""
-        came, gone = said.get("rows"), said.get("gone")
+        came, gone = stored.get("rows"), stored.get("gone")
         if self._roster.capacity == self._capacity and came is None and gone is None and not self._died:
             return
         rows = {slot: row for slot, row in self._roster.rows.items() if slot not in self._died}
@@ -235,12 +235,12 @@ class RowDecoder:
             rows.pop(slot, None)  # the order is that in which they came
             rows[slot] = row
         if sum(map(_letters, rows.values())) > _MOST_LETTERS:
-            raise DamagedError(f"{said.where} of the recording have names of more than {_MOST_LETTERS:,} letters")
+            raise DamagedError(f"{stored.where} of the recording have names of more than {_MOST_LETTERS:,} letters")
         self._roster = Roster(rows, self._capacity)
 
-    def _take_absent(self, said: JsonValue) -> None:
+    def _take_absent(self, stored: JsonValue) -> None:
         """Take what is absent from now on; quantities that the same rows lack share one object."""
-        reasons, changed, known = said.get("reasons"), said.get("absent"), len(self._reasons)
+        reasons, changed, known = stored.get("reasons"), stored.get("absent"), len(self._reasons)
         self._reasons += () if reasons is None else [reason_from(one) for one in reasons.items()]
         self._letters += sum(len(why.detail) + len(why.remedy) for why in self._reasons[known:])
         if len(self._reasons) > _MOST_REASONS or self._letters > _MOST_LETTERS:
@@ -256,12 +256,12 @@ class RowDecoder:
             if shared[text] and name in self._columns:
                 absent[name] = shared[text]
         if sum(len(one) for one in {id(one): one for one in absent.values()}.values()) > _MOST_ABSENT:
-            raise DamagedError(f"{said.where} of the recording lack more than {_MOST_ABSENT:,} values")
+            raise DamagedError(f"{stored.where} of the recording lack more than {_MOST_ABSENT:,} values")
         self._absent = absent
 
-    def _absent_from(self, said: JsonValue) -> dict[RowSlot, Unavailable]:
+    def _absent_from(self, stored: JsonValue) -> dict[RowSlot, Unavailable]:
         found: dict[RowSlot, Unavailable] = {}
-        for one in said.items():
+        for one in stored.items():
             number, *runs = one.items() or (one,)
             at = number.integer()
             if len(runs) != 1 or not 0 <= at < len(self._reasons):
@@ -295,11 +295,11 @@ class RowDecoder:
         return found
 
 
-def _row_from(said: JsonValue) -> tuple[RowSlot, Row]:
+def _row_from(stored: JsonValue) -> tuple[RowSlot, Row]:
     """Restore a row and its slot."""
-    parts = said.items()
+    parts = stored.items()
     if len(parts) != _ROW_PARTS:
-        raise DamagedError(f"{said.where} of the recording is no row")
+        raise DamagedError(f"{stored.where} of the recording is no row")
     slot, key, serial, parent, name, born_ns = parts
     number = serial.text()
     if not _SERIAL.fullmatch(number):

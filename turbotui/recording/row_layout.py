@@ -71,18 +71,18 @@ def row_layout_facts(layout: RowLayout, number: int) -> dict[str, object]:
             "quantities": [_facts(one) for one in layout.quantities.values()]}
 
 
-def row_layout_from(said: JsonValue) -> tuple[int, RowLayout]:
+def row_layout_from(stored: JsonValue) -> tuple[int, RowLayout]:
     """Restore the number and the layout of `row_layout_facts`.
 
     Raises:
         DamagedError: it is none.
     """
     try:
-        kind = RowKind(**_fields(said["kind"], _KIND_FIELDS))
+        kind = RowKind(**_fields(stored["kind"], _KIND_FIELDS))
     except (TypeError, ValueError) as error:
-        raise DamagedError(f"{said['kind'].where} of the recording is no kind of row: {error}") from error
-    found = said["quantities"].items()
-    clocks = tuple(dict.fromkeys(said["clocks"].texts()))
+        raise DamagedError(f"{stored['kind'].where} of the recording is no kind of row: {error}") from error
+    found = stored["quantities"].items()
+    clocks = tuple(dict.fromkeys(stored["clocks"].texts()))
     if len(found) + len(clocks) > MOST_QUANTITIES:
         raise DamagedError(f"{kind.title} of the recording have {len(found):,} quantities, which cannot be")
     read = [_quantity_from(one, kind.id) for one in found]
@@ -94,14 +94,14 @@ def row_layout_from(said: JsonValue) -> tuple[int, RowLayout]:
             raise DamagedError(f"the origin of {one.id!r} in the recording cannot be: {one.origin[:80]!r}")
     if len(read) != len(quantities):
         raise DamagedError(f"{kind.title} of the recording have a quantity twice")
-    return said["number"].integer(), RowLayout(kind, quantities, clocks)
+    return stored["number"].integer(), RowLayout(kind, quantities, clocks)
 
 
-def _quantity_from(said: JsonValue, kind: KindId) -> Quantity:
+def _quantity_from(stored: JsonValue, kind: KindId) -> Quantity:
     try:
-        return Quantity(kind=kind, **_fields(said, _QUANTITY_FIELDS))
+        return Quantity(kind=kind, **_fields(stored, _QUANTITY_FIELDS))
     except (TypeError, ValueError) as error:
-        raise DamagedError(f"{said.where} of the recording is no quantity: {error}") from error
+        raise DamagedError(f"{stored.where} of the recording is no quantity: {error}") from error
 
 
 def _facts(one: RowKind | Quantity) -> dict[str, object]:
@@ -115,8 +115,8 @@ def _facts(one: RowKind | Quantity) -> dict[str, object]:
     return found
 
 
-def _fields(said: JsonValue, readers: Mapping[str, Callable[[JsonValue], Any]]) -> dict[str, Any]:
-    return {name: read(one) for name, read in readers.items() if (one := said.get(name)) is not None}
+def _fields(stored: JsonValue, readers: Mapping[str, Callable[[JsonValue], Any]]) -> dict[str, Any]:
+    return {name: read(one) for name, read in readers.items() if (one := stored.get(name)) is not None}
 
 
 _KIND_FIELDS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {

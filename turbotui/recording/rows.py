@@ -56,7 +56,7 @@ class RecordedRows:
     """The rows of an interval, read from a recording."""
 
     wall_ns: int  # as in `IntervalRows`
-    said: JsonValue  # the JSON document
+    stored: JsonValue  # the JSON document
 
     def restored(self, read: Callable[[JsonValue, int], T]) -> T:
         """Return what a feature's reader makes of the document and the wall clock.
@@ -64,8 +64,8 @@ class RecordedRows:
         Raises:
             DamagedError: the document holds no such rows, whatever the reader raised.
         """
-        with damage_of(self.said.where):
-            return read(self.said, self.wall_ns)
+        with damage_of(self.stored.where):
+            return read(self.stored, self.wall_ns)
 
 
 def rows_payload(rows: IntervalRows) -> bytes:

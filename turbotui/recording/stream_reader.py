@@ -67,10 +67,10 @@ class KnownLayouts:
         """
         known = self._known.get(payload)
         if known is None:
-            said = unpacked(payload, "a layout")
-            header, number = header_from(said["header"]), said["number"].integer()
+            stored = unpacked(payload, "a layout")
+            header, number = header_from(stored["header"]), stored["number"].integer()
             same = [one.topology for _header, _number, one in self._known.values()]
-            known = self._known[payload] = header, number, layout_from(said, same)
+            known = self._known[payload] = header, number, layout_from(stored, same)
         self._known.move_to_end(payload)
         while _too_many([layout for _header, _number, layout in self._known.values()]):
             self._known.popitem(last=False)
@@ -207,9 +207,9 @@ class StreamReader:
 
     def _others(self, record: Record) -> Iterator[Item]:
         if record.kind == RecordKind.GAP:
-            said = unpacked(record.payload, "a gap")
-            yield Gap(said["wall_ns"].integer(), said["started_ns"].integer(), _short(said["reason"]),
-                      said["seconds"].number(), said["frames"].integer())
+            stored = unpacked(record.payload, "a gap")
+            yield Gap(stored["wall_ns"].integer(), stored["started_ns"].integer(), _short(stored["reason"]),
+                      stored["seconds"].number(), stored["frames"].integer())
         elif record.kind == RecordKind.EVENT:
             yield event_from(unpacked(record.payload, "an event"))
         elif record.kind == RecordKind.FILES and not (self.header and self._files_of == self.header.session):
@@ -247,10 +247,11 @@ def _missing(damage: Damage | None, found: Record, lost: int) -> Missing:
                    f"damaged: they held {records}")
 
 
-def event_from(said: JsonValue) -> Event:
+def event_from(stored: JsonValue) -> Event:
     """Restore an event from its JSON document. Raises DamagedError if it is none."""
-    return Event(said["wall_ns"].integer(), said["started_ns"].integer(), _short(said["kind"]), _short(said["text"]))
+    return Event(stored["wall_ns"].integer(), stored["started_ns"].integer(), _short(stored["kind"]),
+                 _short(stored["text"]))
 
 
-def _short(said: JsonValue) -> str:
-    return in_cell(said.document()[:LONGEST_TEXT])
+def _short(stored: JsonValue) -> str:
+    return in_cell(stored.document()[:LONGEST_TEXT])

@@ -165,8 +165,8 @@ def _unknown(name: str, tables: VendorTables) -> str:
     lower = {one.lower(): one for one in known}
     near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
     hint = f"did you mean {', '.join(near)}?" if near else "turbotui events metrics lists them."
-    said = f"{tables.source} has no metric and no group of metrics called {name}; {hint} {tables.lacks_metrics}"
-    return said.rstrip(". ")
+    sentence = f"{tables.source} has no metric and no group of metrics called {name}; {hint} {tables.lacks_metrics}"
+    return sentence.rstrip(". ")
 
 
 def _numbered(named: Iterable[_Named], constants: MachineConstants) -> Iterator[_Named]:

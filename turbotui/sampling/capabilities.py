@@ -66,8 +66,8 @@ def believed(probes: Mapping[str, Probe], refused: Mapping[SignalId, Unavailable
 
 
 def _without(probe: Probe, refused: Mapping[SignalId, Unavailable]) -> Probe:
-    mine = {name: why for name, why in refused.items() if isinstance(probe.signals.get(name), Signal)}
-    return replace(probe, signals={**probe.signals, **mine}) if mine else probe
+    refusals = {name: why for name, why in refused.items() if isinstance(probe.signals.get(name), Signal)}
+    return replace(probe, signals={**probe.signals, **refusals}) if refusals else probe
 
 
 def remarks(machine: Machine) -> Mapping[SignalId, str]:

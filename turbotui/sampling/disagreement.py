@@ -47,9 +47,9 @@ def disagreements(interval: Interval) -> Marks:
     found: Marks = {}
     for rule in RULES:
         for name, at in rule(interval).items():
-            mine = found.setdefault(name, {})
+            texts = found.setdefault(name, {})
             for position, text in at.items():
-                mine[position] = f"{mine[position]}; {text}" if position in mine else text
+                texts[position] = f"{texts[position]}; {text}" if position in texts else text
     return found
 
 

@@ -275,8 +275,8 @@ class Frame(Interval):
             value = inputs.delta(name) if counter else inputs.value(name)
             if value is not None:
                 read.append(f"{'Δ' if counter else ''}{name} = {number_text(value)}")
-        said = f"{formula_of(column)} has no sensible value in this interval{': ' if read else ''}{', '.join(read)}"
-        return Unavailable(Reason.OUT_OF_RANGE, doubt or said)
+        detail = f"{formula_of(column)} has no sensible value in this interval{': ' if read else ''}{', '.join(read)}"
+        return Unavailable(Reason.OUT_OF_RANGE, doubt or detail)
 
     def _part_missing(self, signal: Signal, position: int) -> Unavailable:
         part = self.topology.instances(signal.scope)[position]
@@ -286,8 +286,8 @@ class Frame(Interval):
             place += f" of package {part.row.key[0]}"  # packages number their cores alike
         if found is None:
             return Unavailable(Reason.FAILED, f"a part is unknown, {place}: {signal.id}")
-        said = found.detail if found.detail.startswith(place) else f"{place}: {found.detail}"
-        return Unavailable(found.reason, f"a part is unknown, {said}", found.remedy)
+        detail = found.detail if found.detail.startswith(place) else f"{place}: {found.detail}"
+        return Unavailable(found.reason, f"a part is unknown, {detail}", found.remedy)
 
     def marks(self) -> Marks:
         """Readings that contradict each other without a known culprit, by signal and position."""

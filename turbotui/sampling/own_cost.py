@@ -45,16 +45,15 @@ def missed_words(frame: Frame | None, interval: float) -> str:
     if frame is None:
         return ""
     skipped, late = frame.newer.overruns, frame.newer.late_total
-    said = []
+    sentences = []
     if skipped:
-        one = skipped == 1
-        said.append(f"{skipped:,} of {frame.seq + skipped:,} deadlines {'was' if one else 'were'} missed: the reading "
-                    f"before took longer than the interval of {interval:g} s; the intervals that hold "
-                    f"{'it' if one else 'them'} are longer")
+        were, them = ("was", "it") if skipped == 1 else ("were", "them")
+        sentences.append(f"{skipped:,} of {frame.seq + skipped:,} deadlines {were} missed: the reading before took "
+                         f"longer than the interval of {interval:g} s; the intervals that hold {them} are longer")
     if late:
-        said.append("1 answer of a CPU came too late for its interval, and counts in the next" if late == 1 else
-                    f"{late:,} answers of CPUs came too late for their intervals, and count in the next")
-    return "; ".join(said) + ("; a longer --interval loses none" if said else "")
+        sentences.append("1 answer of a CPU came too late for its interval, and counts in the next" if late == 1 else
+                         f"{late:,} answers of CPUs came too late for their intervals, and count in the next")
+    return "; ".join(sentences) + ("; a longer --interval loses none" if sentences else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,21 +73,21 @@ def make_plan(machine: Machine, capabilities: Capabilities, wanted: frozenset[Si
         if name in capabilities.signals and capabilities.signals[name].behavior is not Behavior.CONSTANT:
             by_source.setdefault(capabilities.provider[name].id, set()).add(name)
     for source in capabilities.sources:
-        mine = frozenset(by_source.get(source.id, ()))
-        if not mine:
+        signals = frozenset(by_source.get(source.id, ()))
+        if not signals:
             continue
         if source.shared:
-            shared.append((source, mine))
-            used += source.descriptors(mine, 1)
+            shared.append((source, signals))
+            used += source.descriptors(signals, 1)
             continue
         by_cpu: dict[int, set[SignalId]] = {}
-        for name in mine:
+        for name in signals:
             for cpu in reading_cpus(capabilities.signals[name], topology):
                 if cpu not in capabilities.signals[name].absent:
                     by_cpu.setdefault(cpu, set()).add(name)
         need = sum(source.descriptors(frozenset(names), 1) for names in by_cpu.values())
         if used + need > budget:
-            dropped.update(dict.fromkeys(mine, _too_many(source, need, used, budget)))
+            dropped.update(dict.fromkeys(signals, _too_many(source, need, used, budget)))
             continue
         used += need
         for cpu, names in by_cpu.items():

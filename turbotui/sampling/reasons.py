@@ -85,8 +85,8 @@ def _why_unread(interval: Interval, signal: Signal, origin: str, positions: set[
         return Unavailable(Reason.LATE, f"cpu {min(late)} did not answer in time")
     if gone:
         return Unavailable(Reason.OFFLINE, f"cpu {min(gone)} went offline")
-    said = (newer.failures.get((provider.id, reader)) for reader in sorted(readers))
-    detail = next((text for text in said if text), "")
+    failures = (newer.failures.get((provider.id, reader)) for reader in sorted(readers))
+    detail = next((text for text in failures if text), "")
     if detail.endswith(_NO_DESCRIPTOR):
         return Unavailable(
             Reason.NO_DESCRIPTORS,

@@ -47,9 +47,9 @@ def relinquish(before: Capabilities, now: Capabilities, read: frozenset[SignalId
     """Find the counters of the signals that are being `read` that must stay open without root."""
     held: dict[str, frozenset[SignalId]] = {}
     for source in before.sources:
-        mine = frozenset(name for name in read if name in before.provider and before.provider[name].id == source.id)
-        if any(name not in now.provider or now.provider[name].id != source.id for name in mine):
-            held[source.id] = mine
+        signals = frozenset(name for name in read if name in before.provider and before.provider[name].id == source.id)
+        if any(name not in now.provider or now.provider[name].id != source.id for name in signals):
+            held[source.id] = signals
     return Relinquished(before, held)
 
 

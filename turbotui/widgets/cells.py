@@ -178,7 +178,7 @@ def cell_text(column: Column[Any], value: Value, width: int) -> str:
     return narrowed(text, 0 if column.hexadecimal else value, column, width).rjust(width)
 
 
-def said(column: Column[Any], value: Value) -> str:
+def in_words(column: Column[Any], value: Value) -> str:
     """A cell for use in a sentence: "3,498 MHz", "—"."""
     if value is None:
         return UNKNOWN

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from turbotui.cell_widths import cut, flush_left, flush_right
 from turbotui.quantities.columns import Column, Value
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import TOO_WIDE, UNKNOWN, narrowed, number, said
+from turbotui.widgets.cells import TOO_WIDE, UNKNOWN, in_words, narrowed, number
 
 SAME = "±0"
 
@@ -44,13 +44,13 @@ def difference_text(column: Column[Any], value: Value, width: int) -> str:
 def difference_in_words(column: Column[Any], now: Value, then: Value) -> str:
     """A difference for use in a sentence: "+12.30 % (from 85.00 % to 97.30 %)"."""
     value = difference(column, now, then)
-    words = f"(from {said(column, then)} to {said(column, now)})"
+    words = f"(from {in_words(column, then)} to {in_words(column, now)})"
     if value is None or isinstance(value, str):
         return words
     sign = "-" if value < 0 else "+" if value > 0 else "±"
     if column.shown is not None:  # a difference has no offset
         column = replace(column, shown=replace(column.shown, offset=0.0))
-    return f"{sign}{said(column, abs(value))} {words}"
+    return f"{sign}{in_words(column, abs(value))} {words}"
 
 
 class MarkedMoment(NamedTuple):

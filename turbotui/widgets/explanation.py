@@ -13,7 +13,7 @@ from turbotui.quantities.marks import DISPUTED, PARTIAL
 from turbotui.quantities.tables import Cell, CellEvidence
 from turbotui.quantities.verification import held_against
 from turbotui.sampling.history import HistoryRing
-from turbotui.widgets.cells import said
+from turbotui.widgets.cells import in_words
 from turbotui.widgets.content import Content
 from turbotui.widgets.painter import nice_top
 from turbotui.widgets.slots import HISTORY
@@ -34,7 +34,7 @@ def explanation(content: Content[Any, Any] | None, column: Column[Any], row: obj
     cell, evidence = content.cell(column, row), content.evidence(column, row)
     if column.formula and f"= {column.formula}" not in evidence.arithmetic:
         lines += _hanging("  ", column.formula, width)
-    result = () if cell.value is None else (f"= {said(column, cell.value)}",)
+    result = () if cell.value is None else (f"= {in_words(column, cell.value)}",)
     if column.shown is not None and isinstance(cell.value, int | float) and len(evidence.arithmetic) > 1:
         own = replace(column, shown=None)  # the unit of the numbers above
         result = (f"= {column.shown.worked(own.amount(cell.value, unit=False))}", *result)
@@ -73,10 +73,10 @@ def past_lines(column: Column[Any], ring: HistoryRing | None, top: float | None,
     if ring is None or not ring.count or ring.mean is None:
         return [] if column.decimals < 0 else ["  min, mean and max are kept from now on"]
     shown = top or nice_top(ring.high)
-    low, mean, high = (said(column, number) for number in (ring.low, ring.mean, ring.high))
+    low, mean, high = (in_words(column, number) for number in (ring.low, ring.mean, ring.high))
     return [
         f"  over {ring.count} interval{'s' * (ring.count != 1)}: min {low}  mean {mean}  max {high}",
-        f"  {spark(ring.values(HISTORY), shown, 30, seq)}  0 to {said(column, shown)}",
+        f"  {spark(ring.values(HISTORY), shown, 30, seq)}  0 to {in_words(column, shown)}",
     ]
 
 

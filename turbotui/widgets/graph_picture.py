@@ -9,7 +9,7 @@ from turbotui.cell_widths import flush_right
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS, age, time_of_day
-from turbotui.widgets.cells import UNKNOWN, StyleRole, said
+from turbotui.widgets.cells import UNKNOWN, StyleRole, in_words
 from turbotui.widgets.curves import Extent, TimedValue, buckets, extent, raster, value_at, visible
 from turbotui.widgets.painter import TextSegment, merged, nice_top, scale_top
 from turbotui.widgets.time_axis import TimeSpan, axis_lines
@@ -134,7 +134,7 @@ def _scale(natural: float, extents: Sequence[Extent | None]) -> tuple[float, flo
 def _labels(column: Column[Any], bottom: float, top: float) -> tuple[str, str, str]:
     """The ends of a scale and its middle, from the top."""
     if column.hexadecimal:
-        return said(column, top), said(column, (bottom + top) / 2), said(column, bottom)
+        return in_words(column, top), in_words(column, (bottom + top) / 2), in_words(column, bottom)
     ends = [column.as_shown(value) for value in (top, (bottom + top) / 2, bottom)]
     texts = [f"{float(f'{value:.4g}'):,.10g}" for value in ends]
     return f"{texts[0]} {column.shown_unit}".rstrip(), texts[1], texts[2]
@@ -188,7 +188,7 @@ def _value(picture: GraphPicture, column: Column[Any], curve: Curve) -> str:
     one = value_at(curve.timed, picture.at)
     if one is None or not one.known:
         return _LOADING if one is None and picture.loading else UNKNOWN
-    return said(column, one.value)
+    return in_words(column, one.value)
 
 
 def _stats(panel: CurvePanel, extents: Sequence[Extent | None], *, owners: bool) -> str:
@@ -201,10 +201,10 @@ def _stats(panel: CurvePanel, extents: Sequence[Extent | None], *, owners: bool)
     count = max(one.count for one, _ in known)
     mean = sum(one.mean * one.count for one, _ in known) / sum(one.count for one, _ in known)
     column = panel.column
-    texts = [said(column, value).removesuffix(f" {column.shown_unit}") for value in (low, mean)]
+    texts = [in_words(column, value).removesuffix(f" {column.shown_unit}") for value in (low, mean)]
     who = (f" ({low_of})", f" ({high_of})") if owners else ("", "")
     return (f"over {count:,} interval{'s' * (count != 1)}:  min {texts[0]}{who[0]}  mean {texts[1]}  "
-            f"max {said(column, high)}{who[1]}")
+            f"max {in_words(column, high)}{who[1]}")
 
 
 def _wrapped(words: Sequence[Sequence[TextSegment]], width: int) -> list[list[TextSegment]]:

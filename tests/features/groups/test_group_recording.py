@@ -40,7 +40,7 @@ def read_back(record: GroupRecord) -> GroupRecord:
 
 def test_groups_of_a_file_of_version_1_are_read_for_ever() -> None:
     with recording.read(str(GOLDEN)) as journal:
-        found = [group_record(one.said, one.wall_ns) for one in journal.rows(GROUPS_STREAM, 0, 2**62)]
+        found = [group_record(one.stored, one.wall_ns) for one in journal.rows(GROUPS_STREAM, 0, 2**62)]
         assert journal.check() == ()
     assert found == [replace(RECORD, wall_ns=NOON + at * SECOND, started_ns=0, seconds=float(at)) for at in (1, 2, 3)]
 

@@ -76,8 +76,8 @@ def written(path: Path, ticks: int = 6, recorder: Recorder | None = None) -> Non
 
 
 def again(record: TaskRecord, made_of: Machine) -> TaskRecord:
-    said = unpacked(packed(record.facts()), "tasks")
-    return task_record(said, record.wall_ns, made_of.model)
+    stored = unpacked(packed(record.facts()), "tasks")
+    return task_record(stored, record.wall_ns, made_of.model)
 
 
 def test_what_is_joined_over_many_intervals_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def same(one: TaskRecord, other: TaskRecord) -> bool:
 
 
 def read_records(journal: Journal) -> list[TaskRecord]:
-    return [task_record(one.said, one.wall_ns, journal.machine.model)
+    return [task_record(one.stored, one.wall_ns, journal.machine.model)
             for one in journal.rows(TASKS_STREAM, 0, 2**62)]
 
 

@@ -16,7 +16,7 @@ from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.tables.row_names import row_name
-from turbotui.widgets.cells import said
+from turbotui.widgets.cells import in_words
 from turbotui.widgets.heat_map import HeatMap
 from turbotui.widgets.painter import TextSegment, nice_top
 from turbotui.widgets.panel import Target
@@ -110,7 +110,7 @@ class MapScreen(CellCursorScreen):
                   if topology.varies(scope) and (scope is not Scope.L3 or topology.chiplets)]
         words += [row_name(topology, topology.row(scope, cpu), inside=True) for scope in around]
         shown = [self._column, *(column for column in self._choices() if column is not self._column)]
-        words += [f"{column.id} {said(column, frame.cell(column, row))}" for column in shown if column is not None]
+        words += [f"{column.id} {in_words(column, frame.cell(column, row))}" for column in shown if column is not None]
         return " · ".join(words)
 
     @property

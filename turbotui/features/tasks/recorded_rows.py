@@ -36,12 +36,12 @@ def loads_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
     }
 
 
-def loads_from(said: JsonValue, count: int) -> list[SampledLoads | None]:
+def loads_from(stored: JsonValue, count: int) -> list[SampledLoads | None]:
     """Read the loads of that many rows back from the JSON of `loads_facts`. Raises DamagedError if they are none."""
-    columns = [said["served"][one.name].values_or_none(int) for one in Served]
-    columns += [said[name].values_or_none(int) for name in _SUMS]
-    said.expect_columns(count, *columns)
-    why = said.get("why")
+    columns = [stored["served"][one.name].values_or_none(int) for one in Served]
+    columns += [stored[name].values_or_none(int) for name in _SUMS]
+    stored.expect_columns(count, *columns)
+    why = stored.get("why")
     if why is not None:
         return [SampledLoads(why=reason_from(why))] * count
     return [_sampled_loads([column[at] for column in columns]) for at in range(count)]
@@ -66,10 +66,10 @@ def parallel_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
     return {name: [None if time is None else round(getattr(time, name)) for time in times] for name in _PARALLEL}
 
 
-def parallel_from(said: JsonValue, count: int) -> list[ParallelTime | None]:
+def parallel_from(stored: JsonValue, count: int) -> list[ParallelTime | None]:
     """Read what `parallel_facts` wrote for that many rows. Raises DamagedError if it is none."""
-    columns = [said[name].values_or_none(int) for name in _PARALLEL]
-    said.expect_columns(count, *columns)
+    columns = [stored[name].values_or_none(int) for name in _PARALLEL]
+    stored.expect_columns(count, *columns)
     return [None if ran is None or weighed is None or crowd is None or alone is None
             else ParallelTime(ran, weighed, crowd, alone) for ran, weighed, crowd, alone in zip(*columns, strict=True)]
 
@@ -121,29 +121,29 @@ def _lengths(numbers: object) -> Buckets:
     return found
 
 
-def _behind(said: JsonValue) -> tuple[tuple[str, int], ...]:
+def _behind(stored: JsonValue) -> tuple[tuple[str, int], ...]:
     """Read back who ran while a row waited. Raises DamagedError if it is none."""
-    pairs = [one.items() for one in said.items()]
+    pairs = [one.items() for one in stored.items()]
     if len(pairs) > MOST_BEHIND or any(len(pair) != 2 for pair in pairs):
-        raise DamagedError(f"{said.where} of the recording does not say who ran during waits")
+        raise DamagedError(f"{stored.where} of the recording does not say who ran during waits")
     return tuple((pair[0].text(), pair[1].integer()) for pair in pairs)
 
 
-def waits_from(said: JsonValue, count: int) -> list[Waits | None]:
+def waits_from(stored: JsonValue, count: int) -> list[Waits | None]:
     """Read the waits of that many rows back from the JSON of `waits_facts`. Raises DamagedError if they are none."""
-    times = [said[name].values_or_none(int) for name in _TIMES]
-    delays, slices = (said[name].values_or_none(int) for name in ("delay", "slices"))
-    pushers, sleeping = said["pusher"].lines(), said["sleeping"].values_or_none(str)
-    said.expect_columns(count, *times, delays, slices, pushers, sleeping)
-    records, wakeups, delay = (None if (why := said.get(name)) is None else reason_from(why) for name in _WHYS)
+    times = [stored[name].values_or_none(int) for name in _TIMES]
+    delays, slices = (stored[name].values_or_none(int) for name in ("delay", "slices"))
+    pushers, sleeping = stored["pusher"].lines(), stored["sleeping"].values_or_none(str)
+    stored.expect_columns(count, *times, delays, slices, pushers, sleeping)
+    records, wakeups, delay = (None if (why := stored.get(name)) is None else reason_from(why) for name in _WHYS)
     known = Waits(why_no_records=records, why_no_wakeups=wakeups)
     if delay is not None:
         known = replace(known, why_no_delay=delay)
-    lengths, behind, lost = (said.get(name) for name in ("lengths", "behind", "lost"))  # later versions
+    lengths, behind, lost = (stored.get(name) for name in ("lengths", "behind", "lost"))  # later versions
     histograms = [None] * count if lengths is None else lengths.values_or_none(list)
     ran = [()] * count if behind is None else [_behind(one) for one in behind.items()]
     missing = [0] * count if lost is None else [number or 0 for number in lost.values_or_none(int)]
-    said.expect_columns(count, histograms, ran, missing)
+    stored.expect_columns(count, histograms, ran, missing)
     found: list[Waits | None] = []
     for at, asleep in enumerate(sleeping):
         waited, histogram = _waited([column[at] for column in times]), histograms[at]
@@ -186,26 +186,26 @@ def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, objec
     return {**found, **{name: facts for name, facts in beside.items() if facts is not None}}
 
 
-def rows_from(said: JsonValue, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
+def rows_from(stored: JsonValue, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
     """Read an application's task rows, with counts of these names, back from the JSON of `rows_facts`.
 
     Raises:
         DamagedError: they are none.
     """
-    pids, tids = said["pid"].values_or_none(int), said["tid"].values_or_none(int)
-    texts, lists = said["name"].lines(), said["cpus"].lines()
+    pids, tids = stored["pid"].values_or_none(int), stored["tid"].values_or_none(int)
+    texts, lists = stored["name"].lines(), stored["cpus"].lines()
     threads, last, migrations, run, flags = (
-        said[name].values(int) for name in ("threads", "last_cpu", "migrations", "whole_run", "flags"))
-    loads, counts = said["loads"].values(dict), {name: said["counts"][name].values_or_none(int) for name in names}
-    estimated, waits, sampled, parallel = (said.get(name) for name in ("estimated", "waits", "sampled", "parallel"))
+        stored[name].values(int) for name in ("threads", "last_cpu", "migrations", "whole_run", "flags"))
+    loads, counts = stored["loads"].values(dict), {name: stored["counts"][name].values_or_none(int) for name in names}
+    estimated, waits, sampled, parallel = (stored.get(name) for name in ("estimated", "waits", "sampled", "parallel"))
     many = len(pids)
     if many > MOST_ROWS:
-        raise DamagedError(f"{said.where} of the recording has {many:,} rows, and none has more than {MOST_ROWS:,}")
+        raise DamagedError(f"{stored.where} of the recording has {many:,} rows, and none has more than {MOST_ROWS:,}")
     marked = [frozenset[str]()] * many if estimated is None else _texts(estimated)
     waited = [None] * many if waits is None else waits_from(waits, many)
     served = [None] * many if sampled is None else loads_from(sampled, many)
     weighed = [None] * many if parallel is None else parallel_from(parallel, many)
-    said.expect_columns(many, tids, texts, lists, threads, last, migrations, run, flags, loads, marked,
+    stored.expect_columns(many, tids, texts, lists, threads, last, migrations, run, flags, loads, marked,
                         *counts.values())
     return tuple(
         TaskRow(pids[at], tids[at], texts[at], threads[at], _cpus(lists[at]), last[at],
@@ -216,14 +216,14 @@ def rows_from(said: JsonValue, names: Sequence[str], application: str) -> tuple[
         for at in range(many))
 
 
-def _texts(said: JsonValue) -> list[frozenset[str]]:
+def _texts(stored: JsonValue) -> list[frozenset[str]]:
     """Lists of names as JSON, equal lists stored once."""
     known: dict[str, frozenset[str]] = {}
     found = []
-    for one in said.values(list):
+    for one in stored.values(list):
         key = repr(one)
         if key not in known:
-            known[key] = frozenset(JsonValue(one, said.where).lines())
+            known[key] = frozenset(JsonValue(one, stored.where).lines())
         found.append(known[key])
     return found
 

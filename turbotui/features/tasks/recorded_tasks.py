@@ -57,16 +57,16 @@ def facts_facts(facts: Mapping[TaskKey, TaskFacts]) -> dict[str, object]:
     }
 
 
-def facts_from(said: JsonValue) -> dict[TaskKey, TaskFacts]:
+def facts_from(stored: JsonValue) -> dict[TaskKey, TaskFacts]:
     """Read facts from /proc back from the JSON of `facts_facts`. Raises DamagedError if it is none."""
-    processes, threads = said["processes"], said["threads"]
-    groups = [_group_from(item) for item in said["groups"].items()]
+    processes, threads = stored["processes"], stored["threads"]
+    groups = [_group_from(item) for item in stored["groups"].items()]
     pids, names, arguments, users = (processes["pid"].values(int), *(
         processes[name].lines() for name in ("name", "arguments", "user")))
     chosen = processes["group"].values_or_none(int)
     if not len(pids) == len(names) == len(arguments) == len(users) == len(chosen) or any(
             at is not None and not 0 <= at < len(groups) for at in chosen):
-        raise DamagedError(f"{said.where} of the recording has columns of different lengths, or groups of no number")
+        raise DamagedError(f"{stored.where} of the recording has columns of different lengths, or groups of no number")
     facts: dict[TaskKey, TaskFacts] = {}
     for at, (pid, stat) in enumerate(zip(pids, _stats_from(processes, names), strict=True)):
         group = chosen[at]
@@ -87,10 +87,10 @@ def ancestry_facts(ancestry: Ancestry) -> dict[str, object]:
             "names": {str(pid): name for pid, name in ancestry.names.items()}}
 
 
-def ancestry_from(said: JsonValue) -> Ancestry:
+def ancestry_from(stored: JsonValue) -> Ancestry:
     """Read the parents back from the JSON of `ancestry_facts`. Raises DamagedError if it is none."""
-    return Ancestry({whole(pid): parent.integer() for pid, parent in said["parents"].entries().items()},
-                    {whole(pid): name.text() for pid, name in said["names"].entries().items()})
+    return Ancestry({whole(pid): parent.integer() for pid, parent in stored["parents"].entries().items()},
+                    {whole(pid): name.text() for pid, name in stored["names"].entries().items()})
 
 
 def _stats_facts(stats: list[Stat]) -> dict[str, object]:
@@ -99,19 +99,19 @@ def _stats_facts(stats: list[Stat]) -> dict[str, object]:
             "policy": [stat.policy for stat in stats]}
 
 
-def _stats_from(said: JsonValue, names: list[str]) -> list[Stat]:
-    states, policies = said["state"].lines(), said["policy"].lines()
-    parents, priorities, nices = (said[name].values(int) for name in ("parent", "priority", "nice"))
-    said.expect_columns(len(names), states, policies, parents, priorities, nices)
+def _stats_from(stored: JsonValue, names: list[str]) -> list[Stat]:
+    states, policies = stored["state"].lines(), stored["policy"].lines()
+    parents, priorities, nices = (stored[name].values(int) for name in ("parent", "priority", "nice"))
+    stored.expect_columns(len(names), states, policies, parents, priorities, nices)
     return [Stat(name, state, parent, 0, kernel=False, priority=priority, nice=nice, policy=policy)
             for name, state, parent, priority, nice, policy in zip(
                 names, states, parents, priorities, nices, policies, strict=True)]
 
 
-def _group_from(said: JsonValue) -> GroupName:
-    words = said.texts()
+def _group_from(stored: JsonValue) -> GroupName:
+    words = stored.texts()
     if len(words) != len(_GROUP):
-        raise DamagedError(f"{said.where} of the recording is no control group")
+        raise DamagedError(f"{stored.where} of the recording is no control group")
     return GroupName(**dict(zip(_GROUP, words, strict=True)))
 
 
@@ -175,7 +175,7 @@ class TaskRecord(IntervalRows):
                        facts_seen=None if seen == (None, None) else _merged(seen[0] or {}, seen[1] or {}))
 
 
-def task_record(said: JsonValue, wall_ns: int, model: CpuModel,
+def task_record(stored: JsonValue, wall_ns: int, model: CpuModel,
                 wanted: Iterable[Grouping] = RECORDED_BY) -> TaskRecord:
     """Read the tasks of an interval from a JSON document.
 
@@ -188,11 +188,11 @@ def task_record(said: JsonValue, wall_ns: int, model: CpuModel,
     """
     reports: dict[Grouping, tuple[Report, ...]] = {}
     left_out: dict[Grouping, tuple[int, ...]] = {}
-    applications = said["applications"].items()
+    applications = stored["applications"].items()
     for by in wanted:
         reports[by] = tuple(_report_from(application, by, model) for application in applications)
         left_out[by] = tuple(application["rows"][by.value]["left_out"].integer() for application in applications)
-    facts, ancestry = said.get("facts"), said.get("ancestry")
+    facts, ancestry = stored.get("facts"), stored.get("ancestry")
     return TaskRecord(wall_ns, 0, reports, left_out, None if facts is None else facts_from(facts),
                       Ancestry() if ancestry is None else ancestry_from(ancestry))
 
@@ -209,7 +209,8 @@ def tasks_of(rows: FindRows, frame: Frame, model: CpuModel,
         DamagedError: what is there are no tasks.
     """
     source = Grouping.PROCESS if by is Grouping.UNIT else by
-    record = joined_rows(rows, frame, TaskRecord, lambda said, wall_ns: task_record(said, wall_ns, model, (source,)))
+    record = joined_rows(rows, frame, TaskRecord,
+                         lambda stored, wall_ns: task_record(stored, wall_ns, model, (source,)))
     return record if record is None or by is source else _by_unit(record)
 
 
@@ -260,33 +261,34 @@ def _window_facts(window: ParallelWindow) -> dict[str, object]:
     return {**{name: round(getattr(window, name)) for name in _WINDOW}, "why": reason_facts(window.why)}
 
 
-def _window_from(said: JsonValue) -> ParallelWindow:
-    span, ran, covered, alone = (said[name].number() for name in _WINDOW)
+def _window_from(stored: JsonValue) -> ParallelWindow:
+    span, ran, covered, alone = (stored[name].number() for name in _WINDOW)
     if min(span, ran, covered, alone) < 0:
-        raise DamagedError(f"{said.where} of the recording has a time below zero")
-    why = said.get("why")
+        raise DamagedError(f"{stored.where} of the recording has a time below zero")
+    why = stored.get("why")
     return ParallelWindow(span, ran, covered, alone, None if why is None else reason_from(why))
 
 
-def _report_from(said: JsonValue, by: Grouping, model: CpuModel) -> Report:
+def _report_from(stored: JsonValue, by: Grouping, model: CpuModel) -> Report:
     cgroup, mode, when, used, waits_lost, sampling, window, unseen = (
-        said.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost", "sampling", "parallel",
+        stored.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost", "sampling", "parallel",
                                     "unseen"))
     application = Application(
-        said["name"].text(), said["pids"].integers(), None if cgroup is None else cgroup.text(),
-        said["everything"].flag(), said["command"].texts(), said["events"].text())
+        stored["name"].text(), stored["pids"].integers(), None if cgroup is None else cgroup.text(),
+        stored["everything"].flag(), stored["command"].texts(), stored["events"].text())
     choice = None
     if mode is not None and when is not None:
         choice = TaskSampling(_member(Mode, mode), _member(SamplingMoment, when), 0, ())
-    names = said["names"].texts()
-    rows = rows_from(said["rows"][by.value], names, application.name)
+    names = stored["names"].texts()
+    rows = rows_from(stored["rows"][by.value], names, application.name)
     if names and any(RUN not in row.counts for row in rows):
-        raise DamagedError(f"{said.where} of the recording has rows without a run time")
+        raise DamagedError(f"{stored.where} of the recording has rows without a run time")
     return Report(
-        application, choice, _numerics_from(said["numerics"], model), rows, said["seconds"].number(),
-        said["lost"].integer(), said["throttled"].integer(), said["damaged"].integer(), said["missed"].integer(),
-        said["ended"].flag(), said["error"].text(), names, said["sets"].integer(), said["early"].number(), (),
-        _apart_from(said["apart"], said.get("apart_loads")),
+        application, choice, _numerics_from(stored["numerics"], model), rows, stored["seconds"].number(),
+        stored["lost"].integer(), stored["throttled"].integer(), stored["damaged"].integer(),
+        stored["missed"].integer(),
+        stored["ended"].flag(), stored["error"].text(), names, stored["sets"].integer(), stored["early"].number(), (),
+        _apart_from(stored["apart"], stored.get("apart_loads")),
         None if used is None else used.integer(), None if waits_lost is None else waits_lost.integer(),
         "" if sampling is None else sampling.text(), {}, None if window is None else _window_from(window),
         None if unseen is None else reason_from(unseen))
@@ -300,18 +302,18 @@ def _apart_from(counts: JsonValue, loads: JsonValue | None) -> dict[str, Apart]:
             for what, part in counts.entries().items()}
 
 
-def _member(kind: type[E], said: JsonValue) -> E:
-    found = kind.__members__.get(said.text())
+def _member(kind: type[E], stored: JsonValue) -> E:
+    found = kind.__members__.get(stored.text())
     if found is None:
-        raise DamagedError(f"{said.where} of the recording is no {kind.__name__}")
+        raise DamagedError(f"{stored.where} of the recording is no {kind.__name__}")
     return found
 
 
-def _numerics_from(said: JsonValue, model: CpuModel) -> Numerics:
+def _numerics_from(stored: JsonValue, model: CpuModel) -> Numerics:
     """This version's metric definition of the machine, limited to the counted events."""
-    counted, why = frozenset(said["counted"].texts()), said.get("why")
-    double = said["double"].flag()
-    reason, refused = (None if item is None else reason_from(item) for item in (why, said.get("refused")))
+    counted, why = frozenset(stored["counted"].texts()), stored.get("why")
+    double = stored["double"].flag()
+    reason, refused = (None if item is None else reason_from(item) for item in (why, stored.get("refused")))
     if refused is not None:
         return Numerics(why=reason, refused=refused)
     definition = task_metric_definition_of(model)
@@ -322,7 +324,8 @@ def _numerics_from(said: JsonValue, model: CpuModel) -> Numerics:
     exact = definition.exact_bytes if all(term.event in counted for term in definition.exact_bytes) else ()
     widths = tuple(width for width in definition.widths if width.event in counted)
     return Numerics(replace(definition, flops=flops, widths=widths, exact_bytes=exact),
-                    said["flops"].flag() and bool(flops), said["bytes"].flag(), double, said["note"].text(), reason,
+                    stored["flops"].flag() and bool(flops), stored["bytes"].flag(), double, stored["note"].text(),
+                    reason,
                     counted)
 
 

@@ -63,7 +63,7 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.rows import FindRows
 from turbotui.sampling.energy import EnergyMeter, energy_of, energy_signals
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import StyleRole, said
+from turbotui.widgets.cells import StyleRole, in_words
 from turbotui.widgets.explanation import evidence_lines
 from turbotui.widgets.row_content import RowPainter, RowView
 from turbotui.widgets.segment_lines import SegmentLines
@@ -221,7 +221,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if cell is None or column.identity:
             return ""
         why = "" if cell.why is None else f" ({cell.why.sentence()})"
-        return f"{column.id} {said(column, cell.value)}{why} · "
+        return f"{column.id} {in_words(column, cell.value)}{why} · "
 
     def _inputs(self, key: Hashable) -> TaskInputs | None:
         content = self._table.content
