@@ -136,7 +136,7 @@ PROMISED_EVERYWHERE = {
     "past_mark": Promise(r"Mark \d+: \( and \) lead back"),
     "record": Promise("record to", undo=ESC),
     "output": Promise("No command runs beside"),
-    "remember": Promise(r"Remembered theme, interval, screen and columns in"),
+    "remember": Promise(r"Remembered theme, interval, screen and, for \S+ machines, columns in"),
     "past_now": Promise(compared=_later, first=(",",), now=_PAST, gone=_PAST),
     "palette": Promise("Search for commands", undo=ESC),
     "close": Promise(first=("?",), now=_HELP, gone=_HELP),

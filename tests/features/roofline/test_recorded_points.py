@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jsontables
 import pytest
+from patience import least_disturbed
 from watched_machines import frames_of_machine
 
 from turbotui import recording
@@ -69,10 +70,12 @@ def test_a_recording_without_its_events_says_how_to_have_them(
 
 
 @pytest.mark.parametrize("tables", [(), ("--tables", "uncore")], ids=["its own", "among all"])
+@least_disturbed
 def test_the_memory_s_traffic_is_recorded_with_its_columns(
     tmp_path: Path, tables: tuple[str, ...], capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = str(tmp_path / "m.ttj")
+    Path(file).unlink(missing_ok=True)
     words = ("--machine", "sapphire-2s", "-i", "0.5", "-n", "2", "-e", "roofline", *tables)
     assert main(["record", file, *words]) == 0
     assert main(["roofline", "--replay", file, "--json"]) == 0

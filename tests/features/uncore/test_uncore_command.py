@@ -6,6 +6,7 @@ import csv
 
 import pytest
 from jsontables import by, tables
+from patience import least_disturbed
 
 from turbotui.cli import main
 
@@ -82,6 +83,7 @@ def test_estimates_are_marked_in_every_format(capsys: pytest.CaptureFixture[str]
     assert sum(line.count("~") for line in out.splitlines()) == 3 * len(table["columns"])
 
 
+@least_disturbed
 def test_metrics_have_base_units_and_no_sum_twice(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--machine", "vera-2s", *FAST, *FILTERED, "--format", "openmetrics")
     assert status == 0
