@@ -62,6 +62,7 @@ class WaitWatch:
         self._every_cpu: dict[int, WaitSums] = {}
         self._lost = (0, 0)
         self._slept: dict[Thread, str] = {}
+        self._names: dict[int, str] = {}
         self._interval: Mapping[int, WaitSums] = {}
         self._everything: dict[int, WaitSums] = {}
         self._delays: dict[Thread, Delay] = {} if self._complete else self._all_delays()
@@ -108,6 +109,7 @@ class WaitWatch:
                 self._everything.setdefault(tid, WaitSums()).add(waited)
         self._grown = {}
         self._slept = {}
+        self._names = {}
 
     def rows(self, rows: Iterable[TaskRow], threads: Mapping[int, Thread], *, whole: bool,
              again: bool = False) -> list[TaskRow]:
@@ -168,7 +170,10 @@ class WaitWatch:
         return words.most_common(1)[0][0] if words else ""
 
     def _name(self, tid: int) -> str:
-        return "nobody" if tid == 0 else name_of(self._host, tid, tid) or f"thread {tid}"
+        known = self._names.get(tid)
+        if known is None:
+            known = self._names[tid] = "nobody" if tid == 0 else name_of(self._host, tid, tid) or f"thread {tid}"
+        return known
 
     def _delay(self, thread: Thread, *, whole: bool) -> Delay | None:
         if not whole:
