@@ -125,7 +125,8 @@ def _tail(share: float) -> Callable[[Waits, float], MeasuredCell]:
         if length is None:
             return MeasuredCell(None, _NONE_ENDED)
         few = sum(waits.waited.lengths.values()) * (1 - share) < 1
-        return MeasuredCell(length / _MILLION, estimated=few or waits.why_no_wakeups is not None)
+        most = waits.waited.longest or length  # a bucket may reach beyond the longest wait
+        return MeasuredCell(min(length, most) / _MILLION, estimated=few or waits.why_no_wakeups is not None)
 
     return cell
 
