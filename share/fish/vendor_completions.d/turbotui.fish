@@ -458,6 +458,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from collect' -l event-tables -r
 complete -c turbotui -n '__fish_seen_subcommand_from collect' -l socket -r -d 'serve a unix socket instead of stdout; turbotui --connect PATH needs no privileges'
 complete -c turbotui -n '__fish_seen_subcommand_from collect' -l group -r -d 'with --socket: members of this group may connect, beside root and this user'
 complete -c turbotui -n '__fish_seen_subcommand_from collect' -l requests -d 'read from stdin which signals the reader shows, and end when stdin does'
+complete -c turbotui -n '__fish_seen_subcommand_from collect' -l tables -r -d 'for a reader that cannot ask, such as a file: these kinds of rows, too, as turbotui record --tables, comma separated: interrupts,memory'
 complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doctor info power uncore roofline roofs topdown tasks groups interrupts memory spy score machines diff export fleet columns events replay gather collect view serve' -a view -d 'the dashboard for readings that turbotui collect sends'
 complete -c turbotui -n '__fish_seen_subcommand_from view' -s h -l help -d 'show this help message and exit'
 complete -c turbotui -n '__fish_seen_subcommand_from view' -l theme -r -d 'colours: calm, contrast, light, or ansi for 16 colours'

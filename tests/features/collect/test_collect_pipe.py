@@ -18,6 +18,7 @@ from patience import PATIENCE
 
 from turbotui.remote.incoming import Incoming, Received
 from turbotui.remote.requests import request_line
+from turbotui.sampling.row_differences import RowDifferences
 
 ROOT = Path(__file__).parents[3]
 COLLECT = (sys.executable, "-m", "turbotui", "collect", "--machine", "laptop-old", "-i", "0.05", "--show", "Busy%")
@@ -58,6 +59,22 @@ def test_a_signal_ends_it_with_a_whole_stream(number: signal.Signals) -> None:
         assert process.wait(PATIENCE) == (0 if number is signal.SIGINT else 128 + number)
         assert incoming.ended
         assert [one.frame.seq for one in frames] == list(range(len(frames)))
+
+
+def test_a_pipe_has_the_kinds_of_rows_that_it_is_told() -> None:
+    with collector("--tables", "memory") as process:
+        incoming = Incoming()
+        found = (frame.frame.kind("memory") for _ in range(200) for frame in frames_until(process, incoming, 1))
+        assert any(isinstance(rows, RowDifferences) for rows in found)
+
+
+def test_other_kinds_and_readers_that_ask_are_refused() -> None:
+    for words, said in ((("--tables", "planets"), '"planets" is no kind of row'),
+                        (("--tables", "memory", "--requests"), "asks for what it shows")):
+        with collector(*words) as process:
+            _out, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 2
+            assert said in err.decode()
 
 
 def test_it_ends_when_nobody_reads() -> None:

@@ -22,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="with --socket: members of this group may connect, beside root and this user")
     parser.add_argument("--requests", action="store_true",
                         help="read from stdin which signals the reader shows, and end when stdin does")
+    parser.add_argument("--tables", metavar="KINDS", default="",
+                        help="for a reader that cannot ask, such as a file: these kinds of rows, too, as turbotui "
+                        "record --tables, comma separated: interrupts,memory")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,6 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
         SocketFileError: the socket cannot be created.
         TurbotuiError: the machine cannot be read, or sampling failed.
     """
+    if arguments.tables and (arguments.requests or arguments.socket is not None):
+        raise UsageError("--tables is for a reader that cannot ask: this one asks for what it shows")
     if arguments.socket is not None:
         return _serve(arguments)
     if arguments.group is not None:
@@ -43,6 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.features.collect.engine import PipeCollector  # noqa: PLC0415 - as above
     from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - as above
 
+    tables = [word.strip() for word in arguments.tables.split(",") if word.strip()]
+    strange = next((word for word in tables if word not in known_kinds()), None)
+    if strange is not None:
+        raise UsageError(f'--tables: "{strange}" is no kind of row; there are {", ".join(known_kinds())}')
     session, columns = open_session(arguments)
     if not arguments.requests:  # the reader cannot ask for what a diagnosis needs, or is a file
         columns = (*columns, *kept_columns(session.catalog, session.capabilities, session.machine.topology))
@@ -50,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     collector = PipeCollector(session, [column.id for column in columns], sys.stdout.fileno(),
                               [one.source for one in known_kinds().values()])
     if not arguments.requests:
-        session.read_rows(collector, recorded_rows())
+        session.read_rows(collector, recorded_rows(tables))
     with ending_signals(collector.stop) as ended:
         collector.run(os.dup(0) if arguments.requests else None)
     return ended.status
