@@ -189,10 +189,10 @@ def test_go_names_of_cipher_suites_are_taken(keys: Path) -> None:
     assert tls.minimum_version is ssl.TLSVersion.TLSv1_3
 
 
-async def refusal(passwords: Passwords, user: str, password: str) -> tuple[int, float]:
+async def refusal(passwords: Passwords, user: str, password: str, address: str = "") -> tuple[int, float]:
     """The status of an answer, and the seconds after which it is sent."""
     try:
-        await passwords.check(basic(user, password)["Authorization"])
+        await passwords.check(basic(user, password)["Authorization"], address)
     except RefusedError as error:
         return error.status, error.penalty
     return 200, 0
@@ -218,9 +218,9 @@ def test_what_is_known_of_a_password_costs_no_hash() -> None:
         return [(await refusal(passwords, "one", password))[0] for password in ("right", "wrong", "right", "wrong")]
 
     assert asyncio.run(ask()) == [200, 401, 200, 401]
-    passwords._one = None  # type: ignore[assignment]  # no hash can be computed any more
+    passwords._turns = None  # type: ignore[assignment]  # no hash can be computed any more
     assert asyncio.run(ask()) == [200, 401, 200, 401]
-    with pytest.raises(TypeError):
+    with pytest.raises(AttributeError):
         asyncio.run(refusal(passwords, "one", "another"))
 
 
@@ -229,14 +229,33 @@ def test_guesses_that_wait_are_bounded_and_a_known_password_does_not_wait() -> N
 
     async def guess() -> list[int]:
         assert (await refusal(passwords, "one", "right"))[0] == 200
-        await passwords._one.acquire()
-        waiting = [asyncio.create_task(refusal(passwords, "one", f"{at}\0")) for at in range(256)]
-        await asyncio.sleep(0)
-        found = [(await refusal(passwords, "one", password))[0] for password in ("one too many", "right")]
-        passwords._one.release()
+        async with passwords._turns.of("one"):
+            waiting = [asyncio.create_task(refusal(passwords, "one", f"{at}\0")) for at in range(256)]
+            await asyncio.sleep(0)
+            found = [(await refusal(passwords, "one", password))[0] for password in ("one too many", "right")]
         return found + [status for status, *_rest in await asyncio.gather(*waiting)]
 
     assert asyncio.run(guess()) == [503, 200, *[401] * 256]
+
+
+def test_guesses_of_one_address_do_not_keep_a_password_of_another_from_being_learned() -> None:
+    passwords = Passwords({"one": hashed("right")})
+
+    async def guess() -> tuple[list[int], int, list[int]]:
+        async with passwords._turns.of("another"):
+            first = [asyncio.create_task(refusal(passwords, "one", f"{at}\0", "192.0.2.1")) for at in range(256)]
+            await asyncio.sleep(0)
+            right = asyncio.create_task(refusal(passwords, "one", "right", "192.0.2.2"))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # the newest of the others is refused
+            refused = [task.result()[0] for task in first if task.done()]
+        status, _ = await right
+        return refused, status, [task.result()[0] for task in first if task.done()]
+
+    refused, status, before = asyncio.run(guess())
+    assert refused == [503]
+    assert status == 200
+    assert len(before) < 9  # of 256 that were there before
 
 
 def test_wrong_passwords_are_kept_up_to_a_number() -> None:
@@ -258,9 +277,9 @@ def test_a_right_password_stays_known_when_the_file_is_read_again_unless_it_is_a
         await refusal(before, "one", "right")
         same.remember(before)
         changed.remember(before)
-        same._one = changed._one = None  # type: ignore[assignment]  # as above
+        same._turns = changed._turns = None  # type: ignore[assignment]  # as above
         assert await refusal(same, "one", "right") == (200, 0)
-        with pytest.raises(TypeError):
+        with pytest.raises(AttributeError):
             await refusal(changed, "one", "right")
 
     asyncio.run(ask())
@@ -322,7 +341,7 @@ def test_an_unknown_user_costs_a_hash_as_a_known_one_does() -> None:
     passwords = Passwords({"one": hashed("right")})
 
     async def ask() -> list[tuple[int, float]]:
-        async with passwords._one:  # every hash waits
+        async with passwords._turns.of("one"):  # every hash waits
             guesses = [asyncio.create_task(refusal(passwords, user, "wrong")) for user in ("one", "nobody")]
             for _ in range(9):
                 await asyncio.sleep(0)

@@ -40,6 +40,7 @@ class HttpRequest:
     method: str  # GET or HEAD
     path: str  # the path without the query
     fields: Mapping[str, str]  # header fields, in lower case
+    address: str = ""  # that it came from
 
     @property
     def host(self) -> str:

@@ -8,6 +8,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from turbotui.commands.addresses import ASK_SECONDS, MOST_CONNECTIONS
@@ -153,7 +154,8 @@ class ScrapeServer:
                 reader, writer = await self._opened(connection)
                 asked = await self._asked(reader)
             async with asyncio.timeout(self._times.check):
-                answer = await self._answered(asked)
+                peer = writer.get_extra_info("peername") or ("",)
+                answer = await self._answered(asked, peer[0])
             writer.write(answer)
             async with asyncio.timeout(self._times.take):
                 await writer.drain()
@@ -185,10 +187,10 @@ class ScrapeServer:
         except asyncio.LimitOverrunError:
             return b""
 
-    async def _answered(self, asked: bytes) -> bytes:
+    async def _answered(self, asked: bytes, address: str) -> bytes:
         head = False
         try:
-            request = _request(asked)
+            request = replace(_request(asked), address=address)
             head = request.method == "HEAD"
             check_host(request.host, self._names)
             await self._check(request)

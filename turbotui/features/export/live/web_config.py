@@ -25,6 +25,7 @@ import bcrypt
 import yaml
 
 from turbotui.errors import TurbotuiError
+from turbotui.features.export.live.fair_turns import FairTurns, client_of
 from turbotui.features.export.live.requests import HttpRequest, RefusedError
 from turbotui.features.export.live.scrape_server import Access
 from turbotui.machine.given_files import GivenFileError, read_given
@@ -44,9 +45,9 @@ _MOST_BYTES: Final = 72  # the most bytes of a password for bcrypt
 class Passwords:
     """The passwords of users.
 
-    A right password waits for its hash, at most behind those of the other connections, and is known from then on. A
-    wrong one is answered late, which costs nobody else anything. Hashes are computed one at a time, for at most half of
-    the time.
+    A right password waits for its hash, at most behind one of each other address that guesses, and is known from then
+    on. A wrong one is answered late, which costs nobody else anything. Hashes are computed one at a time, for at most
+    half of the time.
 
     Args:
         users: name -> hash.
@@ -58,15 +59,18 @@ class Passwords:
         self._key = secrets.token_bytes(32)
         self._right: set[bytes] = set()
         self._wrong: dict[bytes, None] = {}  # the oldest first
-        self._one = asyncio.Lock()
-        self._waiting = 0
+        self._turns = FairTurns(_MOST_WAITING, lambda: RefusedError(
+            503, "too many passwords wait for being checked", None, _PENALTY))
 
     def remember(self, before: Passwords) -> None:
         """Take over which passwords were right; those of users with another hash are no longer."""
         self._key, self._right = before._key, before._right
 
-    async def check(self, field: str) -> None:
+    async def check(self, field: str, address: str = "") -> None:
         """Refuse a client whose Authorization field ("" for none) does not give a user's password.
+
+        Args:
+            address: of the client.
 
         Raises:
             RefusedError: the password is missing or wrong.
@@ -75,7 +79,7 @@ class Passwords:
         hashed = self._users.get(user, self._nobody)
         mark = hmac.digest(self._key, f"{hashed}{len(user)}:{user}".encode() + password, hashlib.sha256)
         if mark not in self._right and mark not in self._wrong:
-            await self._learn(mark, password, hashed, known=user in self._users)
+            await self._learn(mark, password, hashed, client_of(address), known=user in self._users)
         if mark in self._right:
             return
         self._wrong[mark] = None
@@ -83,22 +87,16 @@ class Passwords:
             del self._wrong[next(iter(self._wrong))]
         raise _unauthorized("this user and password are not known", _PENALTY)
 
-    async def _learn(self, mark: bytes, password: bytes, hashed: str, *, known: bool) -> None:
-        """Find out whether a password is right, behind those that wait."""
-        if self._waiting >= _MOST_WAITING:
-            raise RefusedError(503, "too many passwords wait for being checked", None, _PENALTY)
-        self._waiting += 1
-        try:
-            async with self._one:
-                if mark in self._right or mark in self._wrong:  # the same came before
-                    return
-                start = time.monotonic()
-                if await asyncio.to_thread(_fits, password, hashed.encode()) and known:
-                    self._right.add(mark)
-                else:
-                    await asyncio.sleep(time.monotonic() - start)
-        finally:
-            self._waiting -= 1
+    async def _learn(self, mark: bytes, password: bytes, hashed: str, client: str, *, known: bool) -> None:
+        """Find out whether a password is right, at its client's turn."""
+        async with self._turns.of(client):
+            if mark in self._right or mark in self._wrong:  # the same came before
+                return
+            start = time.monotonic()
+            if await asyncio.to_thread(_fits, password, hashed.encode()) and known:
+                self._right.add(mark)
+            else:
+                await asyncio.sleep(time.monotonic() - start)
 
 
 def _credentials(field: str) -> tuple[str, bytes]:
@@ -163,7 +161,7 @@ class ConfiguredAccess(Access):
 
     async def check(self, request: HttpRequest) -> None:
         if self._passwords is not None:
-            await self._passwords.check(request.fields.get("authorization", ""))
+            await self._passwords.check(request.fields.get("authorization", ""), request.address)
 
     def succeed(self, before: Access) -> None:
         if isinstance(before, ConfiguredAccess):

@@ -1,0 +1,57 @@
+"""Turns of clients: each in its turn, the newest of the busiest refused, and none lost when one is given up."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from turbotui.features.export.live.fair_turns import FairTurns, client_of
+
+
+class _FullError(Exception):
+    pass
+
+
+async def _take(turns: FairTurns, client: str, order: list[str]) -> None:
+    async with turns.of(client):
+        order.append(client)
+        await asyncio.sleep(0)
+
+
+async def test_clients_take_turns_however_many_each_wants() -> None:
+    turns, order = FairTurns(100, _FullError), list[str]()
+    await asyncio.gather(*(_take(turns, client, order) for client in "aaaaabcbc"))
+    assert "".join(order) == "aabcabcaa"
+
+
+async def test_beyond_the_most_the_newest_of_the_busiest_client_is_refused() -> None:
+    turns, order = FairTurns(4, _FullError), list[str]()
+    results = await asyncio.gather(*(_take(turns, client, order) for client in "aaaaabbb"), return_exceptions=True)
+    assert [type(result) for result in results] == [type(None)] * 3 + [_FullError] * 2 + [type(None)] * 2 + [_FullError]
+    assert "".join(order) == "aabab"
+
+
+async def test_a_turn_that_is_given_up_goes_to_the_next() -> None:
+    turns, order = FairTurns(100, _FullError), list[str]()
+    async with turns.of("x"):
+        tasks = [asyncio.create_task(_take(turns, client, order)) for client in "aabb"]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        tasks[3].cancel()
+        await asyncio.sleep(0)
+    tasks[1].cancel()  # its turn came at this moment
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert order == ["b"]
+    assert [isinstance(result, asyncio.CancelledError) for result in results] == [True, True, False, True]
+    await _take(turns, "c", order)
+    assert order == ["b", "c"]
+
+
+@pytest.mark.parametrize(("one", "other", "same"), [
+    ("192.0.2.1", "192.0.2.1", True), ("192.0.2.1", "192.0.2.2", False), ("2001:db8::1", "2001:db8::2:0:0:1", True),
+    ("2001:db8::1", "2001:db8:0:1::1", False), ("fe80::1%eth0", "fe80::2%eth0", True),
+    ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False), ("", "", True),
+])
+def test_an_address_and_a_network_of_64_bits_are_one_client(one: str, other: str, same: bool) -> None:
+    assert (client_of(one) == client_of(other)) is same
