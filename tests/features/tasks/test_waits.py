@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import PIPE, Popen
 from time import monotonic
+from types import SimpleNamespace
 
 import pytest
 from patience import PATIENCE
@@ -30,8 +31,9 @@ from turbotui.features.tasks.wait_watch import WaitWatch
 from turbotui.features.tasks.waits import NOT_YET, WAIT, WAIT_BY_ID, Waits, waits_of_all
 from turbotui.machine.host import HostError, HostKind, PerfAttr
 from turbotui.machine.linux import LinuxHost
+from turbotui.machine.tasks.group_names import GroupName
 from turbotui.machine.tasks.proc_facts import TaskLooks
-from turbotui.machine.tasks.run_queue import WaitSums
+from turbotui.machine.tasks.run_queue import LeaveReason, RunQueue, WaitSums
 from turbotui.machine.tasks.sleeping import sleeps_in
 from turbotui.machine.tasks.wait_set import WaitSet
 from turbotui.machine.tasks.wait_times import WaitTimes
@@ -132,6 +134,25 @@ def test_each_cpu_has_the_waits_that_ended_on_it() -> None:
     assert first["WaitP99"].estimated
     assert first["Behind"].value == "batch 71 %"
     assert second["WaitP50"].why is not None
+
+
+def test_a_group_waits_behind_groups_and_a_thread_behind_threads(waiting: WaitSet) -> None:
+    switches = RunQueue()
+    for start in range(0, 40, 10):
+        switches.switched(start * MS, 1, 7, LeaveReason.PUSHED)
+        switches.switched((start + 6) * MS, 7, 8, LeaveReason.AWAY)
+        switches.switched((start + 8) * MS, 8, 1, LeaveReason.AWAY)
+    waited = switches.take(50 * MS)
+    watch = WaitWatch(Tasks({"/proc/7/task/7/comm": "hog\n", "/proc/8/task/8/comm": "cc1\n"}), (0,), waiting,
+                      beginning=True)
+    watch._times = SimpleNamespace(  # type: ignore[assignment]  # all that is asked of it
+        take=lambda _until: waited, take_cpus=switches.take_cpus, lost=0, why_no_wakeups=None)
+    watch.end_interval("one", 0)
+    batch = GroupName("slice", "batch.slice", path="/batch.slice")
+    for group_of, behind in ((None, "hog 75 %"), ({7: batch, 8: batch}.get, "slice batch.slice 100 %")):
+        [found] = watch.rows([row(None)], {5: Thread(1, 1)}, whole=False, group_of=group_of)
+        assert cells(found.waits)["Behind"].value == behind
+    assert watch.cpu_waits(whole=True)[0].behind == (("hog", 24 * MS), ("cc1", 8 * MS))
 
 
 def test_sleep_is_named_by_the_kernel_function_and_marked() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -17,8 +17,9 @@ from turbotui.errors import MachineError
 from turbotui.features.tasks.shared_intervals import SharedIntervals
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import Thread
-from turbotui.features.tasks.waits import MOST_BEHIND, Waits, behind_of_all
+from turbotui.features.tasks.waits import Waits, behind_of_all
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.tasks.group_names import GroupName
 from turbotui.machine.tasks.processes import name_of, processes, run_delay, threads_of
 from turbotui.machine.tasks.run_queue import WaitSums, all_of
 from turbotui.machine.tasks.sleeping import sleeps_in
@@ -29,6 +30,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 _MOST_READ: Final = 2_000  # threads whose schedstat is read at the end of an interval: 14 us each
 _MOST_ASKED: Final = 400  # threads whose place of sleep is read then: 10 us each
 _OF_A_ROW: Final = 8
+_MOST_ADDED: Final = 32  # threads that ran during a row's waits whose names are read
 _MOST_KEPT: Final = 20_000  # threads whose waits since the beginning are kept
 
 
@@ -111,14 +113,16 @@ class WaitWatch:
         self._slept = {}
         self._names = {}
 
-    def rows(self, rows: Iterable[TaskRow], threads: Mapping[int, Thread], *, whole: bool,
-             again: bool = False) -> list[TaskRow]:
+    def rows(self, rows: Iterable[TaskRow], threads: Mapping[int, Thread], *, whole: bool, again: bool = False,
+             group_of: Callable[[int], GroupName | None] | None = None) -> list[TaskRow]:
         """Return the rows with the waits of their threads.
 
         Args:
             threads: by serial number of an entry.
             whole: since the beginning.
             again: of the interval that has ended, once more.
+            group_of: gives the control group of a thread where rows are groups, which wait behind each other; None
+                where rows wait behind threads.
         """
         found = list(rows)
         if not (self._intervals.known or whole):
@@ -127,19 +131,25 @@ class WaitWatch:
         if not self._complete and not again:
             self._read_delays([thread for each in row_threads for thread in each])
         waited = self._everything if whole else self._interval
-        return [replace(row, waits=self._waits(each, waited, whole=whole))
+
+        def name(tid: int) -> str:
+            group = None if group_of is None or tid == 0 else group_of(tid)
+            return self._name(tid) if group is None else group.text
+
+        return [replace(row, waits=self._waits(each, waited, name, whole=whole))
                 for row, each in zip(found, row_threads, strict=True)]
 
-    def _waits(self, threads: Collection[Thread], waited: Mapping[int, WaitSums], *, whole: bool) -> Waits:
+    def _waits(self, threads: Collection[Thread], waited: Mapping[int, WaitSums], name: Callable[[int], str], *,
+               whole: bool) -> Waits:
         known = None if self._times is None else all_of(waited[one.tid] for one in threads if one.tid in waited)
         delays = [delay for thread in threads if (delay := self._delay(thread, whole=whole)) is not None]
         pusher = known.pusher if known is not None else None
-        behind = () if known is None else self._behind(known)
+        behind = () if known is None else _behind(known, name)
         return Waits(
             known,
             sum(one.waited for one in delays) if delays else None,
             sum(one.slices for one in delays) if delays else None,
-            "" if pusher is None else self._name(pusher),
+            "" if pusher is None else name(pusher),
             self._sleeping(threads),
             self._why_no_records,
             None if self._times is None else self._times.why_no_wakeups,
@@ -147,16 +157,11 @@ class WaitWatch:
             lost=self._lost[1] - (0 if whole else self._lost[0]),
         )
 
-    def _behind(self, waited: WaitSums) -> tuple[tuple[str, int], ...]:
-        """Who ran while threads waited, by name, the longest first."""
-        most = heapq.nlargest(MOST_BEHIND, waited.behind.items(), key=lambda one: one[1])
-        return behind_of_all(((self._name(tid), ran),) for tid, ran in most)
-
     def cpu_waits(self, *, whole: bool) -> dict[int, Waits]:
         """The waits that ended on each CPU, in the interval or since the beginning."""
         why = None if self._times is None else self._times.why_no_wakeups
-        return {cpu: Waits(waited, behind=self._behind(waited), lost=self._lost[1] - (0 if whole else self._lost[0]),
-                           why_no_wakeups=why)
+        lost = self._lost[1] - (0 if whole else self._lost[0])
+        return {cpu: Waits(waited, behind=_behind(waited, self._name), lost=lost, why_no_wakeups=why)
                 for cpu, waited in sorted((self._every_cpu if whole else self.cpus).items())}
 
     def _sleeping(self, threads: Collection[Thread]) -> str:
@@ -202,3 +207,9 @@ class WaitWatch:
                 if read is not None:
                     found[Thread(pid, tid)] = Delay(*read)
         return found
+
+
+def _behind(waited: WaitSums, name: Callable[[int], str]) -> tuple[tuple[str, int], ...]:
+    """Who ran while threads waited, by name, the longest first."""
+    most = heapq.nlargest(_MOST_ADDED, waited.behind.items(), key=lambda one: one[1])
+    return behind_of_all(((name(tid), ran),) for tid, ran in most)

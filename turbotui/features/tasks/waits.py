@@ -200,7 +200,8 @@ WAIT_FACTS: Final[tuple[MeasuredFact[Waits, float], ...]] = (
                    "of waits after being pushed off alone, or of too few waits", _tail(share), _DOCUMENTS)
       for id_, part, share in TAILS),
     MeasuredFact("Behind", "", -1, 18, "who ran longest on its CPU while it waited 0.1 ms or longer, and the share of "
-                 "that time (of those that are kept: the 8 that ran longest)", _behind, _DOCUMENTS),
+                 "that time (of those that are kept: the 8 that ran longest); of a container, job or unit "
+                 "which other one", _behind, _DOCUMENTS),
     MeasuredFact("Pushed/s", "/s", 0, 8, "times that another thread, or a quota, took its CPU while it could have run "
                  "on", _pushed, _DOCUMENTS),
     MeasuredFact("PushedBy", "", -1, 15, "who took its CPU most often while it could have run on", _pusher, _DOCUMENTS),

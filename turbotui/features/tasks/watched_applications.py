@@ -111,13 +111,15 @@ class WatchedApplications:
             self._loads.end_interval(id(one))
         return self._loads.rows(rows, one.aggregate.threads(), whole=whole)
 
-    def _with_waits(self, rows: list[TaskRow], one: WatchedApplication, *, whole: bool, again: bool) -> list[TaskRow]:
+    def _with_waits(self, rows: list[TaskRow], one: WatchedApplication, by: Grouping, *, whole: bool,
+                    again: bool) -> list[TaskRow]:
         """Return the rows with the waits of their tasks, if waits are read."""
         if self._waits is None:
             return [replace(row, waits=SIMULATED) for row in rows] if self._waits_wanted else rows
         if not again:
             self._waits.end_interval(id(one), one.taken_ns)
-        return self._waits.rows(rows, one.aggregate.threads(), whole=whole, again=again)
+        return self._waits.rows(rows, one.aggregate.threads(), whole=whole, again=again,
+                                group_of=self.family(one).group if by is Grouping.UNIT else None)
 
     def add(self, application: Application, *, child: int | None = None) -> WatchedApplication:
         """Open the counters of an application.
@@ -283,7 +285,7 @@ class WatchedApplications:
         sets = one.aggregate.totals(None if whole else since).sets
         seconds = (one.taken_ns - (one.opened_ns if whole else since_ns)) / 1e9
         early = 0.0 if whole or again else one.early
-        rows = self._with_waits(rows, one, whole=whole, again=again)
+        rows = self._with_waits(rows, one, by, whole=whole, again=again)
         rows = self._with_loads(rows, one, whole=whole, again=again)
         if one.parallel is not None:
             if not again:
