@@ -79,6 +79,7 @@ _COMMANDS: Final = {
     "without MSR": f"{_JSON} -n 2 -M",
     "turbostat": "/bin/busybox chmod +x /ld-linux-x86-64.so.2; "
                  "/ld-linux-x86-64.so.2 --library-path / /turbostat -q -i 1 -n 3 2>/dev/null",
+    "core clock": "turbotui doctor 2>&1 | /bin/busybox grep 'chains of'",
     "tasks": "turbotui tasks --json -- /bin/busybox sh -c "
              "'for i in 1 2 3; do /bin/busybox sha256sum /usr/bin/python3.11 >/dev/null; done' 2>/dev/null",
     # until the power is known twice, or an emulator that is stopped again and again has been late in 30 intervals
@@ -133,6 +134,10 @@ def test_the_stock_drivers_are_there(answers: dict[str, str]) -> None:
     assert answers["loading"].strip() == ""
     for name in ("intel-rapl:1:0", "cstate_core", "power", "msr", "coretemp"):
         assert name in answers["drivers"]
+
+
+def test_an_emulated_processor_tells_no_clock(answers: dict[str, str]) -> None:
+    assert "an emulator runs them: multiplications take " in answers["core clock"]
 
 
 @dataclass

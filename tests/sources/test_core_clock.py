@@ -18,7 +18,7 @@ from turbotui.quantities.clock_moments import CLOCK, COUNT, ERROR, KEPT, SPREAD,
 from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.simulated.chain_times import made_stamps
-from turbotui.sources.core_clock import CoreClock
+from turbotui.sources.core_clock import CoreClock, clock_now
 from turbotui.sources.source import Momentary
 
 GUEST = CpuModel(architecture="x86_64", vendor="AuthenticAMD", family=26, model=2, hypervisor=True,
@@ -249,6 +249,15 @@ def test_a_copy_of_files_executes_nothing(tmp_path: object) -> None:
     assert found.reason is Reason.RECORDED
     with pytest.raises(HostError):
         LinuxHost(str(tmp_path)).time_chains(0)
+
+
+def test_the_clock_of_now_is_the_mean_of_ten_moments() -> None:
+    host = Timed(hertz=[4e9, 3e9] * 10)
+    host.pin_this_thread = lambda cpus: None  # type: ignore[method-assign]
+    host.pins = False
+    assert clock_now(machine(host, GUEST), 0) == pytest.approx(3.5e9, rel=0.04)  # probing takes one
+    assert clock_now(machine(FakeHost(), GUEST), 0) is None
+    assert clock_now(machine(Timed(latencies=(3, 230)), GUEST), 0) is None
 
 
 @pytest.mark.real

@@ -7,9 +7,11 @@ that would wake it.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import statistics
 import threading
+import time
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
@@ -39,6 +41,7 @@ from turbotui.sources.timestamp import refused, unpinned
 _BUSY: Final = 0.05  # share of the last interval from which a CPU is timed
 _TRIES: Final = 3  # the clock may change between two chains
 _OLD_NS: Final = 50_000_000  # age of /proc/stat up to which CPUs share a reading: a tick of theirs reads it once
+_APART: Final = 0.002  # seconds between two moments; clocks change about every millisecond
 _PPM: Final = 1e-6
 _WHAT: Final = "chains of instructions"
 _ORIGIN: Final = f"{_WHAT} of known latency on CPU {{cpu}}"
@@ -91,6 +94,30 @@ def _timed(host: ChainHost, cpu: int | None, chains: ChainSet) -> ClockMoment:
         if moment.hertz is not None:
             break
     return moment
+
+
+def clock_now(machine: Machine, cpu: int) -> float | None:
+    """The mean clock of a CPU in Hz at ten moments of the next 20 ms, busy or not; None if it cannot be timed.
+
+    A thread of its own does it, because the caller's may run on other CPUs.
+    """
+    host, found = machine.host, list[float]()
+    if not isinstance(host, ChainHost) or _why_not(machine) is not None:
+        return None
+
+    def work() -> None:
+        with contextlib.suppress(HostError):
+            host.pin_this_thread((cpu,))
+            for _ in range(KEPT):
+                moment = _timed(host, cpu, CHAINS[machine.model.architecture])
+                found.extend([] if moment.hertz is None else [moment.hertz])
+                if host.pins:
+                    time.sleep(_APART)
+
+    thread = threading.Thread(target=work, name=f"clock of cpu{cpu}")
+    thread.start()
+    thread.join()
+    return statistics.fmean(found) if found else None
 
 
 class _MomentReader(NothingToClose):
