@@ -19,6 +19,7 @@ from typing import Final
 from turbotui.app.live_recorder import LiveRecorder
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
+from turbotui.recording.recorder import Recorder
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import default_columns
 from turbotui.sampling.session import Session
@@ -58,7 +59,8 @@ def spells(seconds: float) -> Spells:
                     percent = 100.0 * (now[0] - began[0]) / (now[1] - began[1])
                     (found.plain if recorder is None else found.recording).append(percent)
                 if recorder is None:
-                    recorder = LiveRecorder(f"{folder}/{ticks}.ttj", machine)
+                    path = f"{folder}/{ticks}.ttj"
+                    recorder = LiveRecorder(path, Recorder(path, machine))
                 else:
                     recorder.stop()
                     recorder = None

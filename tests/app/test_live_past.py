@@ -14,6 +14,7 @@ from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.recording import read
 from turbotui.recording.framing import RecordingError
+from turbotui.recording.recorder import Recorder
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.sampling.frame import Frame
 
@@ -107,9 +108,9 @@ async def test_an_unwritable_file_is_reported_and_screens_continue(recorded: Rec
 
 def test_two_recorders_of_one_file_are_refused(recorded: Recording, tmp_path: Path) -> None:
     path = str(tmp_path / "one.ttj")
-    first = LiveRecorder(path, recorded.machine)
+    first = LiveRecorder(path, Recorder(path, recorded.machine))
     with pytest.raises(RecordingError):
-        LiveRecorder(path, recorded.machine)
+        Recorder(path, recorded.machine)
     assert "Recorded" in first.stop()
     assert first.flag == ""
 

@@ -45,10 +45,6 @@ from turbotui.widgets.profiles import Profile, Profiles
 if TYPE_CHECKING:  # most users record nothing, have no alerts and run no command
     from turbotui.app.alerting import Alerting
     from turbotui.app.beside import BesideCommand
-    from turbotui.app.live_recorder import KeptColumns
-    from turbotui.machine.machine import Machine
-    from turbotui.recording.recorder import FrameRecorder
-    from turbotui.sampling.row_workers import RowSource
 
 _MOST_MARKS = 500
 """Maximum number of marks on the time bar, because alerts may begin and end for days."""
@@ -67,9 +63,7 @@ class FramesApp(App[int]):
         first_screen: mode of the screen to begin with.
 
     Attributes:
-        open_recorder: opens a file to record to; None for one file that is never divided or thinned.
-        kept_columns: returns the columns that are recorded whatever is shown; None for none.
-        kept_rows: returns the sources of rows that are recorded whatever is shown; None for none.
+        keeps_whole: whether Ctrl+R records, as `turbotui record` does, files, columns and rows that are not shown.
         left_by: the first signal that asked the program to end; 0 for none.
     """
 
@@ -85,9 +79,7 @@ class FramesApp(App[int]):
         self._recent: RecentScreens[WatchScreen] = RecentScreens()
         self._work: asyncio.Task[None] | None = None
         self._playing: asyncio.Task[None] | None = None
-        self.open_recorder: Callable[[str, Machine], FrameRecorder] | None = None
-        self.kept_columns: KeptColumns | None = None
-        self.kept_rows: Callable[[], Sequence[RowSource]] | None = None
+        self.keeps_whole = False
         self._histories = HistoryReader(watched, self._history_read)
         watched.live_history.wanting = self._histories.begin
         self._laid_out: tuple[object, ...] = ()  # the columns and rows for which the screen was last laid out
@@ -299,22 +291,23 @@ class FramesApp(App[int]):
     def _begin_recording(self, path: str) -> str:
         from turbotui.app.live_recorder import LiveRecorder  # noqa: PLC0415 - as above
         from turbotui.app.memory_meter import watch_memory  # noqa: PLC0415 - as above
+        from turbotui.commands.recording import kept_columns, open_recorder, recorded_rows  # noqa: PLC0415 - as above
         from turbotui.recording.framing import RecordingError  # noqa: PLC0415 - as above
         from turbotui.recording.recorder import Recorder  # noqa: PLC0415 - as above
 
         watch, session = self.watched, self.watched.session
-        columns = () if self.kept_columns is None else self.kept_columns(session.catalog, session.capabilities,
-                                                                         session.machine.topology)
-        can_look, opener = watch.judge.can_look, self.open_recorder or Recorder
+        can_look, whole = watch.judge.can_look, self.keeps_whole
+        columns = kept_columns(session.catalog, session.capabilities, session.machine.topology) if whole else ()
         try:
-            watch.recorder = LiveRecorder(path, session.machine, opener, columns, looks=can_look)
+            recorder = open_recorder(path, session.machine, None) if whole else Recorder(path, session.machine)
+            watch.recorder = LiveRecorder(path, recorder, columns, looks=session.machine if can_look else None)
         except RecordingError as error:
             return str(error)
         memory = watch_memory(session.machine) if can_look else None
         counted = memory if memory is not None and memory.counts else None
         watch.read_also(watch.recorder, () if counted is None else counted.sources(),
                         frozenset() if counted is None else counted.signals(), lasting=True,
-                        rows=() if self.kept_rows is None else self.kept_rows())
+                        rows=recorded_rows() if whole else ())
         return f"Recording to {path} until Ctrl+R is pressed again"
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:

@@ -6,51 +6,42 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from turbotui.diagnosis.recorded_looks import PacedLooks
 from turbotui.machine.machine import Machine
-from turbotui.machine.topology import Topology
-from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import age
 from turbotui.recording.framing import RecordingError
-from turbotui.recording.recorder import FrameRecorder, Recorder
+from turbotui.recording.recorder import FrameRecorder
 from turbotui.recording.rows import IntervalRows
-from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
-
-KeptColumns: TypeAlias = Callable[[Catalog, Capabilities, Topology], Sequence[CounterColumn]]
-"""A function that returns the columns that are recorded on a machine whatever is shown."""
 
 
 class LiveRecorder:
     """Writes frames to a file as they come.
 
     Args:
-        path: of the file; an existing one is continued.
+        path: of the file.
+        recorder: writes to it.
         columns: the columns to read as long as it records, whatever is shown.
-        looks: whether to look at tasks and groups for the diagnosis of the recording.
+        looks: the machine at whose tasks and groups to look for the diagnosis of the recording; None not to look.
 
     Attributes:
         failure: why it ended by itself; "" while it continues. Screens continue without it.
-
-    Raises:
-        RecordingError: the file cannot be written, is written by another process, or is no recording.
     """
 
-    def __init__(self, path: str, machine: Machine, open_recorder: Callable[[str, Machine], FrameRecorder] = Recorder,
-                 columns: Sequence[CounterColumn] = (), *, looks: bool = False) -> None:
+    def __init__(self, path: str, recorder: FrameRecorder, columns: Sequence[CounterColumn] = (), *,
+                 looks: Machine | None = None) -> None:
         self.failure = ""
         self.columns = columns
-        self._recorder: FrameRecorder | None = open_recorder(path, machine)
+        self._recorder: FrameRecorder | None = recorder
         self._path = path
         self._since = time.monotonic()
         self._writing = threading.Lock()
         self._newest: Frame | None = None
         self._came = threading.Event()  # a frame, or the end
-        if looks:
-            threading.Thread(target=self._look, args=(machine,), name="looks", daemon=True).start()
+        if looks is not None:
+            threading.Thread(target=self._look, args=(looks,), name="looks", daemon=True).start()
 
     def take(self, frame: Frame) -> None:
         """Write a frame; called on the sampler's thread."""

@@ -199,7 +199,7 @@ async def test_the_key_that_records_keeps_what_rules_need_whatever_is_shown(
     monkeypatch.chdir(tmp_path)
     session = SimulatedSession("laptop-old+memory+idle-exits")
     async with dashboard(session) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
-        app.kept_columns, app.open_recorder = kept_columns, lambda path, machine: open_recorder(path, machine, None)
+        app.keeps_whole = True
         await pilot.press("ctrl+r")
         await pilot.pause()
         await pilot.press("enter")

@@ -22,19 +22,13 @@ if TYPE_CHECKING:
 
     from turbotui.app.settings import PersonalSettings
     from turbotui.features.dashboard.beside import CommandBeside
-    from turbotui.machine.machine import Machine
     from turbotui.machine.region_pipes import MarkPipe
-    from turbotui.machine.topology import Topology
     from turbotui.opening.picture import Line
     from turbotui.opening.waiting import Opening
-    from turbotui.quantities.catalog import Catalog
     from turbotui.quantities.columns import CounterColumn
-    from turbotui.recording.recorder import FrameRecorder
     from turbotui.remote.links import Connector
     from turbotui.repertoire import Abilities
-    from turbotui.sampling.capabilities import Capabilities
     from turbotui.sampling.frame import Frame
-    from turbotui.sampling.row_workers import RowSource
     from turbotui.sampling.session import Session
     from turbotui.widgets.profiles import Profile
 
@@ -169,7 +163,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
                                 profile=None if profile is None else (arguments.profile, profile), settings=settings,
                                 tour=_offers_tour(arguments, settings),
                                 on_shown=running.freeze_objects, on_rest=running.collect_garbage)
-    app.open_recorder, app.kept_columns, app.kept_rows = _open_recorder, _kept_columns, _kept_rows
+    app.keeps_whole = True
     app.set_beside(beside)
     marked = None
     if given is not None:
@@ -270,29 +264,6 @@ def _way(arguments: argparse.Namespace) -> Connector | None:
     from turbotui.remote.ssh import connector_to  # noqa: PLC0415 - --help stays fast
 
     return connector_to(arguments.connect, arguments.host, arguments.remote, handed_on)
-
-
-def _open_recorder(path: str, machine: Machine) -> FrameRecorder:
-    """Open a file for Ctrl+R, as `turbotui record` does.
-
-    Raises:
-        RecordingError: the file cannot be written, another process records to it, or it is no recording.
-    """
-    from turbotui.commands.recording import open_recorder  # noqa: PLC0415 - most people record nothing
-
-    return open_recorder(path, machine, None)
-
-
-def _kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topology) -> Sequence[CounterColumn]:
-    from turbotui.commands.recording import kept_columns  # noqa: PLC0415 - as above
-
-    return kept_columns(catalog, capabilities, topology)
-
-
-def _kept_rows() -> Sequence[RowSource]:
-    from turbotui.commands.recording import recorded_rows  # noqa: PLC0415 - as above
-
-    return recorded_rows()
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:
