@@ -131,7 +131,7 @@ class KindScreen(RowTableScreen[KindRow]):
     def _content(self, rows: RowDifferences | None, seq: int) -> RowContent[KindRow]:
         """Make the content; rows inside a folded row, which may be thousands, are left out but for one."""
         parents: dict[Hashable, Hashable] = {}
-        table = row_table(self.definition, rows)
+        table = row_table(self.definition, rows, parts=False)
         if rows is not None and rows.parts:
             folded, every = self._table.view.folded, list(table.rows)
             by_slot = rows.newer.roster.rows

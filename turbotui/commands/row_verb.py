@@ -99,7 +99,7 @@ class RowVerb:
                many: int | None) -> None:
         columns = self._definition.columns
         choice = row_choice(arguments, columns, self._title, words_of, always=[one for one in columns if one.identity])
-        parts = getattr(arguments, "parts", not self._definition.folded)
+        parts = getattr(arguments, "parts", None)
         with open_output(arguments, many).until_interrupted() as output:
             for frame in frames:
                 found = frame.kind(self._definition.source.kind.id)

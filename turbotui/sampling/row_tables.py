@@ -123,6 +123,10 @@ class KindDefinition:
     folded: bool = True  # whether rows inside others are shown on request only
     kept: bool = False  # whether every recording has these rows; else those that are asked for them by the kind's id
 
+    def has_row(self, row: Row, *, parts: bool | None = None) -> bool:
+        """Whether a table has a row: one inside another is in those that have `parts`, or unfolded ones."""
+        return not (row.parent and self.source.kind.nested and (self.folded if parts is None else not parts))
+
     def __post_init__(self) -> None:
         """Refuse a definition that no table can be made of, where it is written."""
         if self.sort and self.sort not in {column.id for column in self.columns}:
@@ -195,12 +199,13 @@ def _reading(row: KindRow, quantity: Quantity) -> tuple[str, ...]:
             *([] if why is None else [f"  {why.sentence()}"]))
 
 
-def row_table(definition: KindDefinition, differences: RowDifferences | None, *, parts: bool = False,
+def row_table(definition: KindDefinition, differences: RowDifferences | None, *, parts: bool | None = None,
               only: Sequence[KindRow] | None = None) -> RowTable[KindRow]:
     """The table of a kind over one interval; without differences it has no rows.
 
     Args:
-        parts: whether rows inside others are rows of the table, too, and follow these.
+        parts: whether rows inside others are rows of the table, too, and follow these; None for what the kind's
+            definition says.
         only: its rows, in this order; None for all, sorted.
     """
     kind = definition.source.kind
@@ -208,11 +213,11 @@ def row_table(definition: KindDefinition, differences: RowDifferences | None, *,
         return RowTable(kind.id, kind.id.removesuffix("s"), definition.columns, only, _cell, _evidence)
     rows = [] if differences is None else [
         KindRow(differences, slot, row) for slot, row in differences.newer.roster.rows.items()
-        if parts or not row.parent or not kind.nested]
+        if definition.has_row(row, parts=parts)]
     by = next((column for column in definition.columns if column.id == definition.sort), None)
     if by is not None:
         rows.sort(key=lambda row: -_number(by.compute(row)))
-    if parts and kind.nested:
+    if kind.nested:
         rows = _tree(rows)
     return RowTable(kind.id, kind.id.removesuffix("s"), definition.columns, rows, _cell, _evidence)
 

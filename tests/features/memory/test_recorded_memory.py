@@ -40,8 +40,10 @@ def test_without_resctrl_the_columns_are_told_with_the_reason(capsys: pytest.Cap
     assert "no resctrl" in told
 
 
-def test_a_scrape_has_the_bytes_of_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scrape_has_the_bytes_of_every_level(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--once", "--rows", "memory", "--machine", "icelake-2s", "-i", "0.2"]) == 0
     told = capsys.readouterr().out
-    assert 'turbotui_memory_total_bytes_total{level="machine"' in told
+    for level in ("machine", "node 1", "L3 01"):
+        assert f'turbotui_memory_total_bytes_total{{level="{level}"' in told
+    assert 'turbotui_memory_peak_bytes_per_second{level="node 1"' in told
     assert "gaps" not in told

@@ -38,6 +38,7 @@ _VMSTAT: Final = "/proc/vmstat"
 _MON: Final = "/sys/fs/resctrl: mon_data/mon_L3_* of all groups"
 _SKEW: Final = 0.02  # of all bytes: local ones are read a moment before
 
+_PEAK: Final = "peak_bytes_per_second"
 KIND: Final = RowKind("memory", "levels of memory", nested=True)
 
 
@@ -45,17 +46,15 @@ def _counter(name: QuantityId, unit: Unit, origin: str, document: str, *, clock:
     return Quantity(name, KIND.id, unit, Behavior.COUNTER, Reduce.SUM, origin, document, clock=clock, gaps=gaps)
 
 
-def _gauge(name: QuantityId, origin: str, document: str, form: Form = Form.WORD) -> Quantity:
-    return Quantity(name, KIND.id, Unit.BYTE, Behavior.GAUGE, Reduce.SUM, origin, document, form=form)
-
-
 QUANTITIES: Final = (
     _counter("total", Unit.BYTE, f"{_MON}, mbm_total_bytes", _RESCTRL, gaps="total.gaps"),
     _counter("local", Unit.BYTE, f"{_MON}, mbm_local_bytes", _RESCTRL, clock="local", gaps="local.gaps"),
     _counter("own", Unit.BYTE, f"{_MON}, bytes of the row's own memory", _RESCTRL, gaps="own.gaps"),
-    _gauge("occupied", f"{_MON}, {OCCUPANCY}", _RESCTRL),
-    _gauge("size", "/sys/devices/system/cpu/cpu*/cache/index*/size", "kernel ABI/testing/sysfs-devices-system-cpu"),
-    _gauge("peak", "/sys/firmware/dmi/entries/17-*", _SMBIOS, Form.DOUBLE),
+    Quantity("occupied", KIND.id, Unit.BYTE, Behavior.GAUGE, Reduce.SUM, f"{_MON}, {OCCUPANCY}", _RESCTRL),
+    Quantity("size", KIND.id, Unit.BYTE, Behavior.GAUGE, Reduce.SUM, "/sys/devices/system/cpu/cpu*/cache/index*/size",
+             "kernel ABI/testing/sysfs-devices-system-cpu"),
+    Quantity(_PEAK, KIND.id, Unit.COUNT, Behavior.GAUGE, Reduce.SUM, "/sys/firmware/dmi/entries/17-*", _SMBIOS,
+             form=Form.DOUBLE),  # no unit is bytes a second
     _counter("miss", Unit.COUNT, f"{_NODES}/node*/numastat, numa_miss", _NUMASTAT, clock="pages"),
     _counter("foreign", Unit.COUNT, f"{_NODES}/node*/numastat, numa_foreign", _NUMASTAT, clock="pages"),
     _counter("other", Unit.COUNT, f"{_NODES}/node*/numastat, other_node", _NUMASTAT, clock="pages"),
@@ -206,7 +205,7 @@ class MemoryReader:
             sizes[key] = self._size(level.number) if level.scope is Scope.L3 else sum_of(parts) if parts else (
                 _SHARED_CACHE if level.in_cache else _NO_CACHE)
             into.put(level.slot, "size", sizes[key])
-            into.put(level.slot, "peak", self._peak_of(level))
+            into.put(level.slot, _PEAK, self._peak_of(level))
 
     def _size(self, cache: int) -> _Number:
         cpu = next((place.cpu for place in self._places if place.l3 == cache), -1)
@@ -346,7 +345,7 @@ def _no_remote(row: KindRow) -> str:
 
 
 def _peak_share(row: KindRow) -> Value:
-    rate, peak = row.rate("own"), row.value("peak")
+    rate, peak = row.rate("own"), row.value(_PEAK)
     return None if rate is None or not peak else 100 * rate / peak
 
 
@@ -382,8 +381,8 @@ COLUMNS: Final[tuple[RowColumn, ...]] = (
     _column("OwnBW", "GB/s", ("own",), _per_second("own"), shown=False,
             words="bytes that the row's own memory moved for L3 caches: local ones, and of two nodes the other's "
             "remote ones; of more nodes it is the least that it can be"),
-    _column("Peak%", "%", ("own", "peak"), _peak_share, "OwnBW as a share of what that memory can move in theory"),
-    _column("PeakBW", "GB/s", ("peak",), _held("peak", 1e9), "what the row's memory can move in theory: channels x "
+    _column("Peak%", "%", ("own", _PEAK), _peak_share, "OwnBW as a share of what that memory can move in theory"),
+    _column("PeakBW", "GB/s", (_PEAK,), _held(_PEAK, 1e9), "what the row's memory can move in theory: channels x "
             "transfers a second x width (SMBIOS), an equal part for each package or node", document=_SMBIOS,
             shown=False),
     _column("L3", "MB", ("occupied",), _held("occupied", 1e6),

@@ -24,8 +24,8 @@ _UNITS: Mapping[Unit, str] = {
 class RowMetrics:
     """The counters of at most `most` rows of a kind, as sums of increases since the start, and their gauges.
 
-    Rows inside others are left out, because the others have their counts. A gauge that was not read in the last
-    interval has no value.
+    Rows inside others are left out, because the others have their counts, unless the kind is unfolded. A gauge that was
+    not read in the last interval has no value.
     """
 
     def __init__(self, definition: KindDefinition, most: int) -> None:
@@ -51,7 +51,7 @@ class RowMetrics:
             return
         kept: dict[RowIdentity, dict[QuantityId, float]] = {}
         for slot, row in found.newer.roster.rows.items():
-            if slot in found.newer.died or (row.parent and found.newer.kind.nested):
+            if slot in found.newer.died or not self.definition.has_row(row):
                 continue
             totals = kept[row.identity] = self._totals.get(row.identity, {})
             for counter in self._counters:
