@@ -180,7 +180,7 @@ class RemoteSession(FixedColumns):
         if count < _UNANSWERED or self._clock() - since < _UNANSWERED:
             return None
         return Unavailable(Reason.NOT_READ, f"the collector sends no {kind}: its turbotui is older than 0.5, or has no "
-                           "feature that reads them", "update turbotui there, or install the feature")
+                           "feature that reads them", "run a newer turbotui there, or one with the feature")
 
     @property
     def collector(self) -> RemoteSession:

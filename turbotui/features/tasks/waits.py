@@ -184,7 +184,7 @@ _AWAKE: Final = Unavailable(
 _NOBODY: Final = Unavailable(Reason.NEVER_RAN, "nobody took its CPU while it could have run on")
 
 _NONE_ENDED: Final = Unavailable(Reason.NEVER_RAN, "no wait for a CPU ended in this interval")
-_SHORT: Final = Unavailable(Reason.NEVER_RAN, "it never waited 0.1 ms for a CPU while another task ran there")
+_SHORT: Final = Unavailable(Reason.NEVER_RAN, "the task never waited 0.1 ms for a CPU while another ran there")
 TAILS: Final = (("WaitP50", "half", 0.5), ("WaitP99", "99 %", 0.99), ("WaitP999", "99.9 %", 0.999))
 """Columns of quantiles of waits: name, words, share."""
 COST: Final = "read while shown: a record at each switch of the machine, about 5 us of CPU time each"
