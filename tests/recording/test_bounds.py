@@ -194,6 +194,22 @@ def test_sources_without_end(records: Records) -> None:
         capabilities_from(JsonValue(said, "a layout"))
 
 
+def test_reasons_are_read_where_something_is_missing_for_them(records: Records) -> None:
+    """Sixty layouts of 60,000 reasons each took half a minute, whether anything was missing or not."""
+    layout = next(record for record in records if record.kind == RecordKind.LAYOUT)
+    said = json.loads(unpack(layout.payload))["capabilities"]
+    known = len(said["reasons"])
+    said["reasons"] += [["no such kind", "a", "b", "four parts are no reason"]] * 60_000
+    capabilities_from(JsonValue(said, "a layout"))
+    said["missing"]["x"] = known
+    with pytest.raises(DamagedError, match="is no reason"):
+        capabilities_from(JsonValue(said, "a layout"))
+    said["reasons"][known:] = [["not-read", f"{number}", ""] for number in range(60_000)]
+    said["missing"] |= {f"x{number}": known + number for number in range(40_000)}
+    with pytest.raises(DamagedError, match="more than 32,768 values in use"):
+        capabilities_from(JsonValue(said, "a layout"))
+
+
 def test_long_texts_of_events_are_cut(records: Records, tmp_path: Path) -> None:
     """A hundred bytes are 100,000 letters, and all events of a recording are kept."""
     event = pack(json.dumps({"wall_ns": NOON, "started_ns": 0, "kind": "mark", "text": "x" * 60_000}).encode())

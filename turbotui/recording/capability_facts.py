@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.scope import Scope
@@ -21,8 +21,11 @@ from turbotui.sources.second_source import SecondSource
 from turbotui.sources.source import Defined, Probe, Source
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 _MOST_SOURCES: Final = 4_096
 """The most sources of a layout; 1,024 CPUs with every uncore PMU have 132, and each added column is one more."""
+_MOST_READ: Final = 1 << 15
+"""The most signals, and reasons, of a layout; 224 CPUs with every uncore counter have 4,000. One takes 5 us to read."""
 
 _USUAL: Final = {one.name: one.default for one in fields(Signal) if one.default is not MISSING}
 
@@ -72,11 +75,11 @@ def capabilities_from(stored: JsonValue) -> Capabilities:
     Raises:
         DamagedError: they are none.
     """
-    reasons = [reason_from(one) for one in stored["reasons"].items()]
-    signals = [_signal_from(one, reasons) for one in stored["signals"].items()]
+    reasons = _Numbered(stored["reasons"], reason_from)
+    signals = _Numbered(stored["signals"], lambda one: _signal_from(one, reasons))
 
-    def named(table: JsonValue, of: Sequence[T]) -> dict[str, T]:
-        return {name: _at(of, number) for name, number in table.entries().items()}
+    def named(table: JsonValue, of: _Numbered[T]) -> dict[str, T]:
+        return {name: of[number] for name, number in table.entries().items()}
 
     probes = {
         name: Probe({**named(probe["signals"], signals), **named(probe["missing"], reasons)}, probe["note"].text())
@@ -88,7 +91,7 @@ def capabilities_from(stored: JsonValue) -> Capabilities:
     chosen = {name: pair.items() for name, pair in stored["chosen"].entries().items()}
     if any(len(pair) != 2 for pair in chosen.values()):
         raise DamagedError("a signal of the recording has no source")
-    read = {name: _at(signals, pair[0]) for name, pair in chosen.items()}
+    read = {name: signals[pair[0]] for name, pair in chosen.items()}
     made = times_together(read)
     provider = {name: _at(sources, pair[1]) for name, pair in chosen.items()}
     found = Capabilities(
@@ -103,6 +106,24 @@ def capabilities_from(stored: JsonValue) -> Capabilities:
     )
     _check(found)
     return found
+
+
+class _Numbered(Generic[T_co]):
+    """A list of which each value is read where it is first referred to: a file may list many that nothing needs."""
+
+    def __init__(self, stored: JsonValue, read: Callable[[JsonValue], T_co]) -> None:
+        self._stored = stored.items()
+        self._where = stored.where
+        self._read = read
+        self._known: dict[int, T_co] = {}
+
+    def __getitem__(self, number: JsonValue) -> T_co:
+        position = number.integer()
+        if position not in self._known:
+            if len(self._known) == _MOST_READ:
+                raise DamagedError(f"{self._where} of the recording has more than {_MOST_READ:,} values in use")
+            self._known[position] = self._read(_at(self._stored, number))
+        return self._known[position]
 
 
 def layout_definitions(stored: JsonValue) -> Iterator[Definition]:
@@ -174,7 +195,7 @@ def _signal_facts(signal: Signal, reasons: Mapping[Unavailable, int]) -> dict[st
     return facts
 
 
-def _signal_from(stored: JsonValue, reasons: list[Unavailable]) -> Signal:
+def _signal_from(stored: JsonValue, reasons: _Numbered[Unavailable]) -> Signal:
     found = Signal(
         id=stored["id"].text(), scope=stored["scope"].one_of(Scope), unit=stored["unit"].one_of(Unit, Unit.COUNT),
         behavior=stored["behavior"].one_of(Behavior), reduce=stored["reduce"].one_of(Reduce),
@@ -183,7 +204,7 @@ def _signal_from(stored: JsonValue, reasons: list[Unavailable]) -> Signal:
     )
     absent = stored.get("absent")
     if absent is not None:
-        found = replace(found, absent={whole(cpu): _at(reasons, why) for cpu, why in absent.entries().items()})
+        found = replace(found, absent={whole(cpu): reasons[why] for cpu, why in absent.entries().items()})
     plain = found.origin.replace("{cpu}", "")
     if "{" in plain or "}" in plain:  # the CPU is filled in when the reason is shown
         raise DamagedError(f"the origin of {found.id!r} in the recording cannot be: {found.origin[:80]!r}")
