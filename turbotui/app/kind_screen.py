@@ -136,8 +136,6 @@ class KindScreen(RowTableScreen[KindRow]):
             folded, every = self._table.view.folded, list(table.rows)
             by_slot = rows.newer.roster.rows
             for row in every:  # which grows: rows inside a row follow it
-                if row.identity in parents and parents[row.identity] in folded:
-                    continue
                 slots = rows.parts.get(row.row.key, ())
                 for slot in slots[:1] if row.identity in folded else slots:
                     every.append(KindRow(rows, slot, by_slot[slot]))

@@ -164,6 +164,15 @@ def test_a_cpu_that_comes_has_no_difference_and_no_part_in_its_sources() -> None
     assert bench.why("24", "Int/s") is Reason.INTERRUPTED, "nobody knows when CPU 5 took its 7"
 
 
+def test_a_cpu_that_goes_leaves_its_sources_unknown_for_one_interval() -> None:
+    bench = Bench("   CPU0 CPU1\n 24: 10 20 chip  1-edge  dev\n")
+    bench.tick("   CPU0\n 24: 12 chip  1-edge  dev\n")
+    assert bench.why("24", "Int/s") is Reason.INTERRUPTED
+    assert bench.value("24:0", "Int/s") == 2
+    bench.tick("   CPU0\n 24: 15 chip  1-edge  dev\n")
+    assert bench.value("24", "Int/s") == 3
+
+
 def test_an_interval_of_any_length_over_a_restart_is_unknown() -> None:
     bench = Bench("   CPU0\n 24: 500 chip  1-edge  dev\n")
     first = bench.last
