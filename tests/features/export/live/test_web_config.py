@@ -218,7 +218,7 @@ def test_what_is_known_of_a_password_costs_no_hash() -> None:
         return [(await refusal(passwords, "one", password))[0] for password in ("right", "wrong", "right", "wrong")]
 
     assert asyncio.run(ask()) == [200, 401, 200, 401]
-    passwords._turns = None  # type: ignore[assignment]  # no hash can be computed any more
+    passwords._queue = None  # type: ignore[assignment]  # no hash can be computed any more
     assert asyncio.run(ask()) == [200, 401, 200, 401]
     with pytest.raises(AttributeError):
         asyncio.run(refusal(passwords, "one", "another"))
@@ -229,7 +229,7 @@ def test_guesses_that_wait_are_bounded_and_a_known_password_does_not_wait() -> N
 
     async def guess() -> list[int]:
         assert (await refusal(passwords, "one", "right"))[0] == 200
-        async with passwords._turns.of("one"):
+        async with passwords._queue.of("one"):
             waiting = [asyncio.create_task(refusal(passwords, "one", f"{at}\0")) for at in range(256)]
             await asyncio.sleep(0)
             found = [(await refusal(passwords, "one", password))[0] for password in ("one too many", "right")]
@@ -242,7 +242,7 @@ def test_guesses_of_one_address_do_not_keep_a_password_of_another_from_being_lea
     passwords = Passwords({"one": hashed("right")})
 
     async def guess() -> tuple[list[int], int, list[int]]:
-        async with passwords._turns.of("another"):
+        async with passwords._queue.of("another"):
             first = [asyncio.create_task(refusal(passwords, "one", f"{at}\0", "192.0.2.1")) for at in range(256)]
             await asyncio.sleep(0)
             right = asyncio.create_task(refusal(passwords, "one", "right", "192.0.2.2"))
@@ -277,7 +277,7 @@ def test_a_right_password_stays_known_when_the_file_is_read_again_unless_it_is_a
         await refusal(before, "one", "right")
         same.remember(before)
         changed.remember(before)
-        same._turns = changed._turns = None  # type: ignore[assignment]  # as above
+        same._queue = changed._queue = None  # type: ignore[assignment]  # as above
         assert await refusal(same, "one", "right") == (200, 0)
         with pytest.raises(AttributeError):
             await refusal(changed, "one", "right")
@@ -341,7 +341,7 @@ def test_an_unknown_user_costs_a_hash_as_a_known_one_does() -> None:
     passwords = Passwords({"one": hashed("right")})
 
     async def ask() -> list[tuple[int, float]]:
-        async with passwords._turns.of("one"):  # every hash waits
+        async with passwords._queue.of("one"):  # every hash waits
             guesses = [asyncio.create_task(refusal(passwords, user, "wrong")) for user in ("one", "nobody")]
             for _ in range(9):
                 await asyncio.sleep(0)

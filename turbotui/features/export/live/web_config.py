@@ -25,7 +25,7 @@ import bcrypt
 import yaml
 
 from turbotui.errors import TurbotuiError
-from turbotui.features.export.live.fair_turns import FairTurns, client_of
+from turbotui.features.export.live.fair_queue import FairQueue, client_of
 from turbotui.features.export.live.requests import HttpRequest, RefusedError
 from turbotui.features.export.live.scrape_server import Access
 from turbotui.machine.given_files import GivenFileError, read_given
@@ -59,7 +59,7 @@ class Passwords:
         self._key = secrets.token_bytes(32)
         self._right: set[bytes] = set()
         self._wrong: dict[bytes, None] = {}  # the oldest first
-        self._turns = FairTurns(_MOST_WAITING, lambda: RefusedError(
+        self._queue = FairQueue(_MOST_WAITING, lambda: RefusedError(
             503, "too many passwords wait for being checked", None, _PENALTY))
 
     def remember(self, before: Passwords) -> None:
@@ -89,7 +89,7 @@ class Passwords:
 
     async def _learn(self, mark: bytes, password: bytes, hashed: str, client: str, *, known: bool) -> None:
         """Find out whether a password is right, at its client's turn."""
-        async with self._turns.of(client):
+        async with self._queue.of(client):
             if mark in self._right or mark in self._wrong:  # the same came before
                 return
             start = time.monotonic()

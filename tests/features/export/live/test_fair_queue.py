@@ -6,34 +6,34 @@ import asyncio
 
 import pytest
 
-from turbotui.features.export.live.fair_turns import FairTurns, client_of
+from turbotui.features.export.live.fair_queue import FairQueue, client_of
 
 
 class _FullError(Exception):
     pass
 
 
-async def _take(turns: FairTurns, client: str, order: list[str]) -> None:
+async def _take(turns: FairQueue, client: str, order: list[str]) -> None:
     async with turns.of(client):
         order.append(client)
         await asyncio.sleep(0)
 
 
 async def test_clients_take_turns_however_many_each_wants() -> None:
-    turns, order = FairTurns(100, _FullError), list[str]()
+    turns, order = FairQueue(100, _FullError), list[str]()
     await asyncio.gather(*(_take(turns, client, order) for client in "aaaaabcbc"))
     assert "".join(order) == "aabcabcaa"
 
 
 async def test_beyond_the_most_the_newest_of_the_busiest_client_is_refused() -> None:
-    turns, order = FairTurns(4, _FullError), list[str]()
+    turns, order = FairQueue(4, _FullError), list[str]()
     results = await asyncio.gather(*(_take(turns, client, order) for client in "aaaaabbb"), return_exceptions=True)
     assert [type(result) for result in results] == [type(None)] * 3 + [_FullError] * 2 + [type(None)] * 2 + [_FullError]
     assert "".join(order) == "aabab"
 
 
 async def test_a_turn_that_is_given_up_goes_to_the_next() -> None:
-    turns, order = FairTurns(100, _FullError), list[str]()
+    turns, order = FairQueue(100, _FullError), list[str]()
     async with turns.of("x"):
         tasks = [asyncio.create_task(_take(turns, client, order)) for client in "aabb"]
         await asyncio.sleep(0)

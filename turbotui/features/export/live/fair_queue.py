@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from ipaddress import IPv6Address, ip_address
 
 
-class FairTurns:
+class FairQueue:
     """Gives one turn at a time to each client that waits, in their order, then the next to each.
 
     Args:
@@ -62,11 +62,11 @@ class FairTurns:
         if not self._waiting:
             self._busy = False
             return
-        client, turns = next(iter(self._waiting.items()))
+        client, later = next(iter(self._waiting.items()))
         del self._waiting[client]
-        turn = turns.popleft()
-        if turns:
-            self._waiting[client] = turns
+        turn = later.popleft()
+        if later:
+            self._waiting[client] = later
         turn.set_result(None)
 
 
