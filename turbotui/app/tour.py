@@ -1,57 +1,46 @@
-"""The tour at the first start: five steps in three lines above the status line, with keys of their own only."""
+"""The tour at the first start: five steps in one line above the status line, with keys of their own only."""
 
 from __future__ import annotations
 
 import os
-import textwrap
 from typing import Final
 
 from turbotui.app.actions import actions_of
-from turbotui.app.base import WatchScreen
 from turbotui.app.frames import FramesApp
 from turbotui.app.settings import remember
 from turbotui.cell_widths import flush_left
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
-from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import SegmentLines
 
 LEAST_LINES: Final = 16
 """Minimum size of a screen for the tour."""
 
-_LINES: Final = 3
-
 
 @dataclass(frozen=True, slots=True)
 class TourStep:
     """One step of the tour."""
 
-    about: str
-    text: str  # sentences; {id} stands for the key of that action
+    text: str  # a sentence that fits into 80 characters with what stands around it; {id} is the key of that action
     done: tuple[str, ...]  # names of Textual actions that complete the step
 
 
 STEPS: Final[tuple[TourStep, ...]] = (
-    TourStep("What slows it down",
-             "On the overview (0) the line below the machine's name says what is the bottleneck, if one is found. "
-             "{why} says since when, who, and what to do.", ("why",)),
-    TourStep("Screens", "Digits show the screens at the lower right, {next_screen} the next one: 1 has every CPU in a "
-             "table, 7 the tasks, 9 what cannot be read here and why.", ("next_screen", "show_screen")),
-    TourStep("Numbers explained", "The arrows choose a number. {explain} explains it: formula, counters, "
-             "sources, or why it is missing. {graph} draws its past.", ("explain", "graph")),
-    TourStep("The past", "{past_back} goes back in time on every screen, {past_on} on, and {past_now} returns to now. "
-             "{past_jump} jumps to a time or looks for a condition.",
+    TourStep("{why} says what slows the machine, who, and what to do", ("why",)),
+    TourStep("Digits show screens: 1 CPUs, 7 tasks, 9 what is missing", ("next_screen", "show_screen")),
+    TourStep("Arrows choose a number: {explain} explains it, {graph} draws it", ("explain", "graph")),
+    TourStep("{past_back} and {past_on} step through the past, {close} returns to now",
              ("past_step", "past_jump", "past_event")),
-    TourStep("Finding things", "{search} finds a row, a CPU or a name, {filter} leaves only rows that pass, such as "
-             "Busy%>50. {help} shows every key, and {search} searches them.", ("search", "filter", "help")),
+    TourStep("{search} finds, {filter} filters rows, {help} has every key", ("search", "filter", "help")),
 )
 
 
 class TourLines(SegmentLines):
-    """The lines of the tour."""
+    """The line of the tour."""
 
-    DEFAULT_CSS = f"TourLines {{ height: {_LINES}; }}"
+    DEFAULT_CSS = "TourLines { height: 1; }"
 
 
 class Tour:
@@ -134,21 +123,18 @@ class Tour:
         if lines is None:
             lines = TourLines(base=StyleRole.CURSOR)
             base.mount_all((lines,), before="#status")
-        lines.show(self._step_lines(base))
+        lines.show([self._step_line(base.size.width)])
 
-    def _step_lines(self, base: WatchScreen) -> list[list[TextSegment]]:
-        """The heading with the tour's keys, and as many sentences as fit."""
-        at, width = self.step or 0, base.size.width
-        step = STEPS[at]
-        head = f" Tour {at + 1} of {len(STEPS)}: {step.about}"
-        keys = f"{self._key('tour')} next · {self._key('tour_end')} end it for ever · Esc not now "
-        room = width - len(head) - 2
-        keys = keys if len(keys) <= room else f"{self._key('tour')} next · {self._key('tour_end')} end "
-        keys = keys if len(keys) <= room else ""
+    def _step_line(self, width: int) -> list[TextSegment]:
+        """The step, and the tour's keys as far as there is room."""
+        at = self.step or 0
         shown = {action.id: action.shown.split(" ")[0] for action in actions_of(self._app)}
-        lines = textwrap.wrap(step.text.format_map(shown), max(20, width - 2), max_lines=_LINES - 1, placeholder=" …")
-        first: list[TextSegment] = [(flush_left(head, width - len(keys)), StyleRole.SORTED), (keys, StyleRole.KEY)]
-        return [first, *([(f" {line}", StyleRole.PLAIN)] for line in lines)]
+        text = f" Tour {at + 1}/{len(STEPS)}: {STEPS[at].text.format_map(shown)}"
+        following, ending = self._key("tour"), self._key("tour_end")
+        keys = next((keys for keys in (f"{following} next · {ending} end it for ever · Esc not now ",
+                                       f"{following} next {ending} end ") if len(text) + len(keys) + 1 <= width), "")
+        return [(flush_left(cut_words(text, width - len(keys)), width - len(keys)), StyleRole.SORTED),
+                (keys, StyleRole.KEY)]
 
     def _key(self, name: str) -> str:
         return next(action.shown.split(" ")[0] for action in actions_of(self._app) if action.id == name)
