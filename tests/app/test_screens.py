@@ -33,7 +33,7 @@ SCREENS: dict[str, Sequence[str]] = {
     "topology": ("2",),
     "map": ("3",),
     "info": ("8", "down"),
-    "doctor": ("9", "down"),
+    "doctor": ("9",),
     "add": ("a", *"msr0x6"),
     "joules": ("J",),
     "picker": ("C",),

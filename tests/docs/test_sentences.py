@@ -72,10 +72,10 @@ def test_what_a_screen_says_begins_with_a_capital_letter(path: Path) -> None:
 
 def test_texts_of_tables_begin_with_a_capital_letter_and_end() -> None:
     texts = [*(action.help for action in ACTIONS), *(text for _, text in (*SIGNS, *STATES)),
-             *(sentence for step in STEPS for sentence in (step.about, step.text)),
+             *(step.text for step in STEPS),
              *(column.help for column in STATIC_COLUMNS)]
     assert [text for text in texts if text[:1].islower()] == []
-    assert [text for text in texts if text not in {step.about for step in STEPS} and text[-1] != "."] == []
+    assert [text for text in texts if text[-1] != "."] == []
 
 
 def test_words_of_the_house_are_nowhere() -> None:

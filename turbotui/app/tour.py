@@ -28,12 +28,12 @@ class TourStep:
 
 
 STEPS: Final[tuple[TourStep, ...]] = (
-    TourStep("{why} says what slows the machine, who, and what to do", ("why",)),
-    TourStep("Digits show screens: 1 CPUs, 7 tasks, 9 what is missing", ("next_screen", "show_screen")),
-    TourStep("Arrows choose a number: {explain} explains it, {graph} draws it", ("explain", "graph")),
-    TourStep("{past_back} and {past_on} step through the past, {close} returns to now",
+    TourStep("{why} says what slows the machine, who, and what to do.", ("why",)),
+    TourStep("Digits show screens: 1 CPUs, 7 tasks, 9 the doctor.", ("next_screen", "show_screen")),
+    TourStep("Arrows choose a number: {explain} explains it, {graph} draws it.", ("explain", "graph")),
+    TourStep("{past_back} and {past_on} step through the past, {close} returns to now.",
              ("past_step", "past_jump", "past_event")),
-    TourStep("{search} finds, {filter} filters rows, {help} has every key", ("search", "filter", "help")),
+    TourStep("{search} finds, {filter} filters rows, {help} has every key.", ("search", "filter", "help")),
 )
 
 

@@ -30,6 +30,8 @@ _STATES: Final = {
 }
 _ROLES: Final = dict(_STATES.values())
 _FACTS: Final = "the machine"
+_LONG: Final = 90
+"""Characters of a reason beside which there is room for what a source gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,13 @@ _COLUMNS: Final[tuple[Column[DoctorRow], ...]] = (
     Column("source", "", -1, (), lambda row: row.title,
            help="name of the source of counters", priority=0, identity=True),
     Column("state", "", -1, (), lambda row: row.state, help="ready, partial or absent", width=9, priority=0),
+    Column("why", "", -1, (), lambda row: row.why, help="missing signals, the reason, and the remedy",
+           priority=1),
     Column("gives", "", -1, (), lambda row: row.gives, help="what the source provides", priority=2),
     Column("usable", "", 0, (), lambda row: row.signals(usable=True),
            help="signals that it gives here", default=False),
     Column("missing", "", 0, (), lambda row: row.signals(usable=False),
            help="signals that it cannot give here", width=7, default=False),
-    Column("why", "", -1, (), lambda row: row.why, help="missing signals, the reason, and the remedy",
-           priority=1),
 )
 _NAMING: Final = Naming[DoctorRow](lambda row: row.source.id if row.source else _FACTS,
                                    lambda row: f"{row.title} {row.state} {row.gives} {row.why}", lambda row: row.title)
@@ -113,12 +115,17 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
 
     def show_columns(self) -> None:
         """Lay out the table for the width."""
-        rows = (DoctorRow(None), *(DoctorRow(source) for source in self._diagnosis.sources))
-        title = max(len(row.title) for row in rows)
-        gives = min(max(len(row.gives) for row in rows), max(12, self.size.width // 3))
-        rest = self.size.width - title - gives - len(RULE) - sum(1 + width for width in (9, 1, 1, 1))
-        widths = {"source": title, "gives": gives, "why": max(12, rest)}
-        columns = tuple(replace(column, width=widths.get(column.id, column.width)) for column in _COLUMNS)
+        sources = sorted(self._diagnosis.sources, key=lambda source: source.state is State.READY)
+        rows = (*(DoctorRow(source) for source in sources), DoctorRow(None))
+        title, why, gives = (max(map(len, texts)) for texts in (
+            [row.title for row in rows], [row.why for row in rows], [row.gives for row in rows]))
+        # the reason is what people come for: what a source gives stands behind it, where both have room
+        room = self.size.width - title - len(RULE) - sum(1 + width for width in (9, 1, 1))
+        beside = room - gives - 1
+        wide = beside if beside >= min(why, _LONG) else room
+        widths = {"source": title, "gives": gives, "why": max(12, wide)}
+        columns = tuple(replace(column, width=widths.get(column.id, column.width)) for column in _COLUMNS
+                        if column.id != "gives" or wide == beside)
         self.show_content(RowContent(RowTable("sources", "source", columns, rows), _NAMING))
         self.watch_state.want(self.wanted)
 
