@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -11,7 +11,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.small_files import text_of
 from turbotui.quantities.plain_numbers import whole_number
 
-_PATH: Final = "/proc/stat"
+PATH: Final = "/proc/stat"
 _IDLE: Final = (3, 4)  # idle and iowait
 _STEAL: Final = 7
 _FIELDS: Final = 8  # user to steal: guest time is in user time already
@@ -26,17 +26,30 @@ class CpuTicks:
     stolen: int  # those in which the hypervisor ran others
 
 
+def ticks_in(text: str, cpu: int) -> CpuTicks | None:
+    """Return the times of one CPU in the text of /proc/stat, of which no other row is parsed; None if it has none."""
+    start = text.find(f"cpu{cpu} ")
+    return None if start < 0 else _ticks(text[start: text.find("\n", start)].split()[1:])
+
+
+def _ticks(fields: Sequence[str]) -> CpuTicks | None:
+    ticks = [number for part in fields[:_FIELDS] if (number := whole_number(part)) is not None]
+    if len(ticks) < _FIELDS:  # kernels before 2.6.11 have no steal time
+        return None
+    return CpuTicks(sum(ticks), sum(ticks[at] for at in _IDLE), ticks[_STEAL])
+
+
 def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:
     """Return the times of all online CPUs; empty if they cannot be read."""
     found = {}
-    for line in text_of(host, _PATH).splitlines():
+    for line in text_of(host, PATH).splitlines():
         word, _, rest = line.partition(" ")
         cpu = whole_number(word[3:]) if word.startswith("cpu") else None
         if cpu is None:
             continue
-        ticks = [number for part in rest.split()[:_FIELDS] if (number := whole_number(part)) is not None]
-        if len(ticks) == _FIELDS:  # kernels before 2.6.11 have no steal time
-            found[cpu] = CpuTicks(sum(ticks), sum(ticks[at] for at in _IDLE), ticks[_STEAL])
+        ticks = _ticks(rest.split())
+        if ticks is not None:
+            found[cpu] = ticks
     return found
 
 
