@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import errno
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -237,11 +238,22 @@ _OPENS_GROUPS = {"machine/tasks/load_sampler.py", "machine/tasks/sets.py", "even
 """Those that open groups of events with rings, and the list of events, which lies below: it opens, reads nothing."""
 
 
-def _using(name: str) -> set[str]:
+@functools.cache
+def _modules() -> dict[str, str]:
     root = Path(turbotui.__file__).parent
-    return {str(path.relative_to(root)) for path in root.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))
-            if (isinstance(node, ast.Attribute) and node.attr == name) or (
-                isinstance(node, ast.ImportFrom) and name in [one.name for one in node.names])}
+    return {str(path.relative_to(root)): path.read_text() for path in root.rglob("*.py")}
+
+
+def _nodes(*words: str) -> Iterator[tuple[str, ast.AST]]:
+    """Every node of the modules in which one of these words stands."""
+    for path, text in _modules().items():
+        if any(word in text for word in words):
+            yield from ((path, node) for node in ast.walk(ast.parse(text)))
+
+
+def _using(name: str) -> set[str]:
+    return {path for path, node in _nodes(name) if (isinstance(node, ast.Attribute) and node.attr == name) or (
+        isinstance(node, ast.ImportFrom) and name in [one.name for one in node.names])}
 
 
 def test_nobody_else_opens_or_reads_counters() -> None:
@@ -251,16 +263,14 @@ def test_nobody_else_opens_or_reads_counters() -> None:
 
 
 def test_nobody_else_knows_the_layout_of_a_read_or_scales_counts() -> None:
-    root = Path(turbotui.__file__).parent
     found = set()
-    for path in root.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.BinOp) and (
-                    isinstance(node.left.op, ast.Mult) and "enabled" in ast.unparse(node.left)) and (
-                    "running" in ast.unparse(node.right)):
-                found.add(str(path.relative_to(root)))
-            if isinstance(node, ast.JoinedStr) and ast.unparse(node).endswith("Q'"):
-                found.add(str(path.relative_to(root)))
+    for path, node in _nodes("enabled", 'Q"'):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.BinOp) and (
+                isinstance(node.left.op, ast.Mult) and "enabled" in ast.unparse(node.left)) and (
+                "running" in ast.unparse(node.right)):
+            found.add(path)
+        if isinstance(node, ast.JoinedStr) and ast.unparse(node).endswith("Q'"):
+            found.add(path)
     assert "counting/counters.py" in found
     assert {name for name in found if name.startswith(("sources/", "features/", "sampling/", "counting/"))} == {
         "counting/counters.py", "counting/totals.py"}
