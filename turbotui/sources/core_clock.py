@@ -175,13 +175,13 @@ class _MomentReader(NothingToClose):
         else:
             moments, self.pause = [], None
         self._last.extend(moments)
-        spread = _deviation(self._last) if len(self._last) == KEPT else 0.0
+        spread = max(_PPM, _deviation(self._last)) if len(self._last) == KEPT else 0.0  # 0: not known
         idle = verdict in {MomentVerdict.IDLE, MomentVerdict.FIRST}
         values: dict[SignalId, Raw] = {
             CLOCK: round(math.fsum(moments) / len(moments)) if moments else 0 if idle else None,
             VERDICT: MomentVerdict.KNOWN.value if moments else verdict.value,
             COUNT: len(moments),
-            SPREAD: max(1, round(spread / _PPM)) if len(self._last) == KEPT else 0,
+            SPREAD: round(spread / _PPM),
             ERROR: round(moment_error(len(moments), spread) / _PPM) if moments else 0 if idle else None,
         }
         return [values[name] for name in self.signals]

@@ -272,11 +272,11 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return any(line is not None and set(line.cpus) == set(whole.cpus) for line in lines)
 
     def _scaled(self, frame: Frame, column: CounterColumn) -> bool:
-        """Whether a column has a counter that can be multiplexed at all."""
+        """Whether a column is sampled, or has a counter that can be multiplexed at all."""
         known = self._may_be_scaled.get(column.id)
         if known is None:
             signals = (frame.capabilities.signals.get(name) for name in (*column.needs, *column.wants))
-            known = any(signal is not None and signal.running for signal in signals)
+            known = column.error is not None or any(signal is not None and signal.running for signal in signals)
             if frame.can(column):  # an older frame may not know the column's signals yet
                 self._may_be_scaled[column.id] = known
         return known
