@@ -203,12 +203,13 @@ def test_what_fails_in_a_package_is_a_sentence_that_names_it(tmp_path: Path, mon
     assert fault.shown in done.stdout
 
 
-@pytest.mark.parametrize(("old", "new", "key"), [
-    ("class UptimeScreen", "1 / 0\n\nclass UptimeScreen", b""),
-    ("    definition = CLOCKS", "    definition = CLOCKS\n    def body(self): return 1 / 0", b""),
-    ("        self.definition =", "        1 / 0; self.definition =", b"a"),
+@pytest.mark.parametrize(("old", "new", "key", "shown"), [
+    ("class UptimeScreen", "1 / 0\n\nclass UptimeScreen", b"", b"uptime stays closed"),
+    ("    definition = CLOCKS", "    definition = CLOCKS\n    def body(self): return 1 / 0", b"", b"this screen anew"),
+    ("        self.definition =", "        1 / 0; self.definition =", b"a", b"package turbotui_uptime-1.0 failed"),
 ], ids=["module", "body", "key"])
-def test_a_screen_that_fails_ends_nothing_else(tmp_path: Path, old: str, new: str, key: bytes) -> None:
+def test_a_screen_that_fails_ends_nothing_else(tmp_path: Path, old: str, new: str, key: bytes,
+                                              shown: bytes) -> None:
     path = broken(tmp_path, "screen", old, new)
     terminal = BarePty((sys.executable, "-m", "turbotui", "-i", "0.2", "--machine", "guest", "--screen", "cpus"),
                        environment={"PYTHONPATH": str(path), "XDG_CONFIG_HOME": str(tmp_path),
@@ -218,7 +219,7 @@ def test_a_screen_that_fails_ends_nothing_else(tmp_path: Path, old: str, new: st
     if key:
         terminal.until(b"days")
         terminal.press(key)
-    terminal.until(b"turbotui_uptime")
+    terminal.until(shown)
     terminal.press(b"1")
     terminal.until(b"columns")
     terminal.press(b"q")
