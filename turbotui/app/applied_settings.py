@@ -78,7 +78,7 @@ def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
     except TurbotuiError as error:
         return str(error)
     watch.remembered = frozenset(changed)
-    return f"Remembered theme, interval, screen and columns in {path}, the columns for machines of the kind {kind}"
+    return f"Remembered theme, interval, screen and, for {kind} machines, columns in {path}"
 
 
 def forget_view(watch: Watch) -> str:
