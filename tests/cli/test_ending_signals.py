@@ -30,6 +30,7 @@ WATCHING: Final[dict[str, Sequence[str]]] = {
     "tasks": ("--all", "-i", "0.1", "--format", "csv", "--machine", "laptop-old"),
     "groups": ("-i", "0.1", "--machine", "laptop"),
     "interrupts": ("-i", "0.1", "--machine", "laptop"),
+    "memory": ("-i", "0.1", "--machine", "sapphire-2s"),
     "spy": ("-i", "0.1", "--machine", "laptop-old"),
     "collect": GUEST,
     "export": ("--listen", "127.0.0.1:0", *GUEST),

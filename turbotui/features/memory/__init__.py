@@ -6,7 +6,11 @@ FEATURE = Feature(
     "memory",
     commands=(
         Command("memory", "turbotui.features.memory.verb",
-                "GB/s and cache of each L3, node and package, and pages that nodes had to fetch elsewhere"),
+                "GB/s and cache of each L3, node and package, and pages that nodes had to fetch elsewhere",
+                group="now", examples=(
+                    ("turbotui memory -n 1", "which L3, node or package moves the most bytes"),
+                    ("turbotui memory -n 1 --format json", "the same, for a script"),
+                )),
     ),
     screens=(ScreenSpec("memory", "N", "memory", "turbotui.features.memory.screen", "MemoryScreen"),),
     places=(KeyPlace("memory", "Memory", (*ROWS, *ARROWS, *PAST, "folded")),),
