@@ -124,7 +124,7 @@ def test_a_command_begins_with_its_first_slice_and_merged_threads_go_on_as_one()
     found = parallelism([(1, 10_000, 10_100), (2, 10_100, 10_300)], began=None)
     assert found.span.span == 300
     found.add(3, 10_300, 10_400)
-    found.rename({2: 1, 3: 1})
+    found.renumber({2: 1, 3: 1})
     found.finish()
     assert found.threads == {1: ParallelTime(400, 400, 400, 400)}
 

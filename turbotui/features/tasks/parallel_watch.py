@@ -79,10 +79,10 @@ class ParallelWatch:
                     words.setdefault(thread, Counter())[word] += 1
         return {thread: seen.most_common(1)[0][0] for thread, seen in words.items() if thread != stretch.thread}
 
-    def rename(self, numbers: Mapping[int, int]) -> None:
+    def renumber(self, numbers: Mapping[int, int]) -> None:
         """Give the time of entries to others, which they were merged into."""
         if numbers:
-            self.slices.rename(numbers)
+            self.slices.renumber(numbers)
             for _span, threads in (self._interval, self._everything):
                 rename_threads(threads, numbers)
 

@@ -179,7 +179,7 @@ class WatchedApplication:
         """Merge ended threads if there are too many."""
         moved = self.aggregate.tidy()
         if self.parallel is not None:
-            self.parallel.rename(moved[0])
+            self.parallel.renumber(moved[0])
         self.marks = tuple(moved_marks(marks, gone) for marks, gone in zip(self.marks, moved, strict=True))
         self.before = tuple(moved_marks(marks, gone) for marks, gone in zip(self.before, moved, strict=True))
 

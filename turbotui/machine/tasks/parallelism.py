@@ -94,7 +94,7 @@ class Parallelism:
         """Add a slice in which a thread was on a CPU; slices may come in any order, `LAG_NS` after their time."""
         self._slices.append((start, end, thread))
 
-    def rename(self, numbers: Mapping[int, int]) -> None:
+    def renumber(self, numbers: Mapping[int, int]) -> None:
         """Give the time of threads to others, which they were merged into."""
         self._slices = [(start, end, numbers.get(thread, thread)) for start, end, thread in self._slices]
         rename_threads(self.threads, numbers)
