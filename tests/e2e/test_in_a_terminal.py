@@ -66,7 +66,7 @@ def test_escape_never_quits_and_swallows_no_key_behind_it(dashboard: Running) ->
     dashboard.press(b"\x1b?")
     dashboard.until(rb"keys and columns")
     dashboard.press(b"\x1b9")
-    dashboard.until(rb"gives.*why")
+    dashboard.until(rb"source.*state.*why")
     assert dashboard.process.poll() is None
     dashboard.press(b"\x1bq")
     assert dashboard.left() == 0
