@@ -672,7 +672,7 @@ async def test_the_map_shows_every_cpu_and_reads_out_the_one_under_the_cursor() 
 
 async def test_the_doctor_lists_the_sources_and_reports_on_one() -> None:
     async with dashboard(FakeSession()) as (app, pilot):
-        await pilot.press("9", "down")
+        await pilot.press("9")
         await pilot.pause()
         assert isinstance(app.screen, DoctorScreen)
         assert any("partial" in app.screen.table.render_line(y).text for y in range(app.screen.table.size.height))

@@ -31,7 +31,7 @@ KEYS: Final = (
     Action("roof_down", "to_point(0, -1)", ("down",), "↓", "Go to the nearest point below.", "", ("roofline",)),
     Action("roof_row_down", "move(1)", ("j",), "j", "Go to the next row of the table, as n does before a search.",
            "", ("roofline",)),
-    Action("roof_row_up", "move(-1)", ("k", "N"), "k N", "Go to the previous row.", "", ("roofline",)),
+    Action("roof_row_up", "move(-1)", ("k",), "k", "Go to the previous row.", "", ("roofline",)),
     Action("roof_column_left", "sideways(-1)", ("h",), "h", "Go to the previous column of the table.", "",
            ("roofline",)),
     Action("roof_column_right", "sideways(1)", ("l",), "l", "Go to the next column.", "", ("roofline",)),
