@@ -19,7 +19,9 @@ WHOLE_NUMBERS = {
     "sampling/interval.py": "raw counts",
     "sampling/plan.py": "descriptors",
     "sampling/possible.py": "raw counts",
+    "sampling/rows.py": "raw counts that are whole",
     "sampling/sampler.py": "a count",
+    "quantities/histograms.py": "counts of waits",
     "quantities/moments.py": "seconds that a user types",
 }
 """Modules of columns and intervals that add whole numbers, and which."""

@@ -7,7 +7,7 @@ import functools
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import field
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.feature_list import FEATURES, parts_of
@@ -16,11 +16,13 @@ from turbotui.machine.region_pipes import RegionPipe
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import RecordingError
-from turbotui.recording.recorder import FrameRecorder
 from turbotui.recording.rows import IntervalRows
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 from turbotui.sources.source import Source
+
+if TYPE_CHECKING:  # what only watches imports no codec: its feature is asked here what a recording would hold
+    from turbotui.recording.recorder import FrameRecorder
 
 PATIENCE: Final = 5.0
 """Seconds to wait for the rows of an interval."""

@@ -6,6 +6,7 @@ A row keeps its slot, its position in every column, while it lives. `Columns` is
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
@@ -287,7 +288,9 @@ def sum_of(parts: Mapping[str, float | Unavailable]) -> float | Unavailable:
     """The sum of the numbers of named parts; if one has none, its reason, with its name unless all have the same."""
     missing = {name: value for name, value in parts.items() if isinstance(value, Unavailable)}
     if not missing:
-        return sum(value for value in parts.values() if not isinstance(value, Unavailable))
+        numbers = [value for value in parts.values() if not isinstance(value, Unavailable)]
+        # whole numbers stay whole: a counter of bytes has more digits than a float
+        return sum(numbers) if all(isinstance(number, int) for number in numbers) else math.fsum(numbers)
     name, why = next(iter(missing.items()))
     if len(missing) == len(parts) and all(other == why for other in missing.values()):
         return why
