@@ -86,7 +86,7 @@ class MovedClock(Clock):
             return semaphore is not None and any(waiting is worker for waiting, _work in semaphore._waiting)
         # what it does after it has answered, such as waking the sampler, is over when it waits for its next request
         frame = sys._current_frames().get(worker.ident or 0)
-        return frame is None or frame.f_code is Worker.run.__code__
+        return frame is None or frame.f_code is Worker._next.__code__
 
     def _move(self, until: float) -> None:
         self._now = min((until, *(rest.until for rest in self._rests.values()), *(when for when, _call in self._calls)))
