@@ -83,7 +83,7 @@ class Place:
 
 
 MARKS = {"0": "┌ Load ", "1": r"(?m)^ ((Package|Module|Core)[A-Za-z3 ]* )?CPU [A-Za-z ]*│|^ +CPU │",
-         "2": r"(?m)^ machine +[│‹]", "3": r"(?m)^ \S+ +0 .* unknown",
+         "2": r"(?m)^ machine +[│‹]", "3": r"(?m)^ \S+ +0(\.0+)? .* unknown",
          "4": r"┌ package 0|nothing holds", "5": r"\d x (uncore|nvidia|amd)|nearest to its peak|No uncore PMU",
          "6": r"arithmetic intensity|No point can be placed", "7": "watching everything",
          "8": r"(?m)^ program +│ turbotui version",
