@@ -17,6 +17,13 @@ from turbotui.tables.frame_evidence import frame_evidence
 COLUMNS = ("NowMHz", "NowErr%", "NowSpread%", "Load%")
 
 
+@pytest.fixture(autouse=True)
+def _without_focus() -> None:
+    """End the closer look at a CPU that a dashboard of another test has left on."""
+    with ten_moments():
+        pass
+
+
 @cache
 def seen(shape: str, intervals: int = 3) -> tuple[Machine, tuple[Frame, ...], Catalog]:
     machine, frames = frames_of_machine(shape, intervals, columns=COLUMNS, small=True)
