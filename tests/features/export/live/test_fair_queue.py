@@ -48,6 +48,32 @@ async def test_a_turn_that_is_given_up_goes_to_the_next() -> None:
     assert order == ["b", "c"]
 
 
+async def test_a_turn_of_a_client_that_was_just_given_up_is_passed_on() -> None:
+    turns, order = FairQueue(100, _FullError), list[str]()
+    async with turns.of("x"):
+        tasks = [asyncio.create_task(_take(turns, client, order)) for client in "ab"]
+        await asyncio.sleep(0)
+        tasks[0].cancel()  # it learns of it in the next round of the loop: its place is in the queue still
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [isinstance(result, asyncio.CancelledError) for result in results] == [True, False]
+    await _take(turns, "c", order)
+    assert order == ["b", "c"]
+
+
+async def test_a_client_that_was_just_given_up_makes_room() -> None:
+    turns, order = FairQueue(2, _FullError), list[str]()
+    async with turns.of("x"):
+        tasks = [asyncio.create_task(_take(turns, "a", order)) for _ in range(2)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        waits = asyncio.create_task(_take(turns, "b", order))
+        turns._make_room("b")
+        await asyncio.sleep(0)
+    results = await asyncio.gather(*tasks, waits, return_exceptions=True)
+    assert [type(result) for result in results] == [type(None), asyncio.CancelledError, type(None)]
+    assert order == ["a", "b"]
+
+
 @pytest.mark.parametrize(("one", "other", "same"), [
     ("192.0.2.1", "192.0.2.1", True), ("192.0.2.1", "192.0.2.2", False), ("2001:db8::1", "2001:db8::2:0:0:1", True),
     ("2001:db8::1", "2001:db8:0:1::1", False), ("fe80::1%eth0", "fe80::2%eth0", True),

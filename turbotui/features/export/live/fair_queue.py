@@ -41,7 +41,9 @@ class FairQueue:
         other = max(self._waiting, key=lambda one: len(self._waiting[one]))
         if len(self._waiting[other]) <= len(self._waiting.get(client, ())) + 1:
             raise self._refusal()
-        self._waiting[other].pop().set_exception(self._refusal())
+        turn = self._waiting[other].pop()
+        if not turn.done():
+            turn.set_exception(self._refusal())
 
     async def _wait(self, client: str) -> None:
         turn = asyncio.get_running_loop().create_future()
@@ -50,24 +52,27 @@ class FairQueue:
             await turn
         except asyncio.CancelledError:
             if turn.cancelled():
-                self._waiting[client].remove(turn)
-                if not self._waiting[client]:
-                    del self._waiting[client]
+                turns = self._waiting.get(client, ())
+                if turn in turns:
+                    self._waiting[client].remove(turn)
+                    if not turns:
+                        del self._waiting[client]
             elif turn.exception() is None:  # its turn came as it was given up
                 self._end()
             raise
 
     def _end(self) -> None:
         """Give the turn to the next client, whose further ones wait behind those of all others."""
-        if not self._waiting:
-            self._busy = False
-            return
-        client, later = next(iter(self._waiting.items()))
-        del self._waiting[client]
-        turn = later.popleft()
-        if later:
-            self._waiting[client] = later
-        turn.set_result(None)
+        while self._waiting:
+            client, later = next(iter(self._waiting.items()))
+            del self._waiting[client]
+            turn = later.popleft()
+            if later:
+                self._waiting[client] = later
+            if not turn.done():  # a client that was cancelled in this round of the loop has not left the queue yet
+                turn.set_result(None)
+                return
+        self._busy = False
 
 
 def client_of(address: str) -> str:
