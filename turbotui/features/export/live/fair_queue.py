@@ -52,10 +52,10 @@ class FairQueue:
             await turn
         except asyncio.CancelledError:
             if turn.cancelled():
-                turns = self._waiting.get(client, ())
-                if turn in turns:
-                    self._waiting[client].remove(turn)
-                    if not turns:
+                waiting = self._waiting.get(client, deque())
+                if turn in waiting:
+                    waiting.remove(turn)
+                    if not waiting:
                         del self._waiting[client]
             elif turn.exception() is None:  # its turn came as it was given up
                 self._end()
