@@ -184,7 +184,7 @@ def test_a_level_is_shown_as_it_is_now_and_temperatures_are_not_summed() -> None
     ("X=instrctions/cycles", "did you mean instructions"),
     ("cycles:x", "x"),
     ("cpu/event=0x1ff/", "8 bits"),
-    ("{cycles,uncore_imc/clockticks/}", "a group is of one PMU"),
+    ("{uncore_imc/clockticks/,cs}", "once for each of"),
     ("X=power/cycles", "power"),
     ("X=energy.nonsense/cycles", "no signal is called energy.nonsense"),
     ("X='power/energy-pkg/'+cycles", "joins"),

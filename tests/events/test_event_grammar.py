@@ -220,6 +220,27 @@ def test_a_group_over_instances_is_a_group_for_each(encoder: EventEncoder) -> No
     ]  # fmt: skip
 
 
+def test_braces_around_events_of_several_pmus_are_a_group_for_each(encoder: EventEncoder) -> None:
+    events = encoder.encode("{imc_0/event=4/,cs,cycles,imc_1/event=4/,imc_0/clockticks/},{cycles,instructions}")
+    assert [(event.string, event.pmu, event.group, event.leader, event.regrouped) for event in events] == [
+        ("imc_0/event=4/", "uncore_imc_0", 0, True, True), ("imc_0/clockticks/", "uncore_imc_0", 0, False, True),
+        ("cs", "software", 0, False, False), ("cycles", "cpu", 1, True, True),
+        ("imc_1/event=4/", "uncore_imc_1", 2, True, True), ("cycles", "cpu", 3, True, False),
+        ("instructions", "cpu", 3, False, False),
+    ]  # fmt: skip
+
+
+def test_a_pmu_may_be_given_by_the_number_of_its_type(encoder: EventEncoder, both_cores: EventEncoder) -> None:
+    named = one(encoder, "imc_1/event=4/")
+    numbered = one(encoder, f"{named.attr.type}/event=4/")
+    assert (numbered.pmu, numbered.attr, numbered.cpus) == (named.pmu, named.attr, named.cpus)
+    by_type = {event.attr.type: event.pmu for event in both_cores.encode("cpu/event=1/")}
+    assert len(by_type) == 2
+    assert {one(both_cores, f"{number}/event=1/").pmu for number in by_type} == {*by_type.values()}
+    with pytest.raises(faults.UnknownPmuError):
+        encoder.encode("4711/event=1/")
+
+
 def test_hybrid_machines_get_every_kind_of_core(both_cores: EventEncoder) -> None:
     events = both_cores.encode("cycles")
     assert [(event.pmu, event.attr.config, event.cpus[0]) for event in events] == [
@@ -277,7 +298,6 @@ def test_hybrid_machines_get_every_kind_of_core(both_cores: EventEncoder) -> Non
         ("mem:0x10:", faults.BreakpointError, "each once"),
         ("sched:sched_swich", faults.TracepointError, "did you mean sched_switch"),
         ("sced:sched_switch", faults.TracepointError, "did you mean sched"),
-        ("{cycles,power/energy-pkg/}", faults.GroupError, "one PMU"),
         ("{imc/event=1/,cs}", faults.GroupError, "2 PMUs"),
         ("power/energy-pkg,energy-ram/", faults.ConflictError, "energy-pkg/ and power/energy-ram/ are two"),
         ("cpu/event=1,period=1,freq=2/", faults.ConflictError, "both 'period' and 'freq'"),

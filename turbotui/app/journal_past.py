@@ -15,6 +15,7 @@ from turbotui.app.past import PastEvent, past_events
 from turbotui.dataclass import dataclass
 from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
+from turbotui.threads import NamedThread
 
 _STRETCH: Final = 32
 """Moments that are decoded together, because neighbours are shown next."""
@@ -51,7 +52,7 @@ class JournalPast:
 
     def look_again(self) -> None:
         if self.journal.size != self._size and (self._looking is None or not self._looking.is_alive()):
-            self._looking = threading.Thread(target=self._find, name="times of a recording", daemon=True)
+            self._looking = NamedThread(target=self._find, name="recorded times", daemon=True)
             self._looking.start()
 
     def _find(self) -> None:

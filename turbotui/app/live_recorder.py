@@ -15,6 +15,7 @@ from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorder import FrameRecorder
 from turbotui.recording.rows import IntervalRows
 from turbotui.sampling.frame import Frame
+from turbotui.threads import NamedThread
 
 
 class LiveRecorder:
@@ -41,7 +42,7 @@ class LiveRecorder:
         self._newest: Frame | None = None
         self._came = threading.Event()  # a frame, or the end
         if looks is not None:
-            threading.Thread(target=self._look, args=(looks,), name="looks", daemon=True).start()
+            NamedThread(target=self._look, args=(looks,), name="looks", daemon=True).start()
 
     def take(self, frame: Frame) -> None:
         """Write a frame; called on the sampler's thread."""

@@ -1,7 +1,8 @@
 """The machine's PMUs by every name that perf accepts, each read from sysfs once, when it is first asked for.
 
 Names: exact, or without the number at the end, or without a leading "uncore_", or as a pattern, or by the PMU's `alias`
-file (kernel Documentation/ABI/testing/sysfs-bus-event_source-devices; perf-list(1)).
+file, or its `type`, the number that the kernel gave it (kernel
+Documentation/ABI/testing/sysfs-bus-event_source-devices; perf-list(1)).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Devices:
         return self._read[name]
 
     def matching(self, word: str) -> tuple[Pmu, ...]:
-        """Return the PMU of that exact name alone, else every PMU whose name fits; empty if none fits."""
+        """Return the PMU of that exact name or type alone, else every PMU whose name fits; empty if none fits."""
         pmus = self._matches.get(word)
         if pmus is None:
             pmus = self._matches[word] = self._match(word)
@@ -68,6 +69,9 @@ class Devices:
     def _match(self, word: str) -> tuple[Pmu, ...]:
         if word in self.names:
             pmu = self.exactly(word)
+            return () if pmu is None else (pmu,)
+        if (number := whole_number(word)) is not None:
+            pmu = self._of_number(number)
             return () if pmu is None else (pmu,)
         by_alias = self._by_alias().get(word)
         if by_alias is not None:
@@ -166,6 +170,10 @@ class Devices:
         if kind in _CORE_TYPES:
             core = self.core()
             return core[0] if len(core) == 1 else None
+        return self._of_number(kind)
+
+    def _of_number(self, kind: int) -> Pmu | None:
+        """Return the PMU that has this number in sysfs."""
         if self._types is None:
             texts = {name: line_of(self.host, f"{DEVICES}/{name}/type") for name in self.names}
             numbers = {name: whole_number(text) for name, text in texts.items()}

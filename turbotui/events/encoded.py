@@ -68,6 +68,7 @@ class EncodedEvent:
     uncore: bool = False  # whether `cpus` comes from a cpumask: one of them counts for many CPUs
     group: int | None = None  # number of the group in the whole string, None for an event that stands alone
     leader: bool = True  # whether it leads its group
+    regrouped: bool = False  # the braces hold events of several PMUs, which became a group for each
     weak: bool = False  # the group may be broken up when it does not fit
     sample_read: bool = False  # the modifier S
     bpf: bool = False  # the modifier b

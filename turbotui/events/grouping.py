@@ -19,6 +19,7 @@ _LEADER_ONLY = 1 << FLAGS["pinned"] | 1 << FLAGS["exclusive"]
 def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], first: int) -> list[EncodedEvent]:
     """Make one group for each PMU that the members' names stand for.
 
+    Events of several PMUs become a group for each, as perf makes of them; the kernel's own events join the first.
     A hardware event leads: a counter of the msr PMU stays 0 below a software leader.
 
     Args:
@@ -26,31 +27,33 @@ def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], fi
         first: number of the first group.
 
     Raises:
-        GroupError: the members belong to different PMUs.
+        GroupError: an event of the kernel's own would be counted once for each of several PMUs.
     """
     hardware = [events for events in members if events[0].attr.type not in _FREE]
     free = [event for events in members for event in events if event.attr.type in _FREE]
     if not hardware:
         return _numbered(free, first)
     pmus = [event.pmu for event in hardware[0]]
-    for events in hardware[1:]:
-        if [event.pmu for event in events] != pmus:
-            ours, theirs = (", ".join(names) or "the core" for names in (pmus, [event.pmu for event in events]))
-            raise GroupError(
-                f"The group {written.text} holds events of {ours} and of {theirs}: a group is of one PMU, so write one "
-                "for each."
-            )
-    uncore = any(events[0].uncore for events in hardware)
-    if free and len(pmus) > 1 and uncore:
+    if free and len(pmus) > 1 and hardware[0][0].uncore:
         raise GroupError(
             f"The group {written.text} would count {free[0].string} once for each of {len(pmus)} PMUs: name one PMU."
         )
+    alike = all([event.pmu for event in events] == pmus for events in hardware[1:])
+    units = list(zip(*hardware, strict=True)) if alike else _by_pmu(hardware)
     found: list[EncodedEvent] = []
-    for index in range(len(pmus)):
-        own = [events[index] for events in hardware]
-        joined = [replace(event, cpus=own[0].cpus) for event in free]
+    for index, own in enumerate(units):
+        with_free = alike or own[0].pmu in pmus
+        joined = [replace(event, cpus=own[0].cpus) for event in free] if with_free else []
         found += _numbered([event for event in leader_first([*own, *joined]) if event.string], first + index)
     return found
+
+
+def _by_pmu(hardware: Sequence[Sequence[EncodedEvent]]) -> list[tuple[EncodedEvent, ...]]:
+    units: dict[str, list[EncodedEvent]] = {}
+    for events in hardware:
+        for event in events:
+            units.setdefault(event.pmu, []).append(replace(event, regrouped=True))
+    return list(map(tuple, units.values()))
 
 
 def _numbered(events: Sequence[EncodedEvent], number: int) -> list[EncodedEvent]:

@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from typing import Final
 
+from turbotui.threads import NamedThread
 from turbotui.untrusted import guarded, visible
 
 LIMIT: Final = 16 << 20
@@ -41,7 +42,7 @@ class CommandOutput:
         self._taken = 0
         self.written = 0
         self.lost = 0
-        self._thread = threading.Thread(target=self._read, name="output", daemon=True)
+        self._thread = NamedThread(target=self._read, name="output", daemon=True)
 
     def start(self) -> None:
         """Begin to read, once the command has its end of the pipe."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import threading
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from turbotui.dataclass import dataclass
+from turbotui.threads import NamedThread
 from turbotui.untrusted import original
 
 LARGEST: Final = 1 << 20
@@ -85,7 +85,7 @@ def within(seconds: float, call: Callable[[], T]) -> T:
         except Exception as error:  # noqa: BLE001 - raised again by the caller's thread
             outcome.failed.append(error)
 
-    thread = threading.Thread(target=run, name="given-file", daemon=True)
+    thread = NamedThread(target=run, name="given-file", daemon=True)
     thread.start()
     thread.join(seconds)
     if outcome.failed:

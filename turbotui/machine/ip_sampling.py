@@ -21,6 +21,7 @@ from turbotui.machine.perf_abi import control
 from turbotui.machine.perf_records import RecordError
 from turbotui.machine.perf_ring import SET_OUTPUT, Ring, event_id
 from turbotui.quantities.plain_numbers import hexadecimal, integer
+from turbotui.threads import NamedThread
 from turbotui.untrusted import one_line
 
 # bits of the flag word of struct perf_event_attr (include/uapi/linux/perf_event.h)
@@ -151,7 +152,7 @@ class IpSampler:
 
     def start(self) -> None:
         """Begin to read the rings."""
-        self._thread = threading.Thread(target=self._run, name="samples", daemon=True)
+        self._thread = NamedThread(target=self._run, name="samples", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:

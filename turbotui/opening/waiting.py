@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ from turbotui.opening.picture import Line, OpeningView, help_lines, opening_line
 from turbotui.opening.readings import OpeningReading, busy
 from turbotui.opening.terminal import OpeningTerminal
 from turbotui.terminal.handover import Handover
+from turbotui.threads import NamedThread
 
 T = TypeVar("T")
 _SOON: Final = 0.1  # seconds to the second reading, from which bars have a length
@@ -97,7 +97,7 @@ class Opening:
                 outcome.error = error
             self._tell(_DONE)
 
-        threading.Thread(target=run, name="opening", daemon=True).start()
+        NamedThread(target=run, name="opening", daemon=True).start()
         self._take_keys_until_done()
         if outcome.error is not None:
             raise outcome.error

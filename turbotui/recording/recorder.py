@@ -24,6 +24,7 @@ from turbotui.recording.stream_writer import Event, Gap, StreamWriter
 from turbotui.recording.tiers import FULL, SnapshotEncoder, Tier
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
+from turbotui.threads import NamedThread
 
 SYNC_SECONDS: Final = 10.0
 """Seconds after which written records survive a loss of power; they survive the end of this program at once."""
@@ -63,7 +64,7 @@ class RecordingFile:
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         if sync_seconds:
-            self._thread = threading.Thread(target=self._sync_now_and_then, args=(sync_seconds,), name="fdatasync",
+            self._thread = NamedThread(target=self._sync_now_and_then, args=(sync_seconds,), name="fdatasync",
                                             daemon=True)
             self._thread.start()
 

@@ -36,6 +36,7 @@ from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.selection import signals_of
 from turbotui.sources.source import Source
+from turbotui.threads import NamedThread
 
 
 class RemoteHost(RecordedHost):
@@ -153,7 +154,7 @@ class RemoteSession(FixedColumns):
         for frame in early:
             on_frame(frame)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
+            self._thread = NamedThread(target=self._run, name="listener", daemon=True)
             self._thread.start()
 
     def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:

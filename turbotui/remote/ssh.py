@@ -8,13 +8,13 @@ import re
 import select
 import shlex
 import subprocess
-import threading
 from collections.abc import Mapping, Sequence
 from typing import IO, Final
 
 from turbotui.errors import UsageError
 from turbotui.machine.own_program import environment_of_children
 from turbotui.remote.links import PIECE, Connector, LinkError, Outbox, SocketConnector
+from turbotui.threads import NamedThread
 from turbotui.untrusted import decoded, one_line, original
 
 _OPTIONS: Final = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5",
@@ -59,7 +59,7 @@ class SshLink:
             raise LinkError(f"{words[0]} cannot be started: {error.strerror or error}") from error
         os.set_blocking(_pipe(self._process.stdin).fileno(), False)
         self._outbox = Outbox()
-        self._listener = threading.Thread(target=self._listen, args=(_pipe(self._process.stderr),), name="ssh",
+        self._listener = NamedThread(target=self._listen, args=(_pipe(self._process.stderr),), name="ssh",
                                           daemon=True)
         self._listener.start()
 

@@ -35,6 +35,7 @@ from turbotui.sampling.selection import compared_with, signals_of
 from turbotui.sampling.spy_file import SpyFile
 from turbotui.sources.source import Focused, Source
 from turbotui.sources.spies import Spies
+from turbotui.threads import NamedThread
 
 if TYPE_CHECKING:  # the grammar of events is imported late: most starts add nothing
     from turbotui.events.event_tables.model import VendorTables
@@ -209,7 +210,7 @@ class Session:
         sys.setswitchinterval(_SWITCH_SECONDS)
         spare_memory(len(self.machine.topology.cpus))
         self._sampler.bus.attach(_Callback(self._publish))
-        self._thread = threading.Thread(target=self._run, args=(intervals, first, on_loop), name="sampler", daemon=True)
+        self._thread = NamedThread(target=self._run, args=(intervals, first, on_loop), name="sampler", daemon=True)
         self._thread.start()
 
     def give_up_privileges(self) -> None:
@@ -239,7 +240,7 @@ class Session:
             except HostError as error:
                 failures.append(error)
 
-        trial = threading.Thread(target=attempt, name="trial")
+        trial = NamedThread(target=attempt, name="trial")
         trial.start()
         trial.join()
         if failures:

@@ -34,6 +34,7 @@ from turbotui.sources.source import (
     SharedReader,
     TopologyFollower,
 )
+from turbotui.threads import name_this_thread
 
 _FIRST_GAP, _LONGEST_GAP = 0.5, 60.0  # seconds before a reader tries again to open what it lacks: at first, at most
 _APART = 8  # parts of a gap by which the attempts of CPUs differ
@@ -139,6 +140,7 @@ class Worker(threading.Thread):
 
     def run(self) -> None:
         """Serve requests until `end`."""
+        name_this_thread()
         while (work := self._next()) is not None:
             try:
                 answer = self._serve_ticks(work) if work.ticks else self._serve(work)

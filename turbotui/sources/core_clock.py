@@ -39,6 +39,7 @@ from turbotui.quantities.units import Unit
 from turbotui.sources.bases import NothingToClose, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.timestamp import refused, unpinned
+from turbotui.threads import NamedThread
 
 _BUSY: Final = 0.05  # share of the last interval from which a CPU is timed
 _TRIES: Final = 3  # the clock may change between two chains
@@ -123,7 +124,7 @@ def clock_now(machine: Machine, cpu: int) -> float | None:
                 if host.pins:
                     time.sleep(_APART)
 
-    thread = threading.Thread(target=work, name=f"clock of cpu{cpu}")
+    thread = NamedThread(target=work, name=f"clock of cpu{cpu}")
     thread.start()
     thread.join()
     return statistics.fmean(found) if found else None

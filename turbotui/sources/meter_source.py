@@ -23,6 +23,7 @@ from turbotui.sources.bases import CachedSearch, SharedSource
 from turbotui.sources.meter_devices import AGE, COUNTERS, STATE, MeterDevice, word
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.sysfs_files import Decode
+from turbotui.threads import NamedThread
 
 _SIZE: Final = 256
 _PATIENCE: Final = 0.02  # seconds that a reading waits for all slow devices together
@@ -176,7 +177,7 @@ class ThreadedDevice:
         self._done.set()
         self._latest: DeviceAnswer | None = None
         self._ends = False
-        threading.Thread(target=self._run, name="turbotui-meter", daemon=True).start()
+        NamedThread(target=self._run, name="turbotui-meter", daemon=True).start()
 
     def ask(self) -> None:
         """Ask the device's thread to read, unless a reading is in progress."""

@@ -33,6 +33,7 @@ from turbotui.terminal.backlog import InputBacklog
 from turbotui.terminal.handover import LAST_ROW, HandedOver, Handover, bounded, modes_of, set_raw, wait_for_front
 from turbotui.terminal.keys import InputMessages
 from turbotui.terminal.writer import TerminalWriter
+from turbotui.threads import NamedThread
 
 _PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that accepts nothing
 _UNTIL_SIGNAL: Final = 1.5  # seconds until a program that lost its terminal is ended by a signal, and by the next
@@ -128,7 +129,7 @@ class TerminalDriver(LinuxDriver):
     def _end_without_terminal(self, why: str) -> None:
         """End the program: by a message, or where it is if it waits for something or runs for ever."""
         self.send_message(TerminalLost(why))
-        threading.Thread(target=self._insist, name="terminal-lost", daemon=True).start()
+        NamedThread(target=self._insist, name="terminal-lost", daemon=True).start()
 
     def _insist(self) -> None:
         while not self._closed.wait(_UNTIL_SIGNAL):
@@ -149,7 +150,7 @@ class TerminalDriver(LinuxDriver):
         else:
             self.attrs_before, self._handover.taken = self._handover.modes, True
         self._enter(f"\x1b[>{_KITTY}u", alternate=self._handover is None)
-        self._key_thread = threading.Thread(target=self._run_input_thread, name="textual-input", daemon=True)
+        self._key_thread = NamedThread(target=self._run_input_thread, name="keys", daemon=True)
         self._key_thread.start()
         self._request_terminal_sync_mode_support()
         self._query_in_band_window_resize()

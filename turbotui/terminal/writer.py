@@ -16,6 +16,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from turbotui.threads import NamedThread
+
 _MOST_WAITING: Final = 200_000  # bytes: some colour screens of 200 by 60 characters
 _CHUNK: Final = 4096
 _TRIES: Final = 5
@@ -47,7 +49,7 @@ class TerminalWriter:
         self._lost = False
         self._written = 0
         self._wake, self._waker = os.pipe()
-        self._thread = threading.Thread(target=self._run, name="terminal-output", daemon=True)
+        self._thread = NamedThread(target=self._run, name="screen", daemon=True)
 
     def start(self) -> None:
         """Begin to write."""

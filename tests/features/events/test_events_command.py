@@ -37,6 +37,26 @@ def test_a_row_for_each_counter(capsys: pytest.CaptureFixture[str]) -> None:
     assert not {"exclude_user", "sample_period", "options"} & rows[0].keys(), "what none of them has is no column"
 
 
+def test_a_leader_that_counting_adds_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("encode", "topdown-retiring,{topdown-retiring,topdown-bad-spec},{topdown-retiring,slots},cycles",
+             "--machine", "sapphire-2s")
+    _, out, _ = run(capsys, *words, "--json")
+    rows = [row["values"] for row in table(out, "encodings")["rows"]]
+    assert [row["added_leader"] for row in rows] == ["cpu/slots/"] * 3 + [""] * 3
+    _, out, _ = run(capsys, *words)
+    assert out.count("counting adds the leader cpu/slots/") == 3
+
+
+def test_braces_that_became_several_groups_are_said_to(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("encode", "{nvidia_ucf_pmu_0/cycles/,nvidia_ucf_pmu_1/cycles/},{cycles}", "--machine", "vera-2s")
+    _, out, _ = run(capsys, *words, "--json")
+    rows = [row["values"] for row in table(out, "encodings")["rows"]]
+    assert [(row["group"], row["leader"], row["regrouped"]) for row in rows] == [
+        (0, "yes", "yes"), (1, "yes", "yes"), (2, "yes", "no")]
+    _, out, _ = run(capsys, *words)
+    assert out.count("became a group for each") == 2
+
+
 def test_rings_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "encode", "cycles", "--machine", "turin-2s", "--plm", "u", "--json", "--engine", "own")
     (row,) = table(out, "encodings")["rows"]

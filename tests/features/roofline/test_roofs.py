@@ -65,8 +65,8 @@ def test_the_peaks_of_the_i7_3770k(isa: str, operation: Operation, core: float, 
 
 
 @pytest.mark.parametrize(("isa", "mix", "core", "chip"), [
-    ("SSE", Mix.LOADS, 112, 448), ("AVX", Mix.LOADS, 112, 448), ("SSE", Mix.TWO_ONE, 168, 672),
-    ("AVX", Mix.TWO_ONE, 168, 672), ("scalar", Mix.LOADS, 56, 224), ("scalar", Mix.TWO_ONE, 84, 336),
+    ("SSE", Mix.LOADS, 112, 448), ("AVX", Mix.LOADS, 112, 448), ("SSE", Mix.TWO_ONE, 112, 448),
+    ("AVX", Mix.TWO_ONE, 168, 672), ("scalar", Mix.LOADS, 56, 224), ("scalar", Mix.TWO_ONE, 56, 224),
 ])
 def test_the_l1_bandwidths_of_the_i7_3770k(isa: str, mix: Mix, core: float, chip: float) -> None:
     assert _rate(_CORE, "L1", isa, mix) == pytest.approx(core)
@@ -215,6 +215,27 @@ def test_theory_of_simulated_machines(name: str, cores: int, flops_per_cycle: in
     assert len(found.cpus) == cores
     assert peak.flops == pytest.approx(flops_per_cycle * found.hertz * cores)
     assert "SIMULATED" in found.machine
+
+
+def test_an_l3_that_no_document_gives_is_the_measured_one_among_theory() -> None:
+    machine = known_machine(simulated_host("sapphire-2s"))
+    evidence = RoofEvidence(9e10, 0.01, 7, 3e9, "loop", 1.0, 1 << 24)
+    slants = tuple(Bandwidth(level, Mix.LOADS, "AVX-512", rate, evidence)
+                   for level, rate in (("L1", 3e11), ("L2", 2e11), ("L3", 1e11)))
+    plain = machine_roofs(machine, "one", (0,))
+    measured = replace(plain, origin=Origin.MEASURED, bandwidths=slants, when="2026-01-02 03:04 UTC")
+    found = machine_roofs(machine, "one", (0,), measured=measured)
+    assert [slant.rate for slant in found.bandwidths if slant.level == "L3"] == [1e11]
+    assert [slant for slant in found.bandwidths if slant.level != "L3"] == [*plain.bandwidths]
+    assert any(measured.when in note for note in found.notes)
+    assert not any("no roof of L3" in note for note in found.notes)
+    assert any("no roof of L3" in note for note in plain.notes)
+    slanted = next(table for table in roof_tables((found,)) if table.name == "bandwidths")
+    origin = next(column for column in slanted.columns if column.id == "origin")
+    assert {row.one.level: origin.compute(row) for row in slanted.rows} == {
+        "L1": "theory", "L2": "theory", "L3": "measured"}
+    core = machine_roofs(known_machine(simulated_host("turin-2s")), "one", (0,), measured=measured)
+    assert all(slant.evidence is None for slant in core.bandwidths), "a document gives its L3"
 
 
 @pytest.mark.parametrize(("name", "vectors", "matrices"), [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import threading
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -15,6 +14,7 @@ from turbotui.remote.requests import RequestError, RequestParser, WantedSignals
 from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
+from turbotui.threads import NamedThread
 
 _FIRST_INTERVAL: Final = 0.15
 """Seconds of the first interval, so that a screen has numbers at once."""
@@ -47,8 +47,8 @@ class PipeCollector:
         """
         outgoing = Outgoing(self._write, self._session.machine)
         if requests is not None:
-            threading.Thread(target=self._read_requests, args=(requests,), name="requests", daemon=True).start()
-        threading.Thread(target=self._mind_reader, name="reader", daemon=True).start()
+            NamedThread(target=self._read_requests, args=(requests,), name="requests", daemon=True).start()
+        NamedThread(target=self._mind_reader, name="reader", daemon=True).start()
         self._session.start(self._backlog.put, first=_FIRST_INTERVAL, on_end=self._backlog.close)
         try:
             while (waiting := self._backlog.wait()) is not None:

@@ -28,6 +28,7 @@ from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.selection import default_columns
 from turbotui.sampling.session import Session
 from turbotui.sampling.snapshot import Snapshot
+from turbotui.threads import NamedThread
 from turbotui.untrusted import one_line
 
 
@@ -201,7 +202,7 @@ class CommandBeside:
         self._seen.begin()
         self.begun = True
         self._session = session
-        threading.Thread(target=self._await_end, args=(machine, session), name="command", daemon=True).start()
+        NamedThread(target=self._await_end, args=(machine, session), name="command", daemon=True).start()
 
     def _wait_for_frame(self, session: Session, come: Callable[[], bool]) -> None:
         with self._frames:

@@ -7,6 +7,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import FLAGS, BareCodes, EncodedEvent, flag_names
+from turbotui.events.leaders import leader_first
 from turbotui.events.listing import ListedEvent
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.columns import Column, Value
@@ -20,6 +21,7 @@ class EncodingRow:
 
     number: int
     event: EncodedEvent
+    added_leader: str = ""  # the event that counting opens before this one's group, because the kernel requires it
 
     @property
     def attr(self) -> dict[str, int]:
@@ -96,6 +98,10 @@ _SELDOM: Final[tuple[Column[EncodingRow], ...]] = (
            help="whether the value is a level and not a running count"),
     Column("per_package", "", -1, (), lambda row: _word(row.event.per_package),
            help="whether it is counted once for each package"),
+    Column("regrouped", "", -1, (), lambda row: _word(row.event.regrouped),
+           help="whether its braces held events of several PMUs and became a group for each"),
+    Column("added_leader", "", -1, (), lambda row: row.added_leader,
+           help="event that counting adds as the leader of its group, because the kernel requires it"),
     Column("weak", "", -1, (), lambda row: _word(row.event.weak), help="whether its group may be split"),
     Column("sample_read", "", -1, (), lambda row: _word(row.event.sample_read), help="whether it has the modifier S"),
     Column("bpf", "", -1, (), lambda row: _word(row.event.bpf), help="whether it has the modifier b"),
@@ -109,13 +115,19 @@ _SAYS_NOTHING: Final[tuple[Value, ...]] = (None, 0, "", "no")
 
 def encoding_table(events: Sequence[EncodedEvent]) -> RowTable[EncodingRow]:
     """Return a table with a row for each counter, without the members of perf_event_attr that are zero in all rows."""
-    rows = tuple(EncodingRow(number, event) for number, event in enumerate(events))
+    rows = tuple(EncodingRow(number, event, _added_leader(event, events)) for number, event in enumerate(events))
 
     def told(column: Column[EncodingRow]) -> bool:
         return any(column.compute(row) not in _SAYS_NOTHING for row in rows)
 
     columns = (*_FIRST, *_ENCODING, *filter(told, _MEMBERS), *_MEANING, *filter(told, _SELDOM))
     return RowTable("encodings", "event", columns, rows)
+
+
+def _added_leader(event: EncodedEvent, events: Sequence[EncodedEvent]) -> str:
+    group = [event] if event.group is None else [one for one in events if one.group == event.group]
+    leader = leader_first(group)[0]
+    return "" if leader.string else leader.fstr
 
 
 _CODES: Final[tuple[Column[Codes], ...]] = (

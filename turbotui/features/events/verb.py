@@ -134,4 +134,8 @@ def _encoding_in_words(row: EncodingRow) -> str:
         notes.append(f"CPUs {','.join(map(str, event.cpus))}")
     if event.group is not None:
         notes.append(f"group {event.group}{', leader' if event.leader else ''}{', weak' if event.weak else ''}")
+    if event.regrouped:
+        notes.append("the braces hold events of several PMUs, which became a group for each")
+    if row.added_leader:
+        notes.append(f"counting adds the leader {row.added_leader}, which the kernel requires")
     return "\n".join([*lines, *([f"  {'; '.join(notes)}"] if notes else [])])

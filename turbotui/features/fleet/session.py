@@ -29,6 +29,7 @@ from turbotui.sampling.kept_intervals import KeptIntervals
 from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sources.source import Source
+from turbotui.threads import NamedThread
 from turbotui.widgets.table_view import TableView
 
 _MOST_ROWS: Final = 60_000
@@ -176,7 +177,7 @@ class FleetSession(FixedColumns):
         """Begin to query while the screen that takes the answers is still being loaded."""
         if self._thread is None:
             self._turn = turn = object()
-            self._thread = threading.Thread(target=self._run, args=(turn,), name="fleet", daemon=True)
+            self._thread = NamedThread(target=self._run, args=(turn,), name="fleet", daemon=True)
             self._thread.start()
 
     def stop(self, wait_seconds: float = 1.0) -> None:

@@ -17,6 +17,7 @@ from turbotui.features.groups.resctrl_table import monitored_in_words
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.threads import NamedThread
 
 _FIRST: Final = 0.3
 """Seconds after which the groups are read early, however long the dashboard's intervals are."""
@@ -61,7 +62,7 @@ class GroupWatcher:
         self._changed = threading.Condition()
         self._request: GroupRequest | None = None
         self._due = self._tick = self._over = False
-        self._thread = threading.Thread(target=self._run, name="groups", daemon=True)
+        self._thread = NamedThread(target=self._run, name="groups", daemon=True)
 
     def start(self) -> None:
         """Begin; nothing is read before somebody asks."""

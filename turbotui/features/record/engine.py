@@ -22,6 +22,7 @@ from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
+from turbotui.threads import NamedThread
 
 _QUEUE = 256  # frames that wait for a slow disk; further ones are lost, and counted in the recording
 
@@ -102,7 +103,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
                 contained(one.end_interval, frame)
             if seen is not None and watcher is None:  # now every counter is open
                 seen.run()
-                watcher = threading.Thread(target=_stop_behind, args=(seen, session), name="command", daemon=True)
+                watcher = NamedThread(target=_stop_behind, args=(seen, session), name="command", daemon=True)
                 watcher.start()
             if result.failure and seen is None:
                 session.stop(0.0)

@@ -322,6 +322,15 @@ class FoundRoofs:
     unsure: tuple[str, ...] = ()  # words of sets that are not stored, because other work disturbed them
 
 
+def stored_roofs(machine: Machine) -> dict[tuple[str, tuple[int, ...]], RoofSet]:
+    """Return the roofs that were measured on machines like this one, by the word of their threads and their CPUs."""
+    return {(roofs.threads, roofs.cpus): roofs for roofs in storage.load(_path(machine))}
+
+
+def _path(machine: Machine) -> str:
+    return os.path.join(storage.folder(os.environ), storage.file_name(machine))
+
+
 def find_roofs(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...]]], *, quick: bool = False,
                fresh: bool = False, check: Callable[[], None] = lambda: None,
                progress: ShowProgress = lambda *_step: None) -> FoundRoofs:
@@ -336,8 +345,7 @@ def find_roofs(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...]]],
     Raises:
         MachineError: roofs cannot be measured here.
     """
-    path = os.path.join(storage.folder(os.environ), storage.file_name(machine))
-    stored = {} if fresh else {(one.threads, one.cpus): one for one in storage.load(path)}
+    stored = {} if fresh else stored_roofs(machine)
     todo = [Measuring(machine, word, cpus, quick=quick, check=check) for word, cpus in choices
             if (word, cpus) not in stored]
     total, done = sum(one.steps for one in todo), 0
@@ -347,6 +355,7 @@ def find_roofs(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...]]],
         done += measuring.steps
         found[roofs.threads, roofs.cpus] = roofs
     check()
+    path = _path(machine)
     if found and not quick:
         storage.store(path, tuple(found.values()))
     return FoundRoofs(tuple(found.get(choice) or stored[choice] for choice in choices),

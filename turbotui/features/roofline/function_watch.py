@@ -20,6 +20,7 @@ from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.small_files import text_of
 from turbotui.quantities.roofline import Sizing
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.threads import NamedThread
 from turbotui.untrusted import one_line
 
 LONGEST: Final = 10.0
@@ -70,7 +71,7 @@ class FunctionWatch:
         self._longest = longest
         self._stop = threading.Event()
         self._names: dict[int, str] = {}
-        self._thread = threading.Thread(target=self._run, name="functions", daemon=True)
+        self._thread = NamedThread(target=self._run, name="functions", daemon=True)
 
     def start(self) -> None:
         """Begin to sample."""

@@ -87,9 +87,11 @@ def _attainable(intensity: float) -> Column[RidgePoint]:
                   help=f"attainable at {intensity:g} flop/byte: the lower of both roofs")
 
 
-def _origin(roofs: RoofSet, at_most: bool = False) -> str:
-    """Return the origin of a roof: measured or theory."""
-    return f"{roofs.origin.value}, at most" if at_most else roofs.origin.value
+def _origin(roofs: RoofSet, slant: Bandwidth | None = None) -> str:
+    """Return the origin of a roof: measured or theory; among those of theory a slanted one may be measured."""
+    if slant is not None and slant.evidence is not None:
+        return Origin.MEASURED.value
+    return f"{roofs.origin.value}, at most" if slant is not None and slant.at_most else roofs.origin.value
 
 
 _PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = (
@@ -121,7 +123,7 @@ _BANDWIDTHS: Final[tuple[Column[RoofPart[Bandwidth]], ...]] = (
            help="slanted roof: bytes of all threads together between cores and registers"),
     Column("byte/cycle", "byte/cycle", 2, (), lambda row: row.per_cycle(row.one.rate),
            help="bytes of one core in a cycle"),
-    Column("origin", "", -1, (), lambda row: _origin(row.roofs, row.one.at_most),
+    Column("origin", "", -1, (), lambda row: _origin(row.roofs, row.one),
            help=f"{_ORIGIN}, or the most that the family has", identity=True),
 )
 _RIDGES: Final[tuple[Column[RidgePoint], ...]] = (
@@ -133,7 +135,7 @@ _RIDGES: Final[tuple[Column[RidgePoint], ...]] = (
     Column("ridge", "flop/byte", 4, (), lambda row: row.intensity,
            help="intensity from which on arithmetic, not this level, is the limit"),
     *map(_attainable, _CHECK_POINTS),
-    Column("origin", "", -1, (), lambda row: _origin(row.roofs, row.slant.at_most), help=_ORIGIN, identity=True),
+    Column("origin", "", -1, (), lambda row: _origin(row.roofs, row.slant), help=_ORIGIN, identity=True),
 )
 _SETS: Final[tuple[Column[RoofSet], ...]] = (
     Column("threads", "", -1, (), lambda row: row.threads, help=_SET, identity=True),

@@ -19,7 +19,7 @@ from turbotui.commands.sessions import open_host
 from turbotui.errors import StoppedError, UsageError
 from turbotui.features.roofline.curve_measuring import measure_curves
 from turbotui.features.roofline.curve_tables import CURVE_TABLES, curve_lines, curve_tables
-from turbotui.features.roofline.engine import find_roofs
+from turbotui.features.roofline.engine import find_roofs, stored_roofs
 from turbotui.features.roofline.measuring import ShowProgress, threads_of
 from turbotui.features.roofline.roof_tables import TABLES, roof_notes, roof_tables
 from turbotui.features.roofline.roofs import RoofSet
@@ -73,7 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.theory is None and machine.host.kind is HostKind.REAL:
             sets = _measured(machine, arguments)
         else:
-            sets = tuple(machine_roofs(machine, word, cpus) for word, cpus in _choices(machine, arguments.threads))
+            stored = stored_roofs(machine) if machine.host.kind is HostKind.REAL else {}
+            sets = tuple(machine_roofs(machine, *choice, measured=stored.get(choice))
+                         for choice in _choices(machine, arguments.threads))
         envelope = envelope_now(machine.host)
     origins = "; ".join(dict.fromkeys(roofs.origin.said for roofs in sets))
     envelope = replace(envelope, said=origins, notes=roof_notes(sets))

@@ -18,6 +18,7 @@ from turbotui.features.roofline.curve_tables import curve_bars, size_text
 from turbotui.features.roofline.measuring import threads_of
 from turbotui.machine.host import ForwardedHost
 from turbotui.machine.machine import Machine
+from turbotui.threads import NamedThread
 
 _COST: Final = ("Loads and streaming stores of one thread on CPU {cpu} over ever larger working sets, as turbotui "
                 "roofs --sweep measures them.")
@@ -71,7 +72,7 @@ class CurveWindow(TextWindow):
         if self._thread is None or not self._thread.is_alive():
             self.found = MeasuredCurves("measuring")
             self.show_frame()
-            self._thread = threading.Thread(target=self._run, name="curve", daemon=True)
+            self._thread = NamedThread(target=self._run, name="curve", daemon=True)
             self._thread.start()
 
     def on_curves_ready(self, message: CurvesReady) -> None:

@@ -17,7 +17,7 @@ from turbotui.features.roofline.spec_sheets import CHIPS, CORES, Core, chip_of, 
 from turbotui.machine.caches import read_caches
 from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.machine.cpumodel import AMD_VENDORS, CpuModel
-from turbotui.machine.host import ChainHost, Host, HostError
+from turbotui.machine.host import ChainHost, Host, HostError, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import processor_of
 from turbotui.quantities.facts import FactFile
@@ -90,7 +90,8 @@ def _listed(file: FactFile) -> str:
     return ", ".join(file.names())
 
 
-def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, highest: bool = False) -> RoofSet:
+def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, highest: bool = False,
+                  measured: RoofSet | None = None) -> RoofSet:
     """Return the theoretical roofs of a machine, real or simulated: clock from cpufreq, cores from the topology.
 
     Cores of several types are added up, each type with its own limits and clock.
@@ -99,6 +100,7 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
         threads: "one", "all" or the CPU set, for people.
         cpus: the CPUs; siblings count once.
         highest: whether to use cpufreq's highest clock, which no core exceeds, instead of the one that all can sustain.
+        measured: measured roofs of the same CPUs, which give the L3's if no document does.
 
     Raises:
         MachineError: its microarchitecture is in no table, or its clock cannot be read.
@@ -131,7 +133,7 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
     if dram.rate is not None and len(there) < len(packages):
         dram = replace(dram, note=f"{dram.note}; of that the share of {len(there)} of {len(packages)} packages")
     return _roofs(groups, machine_title(machine), threads, dram, len(there) / max(1, len(packages)), notes=tuple(notes),
-                  sources=())
+                  sources=(), measured=measured, measurable=machine.host.kind is HostKind.REAL)
 
 
 def _without_product_roofs(flags: frozenset[str], units: set[str]) -> list[str]:
@@ -210,15 +212,21 @@ def _clock(machine: Machine, cpu: int, *, highest: bool) -> tuple[float, str]:
 
 
 def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share: float, *, notes: tuple[str, ...],
-           sources: tuple[str, ...]) -> RoofSet:
+           sources: tuple[str, ...], measured: RoofSet | None = None, measurable: bool = False) -> RoofSet:
     limits = {cores.core.document: None for cores in groups}
     caches = _added_bandwidths([tuple(_bandwidths(cores)) for cores in groups])
     dram = _below(dram, share, caches)
     missing = [level for level in ("L1", "L2", "L3") if all(slant.level != level for slant in caches)]
+    third = tuple(slant for slant in (() if measured is None or "L3" not in missing else measured.bandwidths)
+                  if slant.level == "L3")
     remarks = [*notes, *([dram.note] if dram.note else [])]
+    if third and measured is not None:
+        missing.remove("L3")
+        remarks.append(f"L3 as measured at {measured.when}, for no document states its bandwidth")
     if missing:
         remarks.append(f"no roof of {' and '.join(missing)}: no document states the bandwidth"
-                       + (" for every kind of core" if len(groups) > 1 else ""))
+                       + (" for every kind of core" if len(groups) > 1 else "")
+                       + ("; turbotui roofs measures it, and then it stands here too" if measurable else ""))
     return RoofSet(
         machine=title,
         origin=Origin.THEORY,
@@ -227,7 +235,7 @@ def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share
         hertz=groups[0].hertz,
         peaks=_added_peaks([(*_peaks(cores), *_products(cores, Precision.HALF)) for cores in groups]),
         integer_peaks=_added_peaks([tuple(_products(cores, Precision.INT8)) for cores in groups]),
-        bandwidths=(*caches, *_memory(groups[0].core, dram, share)),
+        bandwidths=(*caches, *third, *_memory(groups[0].core, dram, share)),
         notes=(*remarks, *(f"design limits: {source}" for source in limits),
                *(source for source in sources if source not in limits)),
         groups=tuple(CoreGroup(cores.kind, cores.core.name, len(cores.cpus), cores.hertz) for cores in groups),

@@ -6,7 +6,6 @@ import argparse
 import queue
 import signal
 import sys
-import threading
 from collections.abc import Callable
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
@@ -37,6 +36,7 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT, Writer
 from turbotui.tables.frame_table import FrameTable
 from turbotui.tables.layout import Layout
+from turbotui.threads import NamedThread
 from turbotui.untrusted import one_line
 
 _BESIDE = ("CorWatt", "PkgWatt", "RAMWatt")  # columns of power beside the events, if available
@@ -194,7 +194,7 @@ class _SpyRun:
             except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
                 failures.append(error)
 
-        thread = threading.Thread(target=bound, name="monitor")
+        thread = NamedThread(target=bound, name="monitor")
         thread.start()
         thread.join()
         if failures:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from turbotui.sampling.own_cost import missed_words
 from turbotui.sampling.sampled import frames_of, one_interval, raise_failure
 from turbotui.sampling.session import Session
 from turbotui.tables.frame_formats import make_frame_format
+from turbotui.threads import NamedThread
 
 if TYPE_CHECKING:
     from turbotui.machine.observing import Observation
@@ -165,4 +165,4 @@ def _watch_stdin(session: Session) -> None:
                 return
             session.end_interval()
 
-    threading.Thread(target=watch, name="stdin", daemon=True).start()
+    NamedThread(target=watch, name="stdin", daemon=True).start()

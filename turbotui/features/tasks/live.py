@@ -22,6 +22,7 @@ from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.machine.tasks.proc_facts import READS, TaskFacts, TaskKey
+from turbotui.threads import NamedThread
 
 
 def ancestry_of(watching: WatchedApplications, reports: Iterable[Report],
@@ -142,7 +143,7 @@ class TaskWatcher:
         self._lock = threading.Lock()
         self._state = _State()
         self._watching: WatchedApplications | None = None
-        self._thread = threading.Thread(target=self._run, name="tasks", daemon=True)
+        self._thread = NamedThread(target=self._run, name="tasks", daemon=True)
 
     def start(self, request: SnapshotRequest) -> None:
         """Open the counters and sample until `stop`; the first table is delivered unasked."""

@@ -32,6 +32,7 @@ from turbotui.machine.region_pipes import MarkPipe, RegionProcesses, running_thr
 from turbotui.machine.regions import RegionExtent, RegionShare, RegionTimes, by_rows
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.threads import NamedThread
 
 _TASK_CLOCK: Final = PerfAttr(1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK: ns on any CPU
 _SLICE: Final = 0.05  # seconds in which a set counts before the next one does
@@ -115,7 +116,7 @@ class RegionCounting:
         self._orders: deque[Callable[[], None]] = deque()
         self._door = threading.Lock()
         self._left = False
-        self._thread = threading.Thread(target=self._run, name="regions", daemon=True)
+        self._thread = NamedThread(target=self._run, name="regions", daemon=True)
 
     def open(self, pid: int) -> None:
         """Open the counters of a process that waits before exec; refused counters are reported with the totals."""

@@ -11,6 +11,7 @@ from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInte
 from turbotui.features.topdown.thread_search import BusyThreads
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.threads import NamedThread
 
 CHOOSING: Final = 0.3
 """Seconds for finding the busiest threads, before counting begins."""
@@ -37,7 +38,7 @@ class BusyThreadWatch:
         self._due = self._over = False
         self._clocks: tuple[int, int] | None = None
         self._drill: tuple[int | None, Drill] | None = None
-        self._runner = threading.Thread(target=self._run, name="topdown threads", daemon=True)
+        self._runner = NamedThread(target=self._run, name="topdown threads", daemon=True)
 
     def start(self) -> None:
         """Start the thread."""

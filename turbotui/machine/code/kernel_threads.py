@@ -20,6 +20,7 @@ from turbotui.errors import MachineError
 from turbotui.machine.code.mapping import Buffer, CodePage
 from turbotui.machine.code.shapes import Kernel
 from turbotui.machine.host import Host
+from turbotui.threads import name_this_thread
 
 _CALIBRATION_NS: Final = 1_000_000
 _CLOCK_NS: Final = 150_000  # of one look at the clock; the fastest look counts, since a disturbance only slows it
@@ -150,6 +151,7 @@ class _Worker(threading.Thread):
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
 
     def run(self) -> None:
+        name_this_thread()
         failure: OSError | None = None
         try:
             self._host.pin_this_thread([self.cpu])

@@ -7,7 +7,6 @@ So it is tested with a thread that does nothing.
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Final
 
@@ -15,6 +14,7 @@ from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_blocks import Decoder
 from turbotui.machine.perf_records import SAMPLE_TYPE, LastCounts, ReadFormat
 from turbotui.machine.perf_ring import Ring
+from turbotui.threads import NamedThread
 
 _FORMAT: Final = int(ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING)
 _TRIED: Final = PerfAttr(
@@ -45,7 +45,7 @@ def reports_last_counts(host: Host, cpu: int) -> bool:
         host.close(descriptor)
         return False
     try:
-        thread = threading.Thread(target=_nothing)
+        thread = NamedThread(target=_nothing)
         thread.start()
         number = thread.native_id
         until = time.monotonic() + _PATIENCE

@@ -11,6 +11,7 @@ from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.machine.tasks.wait_set import WaitSet
 from turbotui.machine.tasks.wait_times import WaitTimes
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.threads import NamedThread
 
 _TAKE: Final = 0.2  # seconds between two looks at the rings
 
@@ -33,7 +34,7 @@ class WaitCollector:
             raise
         self._lock = threading.Lock()
         self._over = False
-        self._thread = threading.Thread(target=self._run, name="waits", daemon=True)
+        self._thread = NamedThread(target=self._run, name="waits", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
