@@ -51,6 +51,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "memory": ("memory", "-i", "0.1", "-n", "1", "--machine", "icelake-2s"),
     "power": ("power", "-i", "0.1", "-n", "1", "--machine", "laptop-gpu"),
     "findings": ("why", "-i", "0.2", "-n", "1", "--machine", "laptop"),
+    "root_ports": ("uncore", "--ports", "--machine", "vera-2s"),
     "nvidia_scf_pmu": ("uncore", "-i", "0.05", "-n", "1", "--machine", "grace-2s"),
 }
 """The first table of each verb, and a command line that writes it."""

@@ -133,6 +133,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l all -d 'every de
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s f -l filter -r -d 'count only matching requests, on this PMU or on all of a kind; src_bdf takes 27:01.1 too'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l event-tables -r -d 'the vendor'\''s names of events and metrics from this folder of pmu-events JSON (the kernel'\''s tools/perf/pmu-events, or Intel'\''s perfmon) instead of perf'\''s own; none: sysfs and libpfm alone'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l map -d 'the map of traffic between packages, memory, links and devices; other formats: its edges'
+complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l ports -d 'every NVIDIA root port: PCI address, segment, numbers of port, root complex and socket, and the PMUs that count it; nothing is counted'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l replay -r -d 'report the intervals of a recording (turbotui record), or - for the one on stdin, instead of a machine'\''s'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l from -r -d 'with --replay: the start: 14:03, 2026-11-22 14:03, +5m after the beginning, -5m before the end'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l to -r -d 'with --replay: the end; +5m counts from --from'

@@ -13,6 +13,7 @@ from turbotui.events.uncore.root_ports import PortAddress, parse_place, read_roo
 from turbotui.features.uncore.ports import PortMap
 from turbotui.machine.machine import read_machine
 from turbotui.machine.pmus import list_pmus
+from turbotui.quantities.unavailable import Reason
 from turbotui.simulated import ManualClock, simulated_host
 from turbotui.simulated.nvidia_ports import ROOT_PORTS, configuration_space
 
@@ -50,6 +51,7 @@ def test_without_rights_the_place_is_unknown() -> None:
     ports = read_root_ports(host)
     assert len(ports) == 21
     assert {port.place for port in ports} == {None}
+    assert {port.why.reason for port in ports if port.why is not None} == {Reason.NOT_PERMITTED}
 
 
 def test_other_machines_have_none() -> None:

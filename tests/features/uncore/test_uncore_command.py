@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 
 import pytest
-from jsontables import by, tables
+from jsontables import by, table, tables
 from patience import least_disturbed
 
 from turbotui.cli import main
+from turbotui.features.uncore.ports import ports_table, reasons_of
+from turbotui.simulated import ManualClock, simulated_host
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -158,3 +160,35 @@ def test_what_is_refused(capsys: pytest.CaptureFixture[str], words: tuple[str, .
     assert status == 2
     assert part in err
     assert "Traceback" not in err
+
+
+def test_ports_are_a_table_with_a_row_for_every_root_port(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["uncore", "--ports", "--machine", "vera-2s", "--json"]) == 0
+    report = table(capsys.readouterr().out, "root_ports")
+    assert len(report["rows"]) == 21
+    values = by(report, "address")["000d:c0:00.0"]
+    assert [values[name] for name in ("segment", "RP", "RC", "socket", "PMU", "target PMU")] == [
+        0xD, 2, 4, 1, "nvidia_pcie_pmu_1_rc_4", "nvidia_pcie_tgt_pmu_1_rc_4"]
+    assert main(["uncore", "--ports", "--machine", "vera-2s", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [row["address"] for row in rows if row["socket"] == "1"][:2] == ["0009:00:00.0", "000a:80:00.0"]
+    assert main(["info", "--machine", "vera-2s"]) == 0
+    assert ("  Root port 0002:e0:00.0: segment 0x2, RP 4, RC 1, socket 0: nvidia_pcie_pmu_0_rc_1"
+            in capsys.readouterr().out.splitlines())
+
+
+def test_ports_without_rights_say_why_once() -> None:
+    host = simulated_host("vera-2s", ManualClock())
+    host.set_privileges(uid=1000, capabilities=0)
+    unknown = ports_table(host)
+    (reason,) = reasons_of(unknown)
+    assert "run as root" in reason
+    assert {unknown.cell(column, row).value for row in unknown.rows for column in unknown.columns
+            if column.id in {"segment", "RP", "RC", "socket", "PMU"}} == {None}
+
+
+def test_a_machine_without_root_ports_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["uncore", "--ports", "--machine", "grace-2s"]) == 0
+    assert "no root port of NVIDIA's" in capsys.readouterr().out
+    assert main(["uncore", "--ports", "-k", "ucf", "--machine", "vera-2s"]) == 2
+    assert "counts nothing" in capsys.readouterr().err

@@ -13,11 +13,13 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
 from turbotui.machine.small_files import names_in
+from turbotui.quantities.unavailable import Reason, Unavailable
 
 DEVICES = "/sys/bus/pci/devices"
 _NVIDIA = 0x10DE
 _BRIDGE = "0x060400"  # class code of a PCI-to-PCI bridge
 _SPACE = 4096  # bytes of configuration space; without CAP_SYS_ADMIN sysfs gives the first 64
+_PUBLIC = 64  # bytes that the kernel gives without CAP_SYS_ADMIN (drivers/pci/pci-sysfs.c)
 _EXTENDED = 0x100  # where extended capabilities begin
 _DESIGNATED = 0x0023  # PCI Express Base Specification, section 7.9.6: DVSEC
 _ROOT_PORT_ID = 0x0004  # nvidia-tegra410-pmu.rst
@@ -49,6 +51,7 @@ class RootPort:
     address: str
     place: PortAddress | None
     devices: tuple[str, ...]
+    why: Unavailable | None = None  # why the place is unknown
 
 
 def parse_place(space: bytes) -> PortAddress | None:
@@ -71,9 +74,7 @@ def read_root_ports(host: Host) -> tuple[RootPort, ...]:
     """Return every NVIDIA bridge at the top of the PCI tree with the devices below it, sorted by address."""
     found = {name: below(host, f"{DEVICES}/{name}") for name in names_in(host, DEVICES) if _is_bridge(host, name)}
     inner = {device for devices in found.values() for device in devices}
-    return tuple(
-        RootPort(name, _place(host, name), devices) for name, devices in sorted(found.items()) if name not in inner
-    )
+    return tuple(_root_port(host, name, devices) for name, devices in sorted(found.items()) if name not in inner)
 
 
 def _is_bridge(host: Host, name: str) -> bool:
@@ -84,11 +85,21 @@ def _is_bridge(host: Host, name: str) -> bool:
         return False
 
 
-def _place(host: Host, name: str) -> PortAddress | None:
+def _root_port(host: Host, name: str, devices: tuple[str, ...]) -> RootPort:
+    path = f"{DEVICES}/{name}/config"
     try:
-        return parse_place(read_bytes(host, f"{DEVICES}/{name}/config", _SPACE))
-    except HostError:
-        return None
+        space = read_bytes(host, path, _SPACE)
+    except HostError as error:
+        return RootPort(name, None, devices, Unavailable(Reason.FAILED, f"{path}: {error.strerror}"))
+    place = parse_place(space)
+    if place is not None:
+        return RootPort(name, place, devices)
+    if len(space) <= _PUBLIC:
+        return RootPort(name, None, devices, Unavailable(
+            Reason.NOT_PERMITTED, f"the kernel gives others than root the first {len(space)} bytes of a port's "
+            "configuration space, and the root complex is named after them", "run as root"))
+    return RootPort(name, None, devices, Unavailable(
+        Reason.NO_HARDWARE, "no capability of NVIDIA's in the port's configuration space names the root complex"))
 
 
 def below(host: Host, path: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from turbotui.events.uncore.root_ports import DEVICES, read_root_ports
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, negated_unless
 from turbotui.machine.platform_features import LimitReasons
 from turbotui.quantities.plain_numbers import integer
@@ -167,7 +168,23 @@ def _efficiency_latency(facts: MachineFacts) -> Iterable[HeaderLine]:
             f"below {low} % of use; high threshold {above}", folder)
 
 
+def _root_ports(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """Return a line for each NVIDIA root port whose place is known, and why for others (nvidia-tegra410-pmu.rst)."""
+    unknown: dict[str, list[str]] = {}
+    for port in read_root_ports(facts.machine.host):
+        place = port.place
+        if place is not None:
+            yield HeaderLine(
+                f"Root port {port.address}: segment {place.segment:#x}, RP {place.port}, RC {place.complex}, socket "
+                f"{place.socket}: {place.pmus[0]}", f"{DEVICES}/{port.address}/config")
+        elif port.why is not None:
+            unknown.setdefault(port.why.sentence(), []).append(port.address)
+    for why, addresses in unknown.items():
+        which = f"{len(addresses)}, from {addresses[0]} to {addresses[-1]}"
+        yield HeaderLine(f"Root ports of unknown place: {which} ({why})", f"{DEVICES}/*/config")
+
+
 PERFORMANCE_FACTS = (_cpufreq, _power_management, _hwp, _energy_bias, _limit_reasons)
 UNCORE_FACTS = (_uncore,)
-EFFICIENCY_FACTS = (_efficiency_latency,)
+EFFICIENCY_FACTS = (_efficiency_latency, _root_ports)
 """Lines that turbostat does not have."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.events.uncore.discovery import UncoreUnit
 from turbotui.events.uncore.pci_names import names_of
-from turbotui.events.uncore.root_ports import RootPort, read_root_ports
+from turbotui.events.uncore.root_ports import PortAddress, RootPort, read_root_ports
 from turbotui.machine.host import Host
+from turbotui.machine.pmus import list_pmus
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
 
 PORTS_UNKNOWN = "root ports unknown: only root reads the configuration space that names their complex"
 
@@ -79,3 +84,60 @@ class PortMap:
             for port in sorted(self._ports, key=lambda port: -1 if port.place is None else port.place.port)
             if port.place is not None and unit.pmu.name in port.place.pmus
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RootPortRow:
+    """A root port of the machine, with what its configuration space says of its place."""
+
+    port: RootPort
+    name: str  # of the port, as lspci has it
+    devices: tuple[str, ...]  # the same of the devices below it
+    pmus: tuple[str, str] | None  # the PMUs that count it; None if the kernel has none of these names
+
+
+def _placed(value: Callable[[PortAddress], Value]) -> Callable[[RootPortRow], Value]:
+    return lambda row: None if row.port.place is None else value(row.port.place)
+
+
+PORT_COLUMNS: Final[tuple[Column[RootPortRow], ...]] = (
+    Column("address", "", -1, (), lambda row: row.port.address, help="PCI address of the root port", identity=True),
+    Column("segment", "", 0, (), _placed(lambda place: place.segment), help="PCI segment, which lspci calls domain",
+           hexadecimal=True),
+    Column("RP", "", 0, (), _placed(lambda place: place.port), help="number of the root port in its root complex: its "
+           "bit in src_rp_mask and dst_rp_mask"),
+    Column("RC", "", 0, (), _placed(lambda place: place.complex), help="number of the root complex on its socket"),
+    Column("socket", "", 0, (), _placed(lambda place: place.socket), help="number of the socket"),
+    Column("PMU", "", -1, (), lambda row: None if row.pmus is None else row.pmus[0],
+           help="PMU that counts requests of the devices below the port"),
+    Column("target PMU", "", -1, (), lambda row: None if row.pmus is None else row.pmus[1],
+           help="PMU that counts requests to the devices below the port"),
+    Column("device", "", -1, (), lambda row: row.name, help="the root port, as lspci names it"),
+    Column("below", "", -1, (), lambda row: "; ".join(row.devices), help="the devices below the port"),
+)
+_NO_PMU: Final = Unavailable(Reason.NO_DRIVER, "the kernel has no PMU of the port's root complex",
+                             "modprobe nvidia_cspmu")
+
+
+def ports_table(host: Host) -> RowTable[RootPortRow]:
+    """Return a table with a row for every NVIDIA root port of a machine, by its address."""
+    ports = read_root_ports(host)
+    names = names_of(host, [name for port in ports for name in (port.address, *port.devices)])
+    known = frozenset(list_pmus(host))
+    rows = [
+        RootPortRow(port, names.get(port.address, port.address), tuple(names.get(name, name) for name in port.devices),
+                    port.place.pmus if port.place is not None and known.intersection(port.place.pmus) else None)
+        for port in ports
+    ]
+    return RowTable("root_ports", "port", PORT_COLUMNS, rows, _judged_port)
+
+
+def _judged_port(column: Column[RootPortRow], row: RootPortRow, value: Value) -> Cell:
+    del column
+    return Cell(value, None if value is not None else row.port.why or _NO_PMU)
+
+
+def reasons_of(table: RowTable[RootPortRow]) -> tuple[str, ...]:
+    """Return why values are unknown, each reason once."""
+    cells = (table.cell(column, row) for row in table.rows for column in table.columns)
+    return tuple(dict.fromkeys(cell.why.sentence() for cell in cells if cell.why is not None))

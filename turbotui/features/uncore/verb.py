@@ -31,6 +31,7 @@ from turbotui.features.uncore.absence import unnamed, why_none
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.kinds import UncoreUnits
 from turbotui.features.uncore.map_picture import draw_map
+from turbotui.features.uncore.ports import ports_table, reasons_of
 from turbotui.features.uncore.tables import UncoreTable, no_units, uncore_table
 from turbotui.features.uncore.traffic import (
     NO_EDGES,
@@ -48,6 +49,8 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.session import Session
 from turbotui.tables.envelope import Envelope, envelope_now
+
+_NO_PORTS = "no root port of NVIDIA's is on this machine's PCI bus"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_event_tables_argument(parser)
     parser.add_argument("--map", action="store_true",
                         help="the map of traffic between packages, memory, links and devices; other formats: its edges")
+    parser.add_argument("--ports", action="store_true",
+                        help="every NVIDIA root port: PCI address, segment, numbers of port, root complex and socket, "
+                        "and the PMUs that count it; nothing is counted")
     add_span_arguments(parser)
     add_format_arguments(parser)
 
@@ -74,6 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print tables until the intervals are over, the recording is, or SIGINT comes."""
     at_least_one(arguments.intervals)
+    if arguments.ports:
+        return _ports(arguments)
     if arguments.replay:
         return _replay(arguments)
     refuse_span(arguments)
@@ -95,6 +103,25 @@ def run(arguments: argparse.Namespace) -> int:
     tell = _map_of(machine, counters) if arguments.map else _tables_of(counters)
     _print(machine, counters, tell, _watched(machine, counters, seconds, intervals),
            open_output(arguments, intervals))
+    return 0
+
+
+def _ports(arguments: argparse.Namespace) -> int:
+    """Print the root ports.
+
+    Raises:
+        UsageError: an option counts something, or reads a recording.
+    """
+    if arguments.replay or arguments.map or arguments.event or arguments.filter or arguments.kind:
+        raise UsageError("--ports lists the root ports of a machine and counts nothing: leave --replay, --map, -k, -e "
+                         "and -f out")
+    refuse_span(arguments)
+    host = open_host(arguments)
+    table = ports_table(host)
+    notes = reasons_of(table) if table.rows else (_NO_PORTS,)
+    envelope = envelope_now(host, notes=notes)
+    print_tables(arguments, envelope, (table,), lambda: marked(envelope, (
+        *(text_lines(envelope, table) if table.rows else ()), *notes)))
     return 0
 
 
