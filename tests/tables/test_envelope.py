@@ -59,6 +59,7 @@ _ELSEWHERE = {
     "diff": "tests/features/diff/test_diff_command.py",
     "export": "tests/features/export/test_export_command.py",
     "fleet": "tests/features/fleet/test_fleet_readings.py",
+    "runs": "tests/features/replay/test_runs.py",
 }
 """Verbs of recordings and of servers that write JSON, and the tests that check theirs against the schema."""
 _MARKS = {"bytes", "why", "disputed", "estimated", "partial", "outstanding"}

@@ -217,8 +217,8 @@ class TurbotuiApp(FramesApp):
         """Keep a frame for the past and hand it to the screens; called on the sampler's thread."""
         if self._live_past is not None:
             self._live_past.take(frame)
-        if self.watched.recorder is not None:
-            self.watched.recorder.take(frame)
+        for recorder in self.watched.recorders:
+            recorder.take(frame)
         if self.watched.beside is not None:
             self.watched.beside.take(frame)
         self._frames.put(frame)

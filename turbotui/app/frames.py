@@ -156,9 +156,8 @@ class FramesApp(App[int]):
         marks, rings = alerts.take(frame)
         if watch.cursor is not None:
             watch.cursor.marks = (*watch.cursor.marks, *marks)[-_MOST_MARKS:]
-        if watch.recorder is not None:
-            for mark in marks:
-                watch.recorder.mark(mark.text)
+        for mark in marks:
+            watch.record_mark(mark.text)
         if rings:
             self.bell()
         if watch.held and self.base is not None:
@@ -261,8 +260,8 @@ class FramesApp(App[int]):
             mark = PastEvent(time_ns, f"mark {1 + sum(one.text.startswith('mark ') for one in cursor.marks)}")
             cursor.marks = (*cursor.marks, mark)
             self.say(f"{mark.text}: ( and ) lead back to it")
-            if self.watched.recorder is not None and cursor.at is None:
-                self.watched.recorder.mark(mark.text)
+            if cursor.at is None:
+                self.watched.record_mark(mark.text)
             if self.base is not None:
                 self.base.show_time()
 

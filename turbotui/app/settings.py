@@ -58,6 +58,7 @@ class PersonalSettings:
     # the same by the kind of machine (`kind_of_machine`): empty for the usual ones
     machines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tour: bool = True  # whether the tour is offered at the start
+    keep_runs: bool = True  # whether runs of the dashboard are recorded, for `turbotui replay` without a file
     event_tables: str = ""  # folder of the vendor's names of events; used by `events.event_tables.opening`
     # keys of actions, by the action's id, in Textual's names of keys
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -108,6 +109,7 @@ VALUES: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
     "profile": (text, "A saved view to begin with; `--profile` comes first."),
     "columns": (texts, "Names of the visible columns of CPUs, unless `[machines]` has some; `--show` changes them."),
     "tour": (switch, "`false`: the tour of five steps is not offered at the start; written when it ends."),
+    "keep_runs": (switch, "`false`: runs of the dashboard are not kept; `turbotui runs` lists those that are."),
     "event_tables": (text, "A folder of the vendor's names of events, or `none`; `--event-tables` comes first."),
 }
 """Values that the file may have before its tables: how to read each, and its line of docs/settings.md."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from turbotui.app.column_requests import AbsentColumns, ColumnRequests
 from turbotui.app.past import TimeCursor
@@ -38,6 +38,20 @@ if TYPE_CHECKING:  # most users record nothing and run no command
     from turbotui.app.live_recorder import LiveRecorder
     from turbotui.diagnosis.rules import SlownessRule
     from turbotui.quantities.presentation import Limits
+    from turbotui.recording.rows import IntervalRows
+
+class RowRecording(Protocol):
+    """Writes the frames of a session and what belongs to them."""
+
+    def take(self, frame: Frame) -> None:
+        """Write a frame; called on the sampler's thread."""
+
+    def rows(self, rows: IntervalRows) -> None:
+        """Write rows of another table for an interval whose frame was written; called on any thread."""
+
+    def mark(self, text: str) -> None:
+        """Write a mark at the newest moment."""
+
 
 @dataclass(slots=True)
 class Pointing:
@@ -78,6 +92,8 @@ class Watch:
     Attributes:
         kept: explained or graphed cells, which are read and have a long history.
         charted: cells with a long history for charts, as long as they are read.
+        recorder: the recording that the user began; None for none.
+        keeper: keeps this run for later; None if nothing does.
         beside: the command that runs beside the dashboard; None for none.
         marked: that command, or other programs, whose region marks are read; None for none.
         arrangements: order and widths of columns that the user changed, by the table's name.
@@ -105,6 +121,7 @@ class Watch:
         self.times: deque[FrameTime] = deque(maxlen=LONG)
         self.player = player
         self.recorder: LiveRecorder | None = None
+        self.keeper: RowRecording | None = None
         self.cursor: TimeCursor | None = None if player is None else player.cursor
         self.frame: Frame | None = None
         self.beside: BesideCommand | None = None
@@ -157,6 +174,21 @@ class Watch:
         from turbotui.app.judge import Judge  # noqa: PLC0415 - not every screen judges
 
         return Judge(self.session, self.rules, self.why_absent, lambda: self.frame if self.in_past else None)
+
+    @property
+    def recorders(self) -> Sequence[RowRecording]:
+        """What records at this moment: the user's recording, and the kept run."""
+        return [one for one in (self.recorder, self.keeper) if one is not None]
+
+    def record_rows(self, rows: IntervalRows) -> None:
+        """Record rows of another table for an interval; called on any thread."""
+        for one in self.recorders:
+            one.rows(rows)
+
+    def record_mark(self, text: str) -> None:
+        """Record a mark at the newest moment."""
+        for one in self.recorders:
+            one.mark(text)
 
     @property
     def in_past(self) -> bool:

@@ -36,7 +36,7 @@ def data_folder(environment: Mapping[str, str]) -> str:
 
 
 def state_folder(environment: Mapping[str, str]) -> str:
-    """The folder of failure reports and the alert log: $XDG_STATE_HOME/turbotui, by default in ~/.local/state."""
+    """The folder of kept runs, failures and the alert log: $XDG_STATE_HOME/turbotui, by default in ~/.local/state."""
     return _place(environment, "XDG_STATE_HOME", ".local", "state")
 
 
@@ -258,7 +258,8 @@ def open_recording(path: str) -> int:
     path = original(path)
     with as_invoking_user(os.environ):
         while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            mode = 0o644 & os.stat(os.path.dirname(path) or ".").st_mode  # others open no file in a folder of one's own
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, mode)
             try:
                 _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 with contextlib.suppress(FileNotFoundError):
@@ -268,6 +269,34 @@ def open_recording(path: str) -> int:
                 os.close(descriptor)
                 raise
             os.close(descriptor)  # it was renamed in between
+
+
+def own_folder(path: str) -> str:
+    """Make a folder that only its owner may enter, or close an existing one to others, and return its path.
+
+    Raises:
+        OSError: it cannot be made, or is another user's.
+    """
+    with as_invoking_user(os.environ):
+        os.makedirs(path, exist_ok=True)
+        os.chmod(path, 0o700)
+    return path
+
+
+def is_recorded_to(path: str) -> bool:
+    """Whether a process, this one included, has a recording open for writing."""
+    try:
+        with as_invoking_user(os.environ):
+            descriptor = os.open(original(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        _lock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def rename_recording(path: str, to: str) -> None:

@@ -18,11 +18,13 @@ from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.recorded_session import RecordedSession
 from turbotui.errors import UsageError
+from turbotui.features.replay.verb import recording_path
 from turbotui.features.tasks.screen import TasksScreen
 from turbotui.features.uncore.screen import UncoreScreen
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.recording import read
 from turbotui.recording.journal import Journal
+from turbotui.recording.kept_runs import runs_folder
 from turbotui.recording.recorder import Recorder
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.listing import Listing
@@ -52,6 +54,25 @@ def path(recorded: Recording, tmp_path: Path) -> str:
 def journal(path: str) -> Iterator[Journal]:
     with read(path) as found:
         yield found
+
+
+def test_without_a_file_the_last_run_is_replayed_and_a_file_comes_before_a_run_s_number(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {"XDG_STATE_HOME": str(tmp_path)}
+    with pytest.raises(UsageError, match="no run of the dashboard is kept"):
+        recording_path("", environment)
+    folder = Path(runs_folder(environment))
+    folder.mkdir(parents=True)
+    for name in ("20260101-000001-7", "20260101-000002-7"):
+        (folder / f"{name}.ttj").touch()
+    assert recording_path("", environment) == str(folder / "20260101-000002-7.ttj")
+    assert recording_path("2", environment) == str(folder / "20260101-000001-7.ttj")
+    with pytest.raises(UsageError, match="no run is kept as 3"):
+        recording_path("3", environment)
+    monkeypatch.chdir(tmp_path)
+    Path("2").touch()
+    assert recording_path("2", environment) == "2"
+    assert recording_path("gone.ttj", environment) == "gone.ttj"
 
 
 def test_every_moment_is_there_and_is_the_frame_that_was_recorded(recorded: Recording, journal: Journal) -> None:

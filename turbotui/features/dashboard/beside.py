@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from turbotui.features.dashboard.run_keeper import RunKeeper
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.region_counting import MarkedPrograms, RegionCounting
@@ -91,6 +92,7 @@ class CommandBeside:
         regions: counts the regions that it marks; None before `begin`.
         watcher: counts its threads from the first instruction on; None before `begin`.
         listener: takes the watcher's tables while a screen shows them.
+        keeper: keeps the run, with the command's tasks; None if nothing does.
         left_by: the signal that ended the dashboard before the command; 0 for none.
         has_terminal: whether there is a terminal for the report.
         on_end: called on the sampler's thread after the command's end and the last reading.
@@ -105,6 +107,7 @@ class CommandBeside:
         self.applications = (Application("", command=words),)
         self.watcher: TaskWatcher | None = None
         self.listener: Callable[[TaskSnapshot], None] | None = None
+        self.keeper: RunKeeper | None = None
         self.begun = False
         self.left_by = 0
         self.has_terminal = True
@@ -224,6 +227,8 @@ class CommandBeside:
                 return
             self._span.take(frame)
             self._meter.feed(frame)
+            if self.keeper is not None and self.watcher is not None and self.listener is None:
+                self.watcher.snapshot(SnapshotRequest(clocks=frame.clocks))
             if not self.over or frame.newer.started_ns < self._ended_ns:
                 return
             self._is_complete = True
@@ -245,6 +250,8 @@ class CommandBeside:
     def _publish(self, snapshot: TaskSnapshot) -> None:
         if self.listener is not None:
             self.listener(snapshot)
+        elif self.keeper is not None and snapshot.record is not None:
+            self.keeper.rows(snapshot.record)
 
     @property
     def frame(self) -> Frame | None:

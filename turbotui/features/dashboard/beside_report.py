@@ -63,6 +63,8 @@ def report_lines(beside: CommandBeside, session: Session, room: int | None) -> I
         more = len(table.rows) - _REGIONS
         yield from [f"and {more} more regions: turbotui tasks -- COMMAND shows all"] if more > 0 else []
         yield from (f"# {note}" for note in totals.notes())
+    if beside.keeper is not None and not beside.keeper.failure:
+        yield from ("", "turbotui replay shows this run again")
 
 
 def _used(beside: CommandBeside) -> str:

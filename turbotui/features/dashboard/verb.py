@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from turbotui.app.settings import PersonalSettings
     from turbotui.features.dashboard.beside import CommandBeside
+    from turbotui.features.dashboard.run_keeper import RunKeeper
     from turbotui.machine.region_pipes import MarkPipe
     from turbotui.opening.picture import Line
     from turbotui.opening.waiting import Opening
@@ -73,8 +74,15 @@ def run(arguments: argparse.Namespace) -> int:
     stat = "turbotui stat -- COMMAND" if arguments.command else "turbotui stat"
     abilities = screen_abilities(ascii_alone=arguments.ascii, instead=f": use `{stat}` for text output")
     given = open_given_pipe(arguments)
+    from turbotui.features.dashboard.run_keeper import RunKeeper  # noqa: PLC0415 - --help stays fast
+
+    with RunKeeper(arguments.command) as keeper:
+        return _run(arguments, abilities, keeper, given)
+
+
+def _run(arguments: argparse.Namespace, abilities: Abilities, keeper: RunKeeper, given: MarkPipe | None) -> int:
     if arguments.command:
-        return _run_beside(arguments, abilities)
+        return _run_beside(arguments, abilities, keeper)
     if arguments.stay:
         raise UsageError("--stay is for a command beside the dashboard: turbotui --stay -- COMMAND")
     way = _way(arguments)
@@ -89,12 +97,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         with contextlib.nullcontext() if given is None else given:
-            return _open(arguments, abilities, None, given=given)
+            return _open(arguments, abilities, None, keeper, given=given)
     except UserLeftError as left:
         return left.exit_status
 
 
-def _run_beside(arguments: argparse.Namespace, abilities: Abilities) -> int:
+def _run_beside(arguments: argparse.Namespace, abilities: Abilities, keeper: RunKeeper) -> int:
     """Run a command with the dashboard beside it, and return its exit status.
 
     Raises:
@@ -110,11 +118,11 @@ def _run_beside(arguments: argparse.Namespace, abilities: Abilities) -> int:
     from turbotui.features.dashboard.beside_run import run_beside  # noqa: PLC0415 - most watch without a command
     from turbotui.machine.identity import without_root  # noqa: PLC0415 - as above
 
-    return run_beside(arguments.command, lambda beside: _open(arguments, abilities, beside), stays=arguments.stay,
-                      prepare=without_root if arguments.drop_privileges else None)
+    return run_beside(arguments.command, lambda beside: _open(arguments, abilities, beside, keeper),
+                      stays=arguments.stay, prepare=without_root if arguments.drop_privileges else None)
 
 
-def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBeside | None,
+def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBeside | None, keeper: RunKeeper,
           *, given: MarkPipe | None = None) -> int:
     """Show the dashboard, from its opening on. Raises UserLeftError if the user quit before there were screens."""
     from turbotui.app.settings import read_settings  # noqa: PLC0415 - --help stays fast
@@ -126,7 +134,7 @@ def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBe
     doubtful = arguments.profile is not None or (arguments.theme or "ansi") not in {"ansi", *GROUNDS}
     settings = with_own_profile(arguments, settings)
     if os.environ.get("TERM", "dumb") in _PLAIN or doubtful:  # errors of these are shown on the user's terminal
-        return _show(arguments, abilities, settings, None, beside, given=given)
+        return _show(arguments, abilities, settings, None, beside, keeper=keeper, given=given)
     from turbotui.opening.readings import read_opening  # noqa: PLC0415 - as above
     from turbotui.opening.waiting import Opening  # noqa: PLC0415 - as above
 
@@ -135,11 +143,12 @@ def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBe
     theme = arguments.theme or settings.theme or None
     terminal = OpeningTerminal(sys.stdin.fileno(), screen.fileno(), theme, os.environ, abilities)
     with Opening(terminal, read_opening if here else None, _help) as opening:
-        return _show(arguments, abilities, settings, opening, beside, given=given)
+        return _show(arguments, abilities, settings, opening, beside, keeper=keeper, given=given)
 
 
 def _show(arguments: argparse.Namespace, abilities: Abilities, settings: PersonalSettings,
-          opening: Opening | None, beside: CommandBeside | None, *, given: MarkPipe | None) -> int:
+          opening: Opening | None, beside: CommandBeside | None, *, keeper: RunKeeper,
+          given: MarkPipe | None) -> int:
     """Open the machine and load the screens, both during the opening, then show them.
 
     A command is started when all is ready.
@@ -151,7 +160,11 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
         beside.choose_columns(session)
         session.want(column.id for column in (*columns, *beside.columns))
     # the first interval passes while Textual is loaded, which takes as long
-    session.start(_unseen if beside is None else beside.take, first=_FIRST_INTERVAL, on_loop=True)
+    keeps = settings.keep_runs and keeper.begin(session.machine)
+    if beside is not None and keeps:
+        beside.keeper = keeper
+    session.start(keeper.take if beside is None else partial(_taken, keeper, beside), first=_FIRST_INTERVAL,
+                  on_loop=True)
     try:
         dashboard, running = wait_for(_load_screens, "Loading the screens")
         if beside is not None:
@@ -164,6 +177,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
                                 tour=_offers_tour(arguments, settings),
                                 on_shown=running.freeze_objects, on_rest=running.collect_garbage)
     app.keeps_whole = True
+    app.watched.keeper = keeper if keeps else None
     app.set_beside(beside)
     marked = None
     if given is not None:
@@ -330,5 +344,7 @@ def _remembered(settings: PersonalSettings, session: Session,
     return chosen
 
 
-def _unseen(_frame: Frame) -> None:
-    """Ignore frames before the screen exists, which then gets the newest one."""
+def _taken(keeper: RunKeeper, beside: CommandBeside, frame: Frame) -> None:
+    """Take frames before the screen exists, which then gets the newest one."""
+    keeper.take(frame)
+    beside.take(frame)

@@ -66,9 +66,9 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
     def _taken(self, frame: Frame) -> None:
         """Take a frame on the session's thread, and record its nodes."""
         super()._taken(frame)
-        recorder, reading = self.watched.recorder, self._fleet.reading(frame)
-        if recorder is not None and reading is not None:
-            recorder.rows(FleetRecord(*frame.clocks, reading))
+        reading = self._fleet.reading(frame)
+        if self.watched.recorders and reading is not None:
+            self.watched.record_rows(FleetRecord(*frame.clocks, reading))
 
     def on_node_chosen(self, message: NodeChosen) -> None:
         """Leave for a node's own dashboard."""

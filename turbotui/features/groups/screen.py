@@ -150,11 +150,10 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         watcher: GroupWatcher | None = None
 
         def publish(snapshot: GroupSnapshot) -> None:
-            recorder = self.watch_state.recorder
-            if recorder is not None and snapshot.seconds and not snapshot.early:
-                recorder.rows(record_of(*snapshot.request.clocks, snapshot.seconds,
-                                        (*snapshot.rows, *snapshot.resctrl), complete=snapshot.complete,
-                                        counted=snapshot.counted))
+            if self.watch_state.recorders and snapshot.seconds and not snapshot.early:
+                self.watch_state.record_rows(record_of(*snapshot.request.clocks, snapshot.seconds,
+                                                       (*snapshot.rows, *snapshot.resctrl), complete=snapshot.complete,
+                                                       counted=snapshot.counted))
             if watcher is not None:
                 self.post_message(GroupsReady(snapshot, watcher))
 

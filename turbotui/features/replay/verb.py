@@ -1,20 +1,23 @@
-"""`turbotui replay FILE`: a recording in the dashboard."""
+"""`turbotui replay`: a recording in the dashboard."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 
 from turbotui.commands.recorded import report_missing
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.errors import UsageError
 from turbotui.quantities.plain_numbers import decimal_number
+from turbotui.recording.kept_runs import find_run, is_run, runs_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", metavar="FILE",
-                        help="a recording by turbotui record or the key Ctrl+R, or a FILE.tar.gz of turbotui gather")
+    parser.add_argument("file", metavar="FILE", nargs="?", default="",
+                        help="a recording by turbotui record or the key Ctrl+R, a FILE.tar.gz of turbotui gather, or a "
+                        "run's number or name in turbotui runs; without it the last run of the dashboard")
     parser.add_argument("--from", metavar="TIME", dest="start", default="first",
                         help="the moment to begin with: 14:03:20, 2026-11-22 14:03, +5m, first (the default) or last")
     parser.add_argument("--speed", metavar="N", default="1",
@@ -47,10 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.recording import read_machine  # noqa: PLC0415 - as above
 
     speed = _speed(arguments.speed, SPEEDS)
-    with read_machine(arguments.file) as journal:
+    path = recording_path(arguments.file, os.environ)
+    with read_machine(path) as journal:
         past = JournalPast(journal)
         if not past.times:
-            raise UsageError(f"{arguments.file} holds one reading, and no interval yet")
+            raise UsageError(f"{path} holds one reading, and no interval yet")
         first, last = past.times[0], past.times[-1]
         player = Player(TimeCursor(past, live=False), speed)
         player.cursor.jump(max(first, parse_start(arguments.start, journal.first_ns, last)))
@@ -62,6 +66,22 @@ def run(arguments: argparse.Namespace) -> int:
         status = run_app(app, session.stop, lambda: None)
     report_missing(journal)
     return status
+
+
+def recording_path(given: str, environment: Mapping[str, str]) -> str:
+    """Return the path of a recording: the named file, or the kept run of this name or number; "" is the last run.
+
+    Raises:
+        UsageError: no run is kept.
+    """
+    if given and (os.path.lexists(given) or not is_run(given)):
+        return given
+    run = find_run(environment, given)
+    if run is None:
+        missing = f"no run is kept as {given}: turbotui runs lists them" if given else (
+            f"no run of the dashboard is kept in {runs_folder(environment)}: name a recording, or run turbotui first")
+        raise UsageError(missing)
+    return run.path
 
 
 def _speed(text: str, speeds: tuple[float, ...]) -> float:

@@ -24,8 +24,8 @@ class RegionLook:
             return
         totals = counting.totals()
         self._past.keep(frame.newer.wall_ns, len(totals.regions), totals, frame.seq)
-        if self._watch.recorder is not None and totals.regions:
-            self._watch.recorder.rows(RegionRecord(*frame.clocks, totals))
+        if self._watch.recorders and totals.regions:
+            self._watch.record_rows(RegionRecord(*frame.clocks, totals))
 
     def of(self, frame: Frame | None) -> RegionTotals | None:
         """The regions at the end of a frame; None if unknown. Raises DamagedError if what was recorded are none."""

@@ -255,9 +255,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         watcher: TaskWatcher | None = None
 
         def publish(snapshot: TaskSnapshot) -> None:
-            recorder = self.watch_state.recorder
-            if recorder is not None and snapshot.record is not None:
-                recorder.rows(snapshot.record)
+            if snapshot.record is not None:
+                self.watch_state.record_rows(snapshot.record)
             if watcher is not None:
                 self.post_message(SnapshotReady(snapshot, watcher))
 
@@ -301,7 +300,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """Request a table of a new interval, or of the last interval with the current settings."""
         if self.watcher is not None:
             clocks = None
-            if self.watch_state.recorder is not None and self._frame is not None and not again:
+            is_recorded = self.watch_state.recorder is not None or self._lent is not None
+            if is_recorded and self._frame is not None and not again:
                 clocks = self._frame.clocks
             self.watcher.snapshot(replace(self._request(), again=again, clocks=clocks))
 

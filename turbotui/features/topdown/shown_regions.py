@@ -80,9 +80,9 @@ class ShownRegions(FollowedRows[RegionInterval]):
             return
 
         def publish() -> None:
-            recorder, interval = self.watch.recorder, slots.interval()
-            if recorder is not None and interval is not None:
-                recorder.rows(RegionSlotsRecord(*clocks, interval))
+            interval = slots.interval()
+            if self.watch.recorders and interval is not None:
+                self.watch.record_rows(RegionSlotsRecord(*clocks, interval))
             self.post(FollowedRowsReady(interval, clocks, slots))
 
         if not marks.ask(publish):  # the program has ended; its counts stay

@@ -52,9 +52,8 @@ class ShownThreads(FollowedRows[ThreadInterval]):
     def start(self) -> None:
         if self._threads is None and self.played is None:
             def publish(found: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
-                recorder = self.watch.recorder
-                if recorder is not None and clocks is not None and isinstance(found, ThreadInterval):
-                    recorder.rows(ThreadRecord(*clocks, found))
+                if self.watch.recorders and clocks is not None and isinstance(found, ThreadInterval):
+                    self.watch.record_rows(ThreadRecord(*clocks, found))
                 self.post(FollowedRowsReady(found, clocks, threads))
 
             self._threads = threads = BusyThreadWatch(self.watch.session.machine, publish)
