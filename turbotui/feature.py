@@ -87,9 +87,10 @@ class ScreenSpec:
     id: str  # the screen's mode, unique
     number: str  # the key that shows the screen; screens are in the order of their keys
     word: str  # the screen's name in tabs, help and palette
-    module: str  # the module of the screen's class
-    name: str  # the class, which is created with the dashboard's `Watch`
+    module: str = "turbotui.app.kind_screen"  # the module of the screen's class
+    name: str = "KindScreen"  # the class, which is created with the dashboard's `Watch`
     keys: str = ""  # id of the place whose keys work on the screen; "" for the screen's own id
+    rows: str = ""  # "module:name" of the `KindDefinition` of a `KindScreen` without keys of its own
 
     @property
     def place(self) -> str:

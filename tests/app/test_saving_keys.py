@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 from dataclasses import replace
@@ -55,16 +54,12 @@ def lines_of(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
-def test_a_screen_s_place_in_the_table_of_keys_is_that_of_its_class(spec: ScreenSpec) -> None:
-    screen: type[WatchScreen] = getattr(importlib.import_module(spec.module), spec.name)
-    assert spec.place == screen.where
-
-
-@pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
 async def test_what_is_shown_is_saved_as_two_files(here: Path, spec: ScreenSpec) -> None:
     async with dashboard(FakeSession(kind=HostKind.SIMULATED)) as (app, pilot):
         await pilot.press(spec.number)
         await pilot.pause()
+        assert isinstance(app.screen, WatchScreen)
+        assert spec.place == app.screen.where, "its keys are those of its class"
         await pilot.press("P")
         await pilot.pause()
         said = text_of(app, "status")

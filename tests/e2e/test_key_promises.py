@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 from key_places import PLACES
 from key_promises import LEAVING, PROMISED_EVERYWHERE, Place
 
 from turbotui.app.actions import ACTIONS
-from turbotui.app.base import WatchScreen
 from turbotui.app.screen_table import SCREENS
 from turbotui.feature import EVERYWHERE, ScreenSpec
-
-
-def where_of(spec: ScreenSpec) -> str:
-    screen: type[WatchScreen] = getattr(importlib.import_module(spec.module), spec.name)
-    return screen.where
 
 
 @pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
 def test_each_row_has_a_promise_on_each_screen_it_claims(spec: ScreenSpec) -> None:
     places = [place for place in PLACES if place.number == spec.number]
-    assert {place.where for place in places} == {where_of(spec)}
-    claimed = [action for action in ACTIONS if {EVERYWHERE, where_of(spec)} & set(action.where)]
+    assert {place.where for place in places} == {spec.place}
+    claimed = [action for action in ACTIONS if {EVERYWHERE, spec.place} & set(action.where)]
     unpressed = [action.id for action in claimed if all(place.promise(action) is None for place in places)]
     assert set(unpressed) == LEAVING, f"rows of the key table that nobody presses on screen {spec.number}"
 

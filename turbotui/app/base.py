@@ -45,9 +45,9 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     inherited, because they would hide the app's actions on the same keys.
     """
 
-    where: ClassVar[str] = EVERYWHERE  # whose keys it has
-    number: ClassVar[str] = ""
-    word: ClassVar[str] = ""  # its name in the footer
+    where: str = EVERYWHERE  # whose keys it has
+    number: str = ""
+    word: str = ""  # its name in the footer
     # the footer's word for Enter, where the cursor is on something that Enter opens; "" where it never is
     opens: ClassVar[str] = ""
     worth: ClassVar[int] = 2  # rank up to which keys are worth more in the footer than the names of the other screens

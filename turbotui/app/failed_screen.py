@@ -27,9 +27,8 @@ class FailedScreen(WatchScreen):
 
     def __init__(self, watch: Watch, number: str, word: str, sentence: str, *, for_good: bool) -> None:
         super().__init__(watch)
-        # a screen's class has its number and word, but this class stands for any screen
-        self.number = number  # type: ignore[misc]
-        self.word = word  # type: ignore[misc]
+        self.number = number
+        self.word = word
         self._sentence = sentence
         self._advice = (f"{word} stays closed" if for_good else
                         f"{number} shows this screen anew")

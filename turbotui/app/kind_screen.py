@@ -6,12 +6,16 @@ import asyncio
 import math
 import time
 from collections.abc import Hashable, Sequence
-from typing import Final
+from typing import Final, cast
 
+from textual.binding import BindingsMap
+
+from turbotui.app.actions import bindings_for
 from turbotui.app.one_cell import OneCell
 from turbotui.app.row_table import RowCell, RowTableScreen
 from turbotui.app.sessions import PlayedSession, RowReadingSession
 from turbotui.app.watch import Watch
+from turbotui.feature import ScreenSpec, part
 from turbotui.quantities.columns import Column
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -47,6 +51,9 @@ class KindCell(RowCell[KindRow]):
 class KindScreen(RowTableScreen[KindRow]):
     """The rows of a kind; those that are inside others are folded at first, if the kind's definition says so.
 
+    Args:
+        spec: names the kind, and place, key and word of the screen; None for a subclass, which has its own.
+
     Attributes:
         definition: of the kind.
     """
@@ -55,8 +62,13 @@ class KindScreen(RowTableScreen[KindRow]):
     painter_kind = KindPainter
     treeless = "No row has rows inside it"
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, spec: ScreenSpec | None = None) -> None:
+        if spec is not None:
+            self.where, self.number, self.word = spec.place, spec.number, spec.word
+            self.definition = cast("KindDefinition", part(spec.rows))
         super().__init__(watch)
+        if spec is not None:
+            self._bindings = BindingsMap.merge((self._bindings, BindingsMap(bindings_for(spec.place))))
         self._shown: Frame | None = None
         self._moments: dict[int, RowDifferences | None] = {}  # of the interval that ended then; None if it has no rows
         self._known_outer: frozenset[Hashable] = frozenset()

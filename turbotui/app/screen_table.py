@@ -36,7 +36,8 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
 def build_screen(spec: ScreenSpec, watch: Watch) -> WatchScreen:
     """Make a screen; its module is imported when the screen is first shown."""
     try:
-        made: WatchScreen = getattr(importlib.import_module(spec.module), spec.name)(watch)
+        kind = getattr(importlib.import_module(spec.module), spec.name)
+        made: WatchScreen = kind(watch, spec) if spec.rows else kind(watch)
     except Exception as error:  # noqa: BLE001 - raised again where it is turbotui's own
         return FailedScreen(watch, spec.number, spec.word, failure_of(error, spec.module), for_good=True)
     return made

@@ -14,13 +14,13 @@ from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.features.interrupts.screen import InterruptsScreen
+from turbotui.app.kind_screen import KindScreen
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.widgets.segment_lines import SegmentLines
 
 
 @asynccontextmanager
-async def interrupts(ticks: int = 2) -> AsyncIterator[tuple[SimulatedSession, InterruptsScreen, Pilot[int]]]:
+async def interrupts(ticks: int = 2) -> AsyncIterator[tuple[SimulatedSession, KindScreen, Pilot[int]]]:
     """The dashboard on its interrupts screen, after some intervals."""
     session = SimulatedSession("laptop", small=True)
     app = TurbotuiApp(session, screen="interrupts")
@@ -28,18 +28,18 @@ async def interrupts(ticks: int = 2) -> AsyncIterator[tuple[SimulatedSession, In
         while not session.started:
             await pilot.pause()
         screen = pilot.app.screen
-        assert isinstance(screen, InterruptsScreen)
+        assert isinstance(screen, KindScreen)
         for _ in range(ticks):
             session.tick()
             await pilot.pause()
         yield session, screen, pilot
 
 
-def keys(screen: InterruptsScreen) -> list[str]:
+def keys(screen: KindScreen) -> list[str]:
     return [str(line.row[0]) for line in screen.table.lines if isinstance(line.row, tuple)]
 
 
-def value(screen: InterruptsScreen, key: str, name: str) -> float:
+def value(screen: KindScreen, key: str, name: str) -> float:
     content = screen.table.content
     assert content is not None
     found = content.value_of(name, (key, 0))
@@ -47,12 +47,12 @@ def value(screen: InterruptsScreen, key: str, name: str) -> float:
     return found
 
 
-def reads(screen: InterruptsScreen) -> bool:
+def reads(screen: KindScreen) -> bool:
     """Whether kept frames are being read."""
     return screen._reading is not None
 
 
-async def at_rest(screen: InterruptsScreen, pilot: Pilot[int]) -> None:
+async def at_rest(screen: KindScreen, pilot: Pilot[int]) -> None:
     while reads(screen):
         await pilot.pause(0.01)
 
@@ -124,7 +124,7 @@ async def test_a_screen_that_was_not_there_before_waits_and_says_so() -> None:
         await pilot.pause()
         assert "first reading of sources of interrupts" in text_of(app, "status")
         session.rowless["interrupts"] = Unavailable(Reason.NOT_READ, "the collector sends no interrupts")
-        assert isinstance(app.screen, InterruptsScreen)
+        assert isinstance(app.screen, KindScreen)
         app.screen.show_status()
         await pilot.pause()
         assert "the collector sends no interrupts" in text_of(app, "status")
@@ -132,7 +132,7 @@ async def test_a_screen_that_was_not_there_before_waits_and_says_so() -> None:
         session.tick()
         await pilot.pause()
         screen = pilot.app.screen
-        assert isinstance(screen, InterruptsScreen)
+        assert isinstance(screen, KindScreen)
         assert keys(screen)
 
 

@@ -6,10 +6,10 @@ from dashboard_driver import text_of
 from simulated_session import SimulatedSession
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.features.memory.screen import MemoryScreen
+from turbotui.app.kind_screen import KindScreen
 
 
-def keys(screen: MemoryScreen) -> list[str]:
+def keys(screen: KindScreen) -> list[str]:
     return [str(line.row[0]) for line in screen.table.lines if isinstance(line.row, tuple)]
 
 
@@ -23,7 +23,7 @@ async def test_levels_are_a_tree_that_is_unfolded_and_folds_at_every_depth() -> 
             session.tick()
             await pilot.pause()
         screen = pilot.app.screen
-        assert isinstance(screen, MemoryScreen)
+        assert isinstance(screen, KindScreen)
         every = ["machine", "node 0", "L3 00", "node 1", "L3 01"]
         assert keys(screen) == every
         await pilot.press("down", "left")

@@ -1,6 +1,5 @@
 """The screen `U`."""
 
-from typing import ClassVar
 
 from turbotui.app.actions import bindings_for
 from turbotui.app.kind_screen import KindScreen
@@ -10,7 +9,7 @@ from turbotui_uptime.rows import CLOCKS, DAYS
 class UptimeScreen(KindScreen):
     """The rows of `turbotui uptime`."""
 
-    where: ClassVar[str] = "uptime"
+    where = "uptime"
     number = "U"
     word = "uptime"
     definition = CLOCKS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
 
 from textual.widget import Widget
 
@@ -31,7 +30,7 @@ _AROUND = (Scope.CORE, Scope.L3, Scope.NODE, Scope.DIE, Scope.PACKAGE)
 class MapScreen(CellCursorScreen):
     """The screen with a map of all CPUs, and the CPU under the cursor on the status line."""
 
-    where: ClassVar[str] = "map"
+    where = "map"
     number = "3"
     word = "map"
     opens = "who"

@@ -49,7 +49,7 @@ class RowWindow(Protocol):
 class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
     """A screen with a table of CPUs and its keys, shown by an immutable `TableView`."""
 
-    where: ClassVar[str] = "cpus"
+    where = "cpus"
     BINDINGS = bindings_for("cpus")
     mode: ClassVar[str] = ""
     grouped: ClassVar[bool] = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import Final
 
 from textual.widget import Widget
 
@@ -92,7 +92,7 @@ class DoctorPainter(RowPainter[DoctorRow]):
 class DoctorScreen(RowTableScreen[DoctorRow]):
     """The screen with a table of sources, and below it a report on the source under the cursor."""
 
-    where: ClassVar[str] = "doctor"
+    where = "doctor"
     number = "9"
     word = "doctor"
     painter_kind = DoctorPainter

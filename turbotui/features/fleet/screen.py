@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final, cast
+from typing import Final, cast
 
 from textual.message import Message
 from textual.widget import Widget
@@ -55,7 +55,7 @@ _NO_GROUPS: Final = frozenset({"instance", "host", "__name__", "version", "kerne
 class FleetScreen(RowTableScreen[FleetNode]):
     """The screen with the nodes of a server."""
 
-    where: ClassVar[str] = "fleet"
+    where = "fleet"
     number = "1"
     word = "fleet"
     unsorted = "the oddest first"

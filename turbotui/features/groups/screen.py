@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from enum import Enum
-from typing import ClassVar, Final
+from typing import Final
 
 from textual.message import Message
 from textual.widget import Widget
@@ -76,7 +76,7 @@ _MOST_ROWS: Final = 6_000
 class GroupsScreen(RowTableScreen[GroupRow]):
     """The screen of the machine's control groups, whose files are open only while the screen is shown."""
 
-    where: ClassVar[str] = "groups"
+    where = "groups"
     number = "u"
     word = "groups"
     painter_kind = GroupPainter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import Final
 
 from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen
@@ -46,7 +46,7 @@ class InfoPainter(RowPainter[ConfigurationLine]):
 class InfoScreen(RowTableScreen[ConfigurationLine]):
     """The screen with the lines of `turbotui info`, and the source of the line under the cursor."""
 
-    where: ClassVar[str] = "info"
+    where = "info"
     number = "8"
     word = "info"
     painter_kind = InfoPainter

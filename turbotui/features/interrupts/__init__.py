@@ -12,7 +12,7 @@ FEATURE = Feature(
                 ("turbotui interrupts --cpus -n 1", "and by CPU"),
             )),
     ),
-    screens=(ScreenSpec("interrupts", "Z", "interrupts", "turbotui.features.interrupts.screen", "InterruptsScreen"),),
+    screens=(ScreenSpec("interrupts", "Z", "interrupts", rows="turbotui.features.interrupts.rows:INTERRUPTS"),),
     places=(KeyPlace("interrupts", "Interrupts", (*ROWS, *ARROWS, *PAST, "folded")),),
     rows="turbotui.features.interrupts.rows:KINDS",
 )

@@ -12,7 +12,7 @@ FEATURE = Feature(
                     ("turbotui memory -n 1 --format json", "the same, for a script"),
                 )),
     ),
-    screens=(ScreenSpec("memory", "N", "memory", "turbotui.features.memory.screen", "MemoryScreen"),),
+    screens=(ScreenSpec("memory", "N", "memory", rows="turbotui.features.memory.rows:MEMORY"),),
     places=(KeyPlace("memory", "Memory", (*ROWS, *ARROWS, *PAST, "folded")),),
     rows="turbotui.features.memory.rows:KINDS",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ClassVar
 
 from rich.cells import set_cell_size
 from textual.widget import Widget
@@ -45,7 +44,7 @@ _COPIED = 1_000
 class OverviewScreen(CellCursorScreen):
     """The screen with verdict, charts of the whole machine, every CPU, and the busiest tasks."""
 
-    where: ClassVar[str] = "overview"
+    where = "overview"
     number = "0"
     word = "overview"
     opens = "open"

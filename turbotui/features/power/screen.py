@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
 
 from textual.widget import Widget
 
@@ -44,7 +43,7 @@ _ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNKNOWN: StyleRole.TITLE}
 class PowerScreen(CellCursorScreen):
     """The screen that shows what holds each package back, how sure that is, and where the power goes."""
 
-    where: ClassVar[str] = "power"
+    where = "power"
     number = "4"
     word = "power"
     BINDINGS = bindings_for("power")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
@@ -54,7 +53,7 @@ _PAN = 0.1
 class RooflineScreen(RowTableScreen[JudgedPoint]):
     """The screen with points on a log-log canvas and a table below; the point under the cursor is read out."""
 
-    where: ClassVar[str] = "roofline"
+    where = "roofline"
     number = "6"
     word = "roofline"
     BINDINGS = bindings_for("roofline")

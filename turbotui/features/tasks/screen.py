@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from textual import events
 from textual.message import Message
@@ -105,7 +105,7 @@ class WatchedCommand(Protocol):
 class TasksScreen(RowTableScreen[TaskInputs]):
     """The machine's tasks, whose counters are open only while the screen is shown."""
 
-    where: ClassVar[str] = "tasks"
+    where = "tasks"
     number = "7"
     word = "tasks"
     opens = "where"

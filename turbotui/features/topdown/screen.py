@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from textual.widget import Widget
 
@@ -53,7 +53,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     The screen counts only while it is shown.
     """
 
-    where: ClassVar[str] = "topdown"
+    where = "topdown"
     number = "d"
     word = "top-down"
     opens = "open"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from textual import events
 from textual.containers import VerticalScroll
@@ -46,7 +46,7 @@ KindWidget: TypeAlias = RowWidget[UnitRow]
 class UncoreScreen(RowTableScreen[UnitRow]):
     """The uncore screen: tables below each other; keys act on the table with the cursor. Counts only while shown."""
 
-    where: ClassVar[str] = "uncore"
+    where = "uncore"
     number = "5"
     word = "uncore"
     unsorted = "topology order"
