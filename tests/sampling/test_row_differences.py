@@ -26,8 +26,10 @@ WORDS = Quantity("words", "jobs", Unit.TEXT, Behavior.GAUGE, Reduce.SAME, "/proc
 OTHER = Quantity("other", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/proc/other", clock="other")
 ON = Quantity("on", "jobs", Unit.SECOND, Behavior.COUNTER, Reduce.SUM, "perf", scale=1e-9)
 RAN = Quantity("ran", "jobs", Unit.SECOND, Behavior.COUNTER, Reduce.SUM, "perf", scale=1e-9)
+MISSED = Quantity("missed", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/proc/jobs")
+PIECES = Quantity("pieces", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/proc/jobs", gaps="missed")
 CYCLES = Quantity("cycles", "jobs", Unit.CYCLE, Behavior.COUNTER, Reduce.SUM, "perf", enabled="on", running="ran")
-QUANTITIES = {one.id: one for one in (WORK, TIME, HEAT, WORDS, OTHER, ON, RAN, CYCLES)}
+QUANTITIES = {one.id: one for one in (WORK, TIME, HEAT, WORDS, OTHER, ON, RAN, CYCLES, MISSED, PIECES)}
 
 
 def begun(second: int = 1, kind: RowKind = KIND) -> Columns:
@@ -94,7 +96,7 @@ def test_a_tick_has_every_value_or_its_reason() -> None:
     assert tick.values["words"][slot] == "idle"
     assert tick.absent["time"] == {slot: refused}
     assert tick.absent["other"][slot].reason is Reason.NOT_READ
-    assert tick.absent.keys() == {"time", "other", "on", "ran", "cycles"}
+    assert tick.absent.keys() == {"time", "other", "on", "ran", "cycles", "missed", "pieces"}
     gone = RowDifferences(None, tick)
     row = tick.roster.rows[slot]
     assert (gone.level("heat", slot), gone.text("words", slot), gone.level("time", slot)) == (-4.5, "idle", None)
@@ -244,6 +246,25 @@ def test_a_missing_reading_and_a_reset_spoil_one_row() -> None:
     assert list(deltas[:3]) == [3, None, None]
     assert reason(first, second, "b") is Reason.FAILED
     assert reason(first, second, "c") is Reason.WENT_BACK
+
+
+def test_a_sum_whose_gaps_are_unknown_is_unknown_for_their_reason() -> None:
+    columns = begun(1)
+    slots = [born(columns, key) for key in "abc"]
+    for second in (1, 2):
+        if second == 2:
+            columns.begin(0, 2 * SECOND)
+        for slot in slots:
+            counted(columns, slot, 10 * second, second, "pieces")
+        columns.put(slots[0], "missed", 5)
+        columns.put(slots[1], "missed", Unavailable(Reason.NOT_PERMITTED, "no") if second == 2 else 5)
+        columns.put(slots[2], "missed", 5 + second)
+        if second == 1:
+            first = columns.tick()
+    second_tick = columns.tick()
+    assert [increase(first, second_tick, key, name="pieces") for key in "abc"] == [10, None, None]
+    assert [reason(first, second_tick, key, name="pieces") for key in "abc"] == [
+        None, Reason.NOT_PERMITTED, Reason.INTERRUPTED]
 
 
 def test_a_slot_forgets_what_its_row_lacked_and_its_emptiness_costs_no_slow_path() -> None:

@@ -25,7 +25,8 @@ class Source:
                  enabled="on", running="ran"),
         Quantity("on", "jobs", Unit.SECOND, Behavior.COUNTER, Reduce.SUM, "perf", scale=1e-9),
         Quantity("ran", "jobs", Unit.SECOND, Behavior.COUNTER, Reduce.SUM, "perf", scale=1e-9),
-        Quantity("heat", "jobs", Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX, "/proc/heat"),
+        Quantity("heat", "jobs", Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX, "/proc/heat", lacks="unseen"),
+        Quantity("unseen", "jobs", Unit.TEXT, Behavior.GAUGE, Reduce.SAME, "/proc/heat", form=Form.TEXT),
     )
 
     def open(self, machine: Machine) -> RowReader | Unavailable:
@@ -122,3 +123,19 @@ def test_rows_that_are_left_out_are_counted_in_a_sentence() -> None:
     for number in range(11):
         columns.birth(Row(str(number)))
     assert omitted_rows(RowDifferences(None, columns.tick())) == "there are 3 more jobs than the 8 that are read"
+
+
+def test_the_least_that_a_value_can_be_is_marked_with_what_it_lacks() -> None:
+    columns = Columns(Source.kind, Source.quantities)
+    columns.begin(0, SECOND)
+    for key, unseen in (("a", ""), ("b", "one sensor is asleep")):
+        slot = columns.birth(Row(key))
+        assert slot is not None
+        columns.put(slot, "heat", 40)
+        columns.put(slot, "unseen", unseen)
+    table = row_table(DEFINITION, RowDifferences(None, columns.tick()))
+    whole, least = (table.cell(HEAT, row) for row in table.rows)
+    assert (whole.value, whole.partial, whole.why) == (40, False, None)
+    assert (least.value, least.partial, least.bare) == (40, True, None)
+    assert least.why is not None
+    assert least.why.detail == "one sensor is asleep"

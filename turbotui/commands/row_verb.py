@@ -21,6 +21,7 @@ from turbotui.commands.recorded import (
 from turbotui.commands.row_choice import row_choice
 from turbotui.commands.sessions import open_host
 from turbotui.errors import UsageError
+from turbotui.machine.cpulist import format_cpulist, parse_cpu_set
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.tables import RowTable
@@ -38,10 +39,12 @@ class RowVerb:
     Args:
         definition: of the kind.
         parts: the option that adds the rows inside others, and its help; "" for a kind without such rows.
+        of_cpus: whether some of the CPUs can be chosen, whose share the rows then are.
     """
 
-    def __init__(self, definition: KindDefinition, parts: tuple[str, str] = ("", "")) -> None:
+    def __init__(self, definition: KindDefinition, parts: tuple[str, str] = ("", ""), *, of_cpus: bool = False) -> None:
         self._definition = definition
+        self._of_cpus = of_cpus
         self._parts = parts
         self._title = definition.source.kind.title
 
@@ -52,6 +55,8 @@ class RowVerb:
         option, said = self._parts
         if option:
             parser.add_argument(option, dest="parts", action="store_true", help=said)
+        if self._of_cpus:
+            parser.add_argument("-c", "--cpu", metavar="SET", help="of these CPUs only: 0-3,8 or 0..3,8")
         sort = self._definition.sort.replace("%", "%%")
         example = next(column.id for column in self._definition.columns if not column.identity).replace("%", "%%")
         parser.add_argument("--show", metavar="COLUMNS", default="",
@@ -77,8 +82,10 @@ class RowVerb:
             return self._replay(arguments)
         refuse_span(arguments)
         seconds, intervals = intervals_of(arguments)
-        machine = read_machine(open_host(arguments))
-        session = Session(machine, (), seconds, LinuxHost())
+        chosen = getattr(arguments, "cpu", None)
+        cpus = None if chosen is None else parse_cpu_set(chosen)
+        machine = read_machine(open_host(arguments), cpus)
+        session = Session(machine, (), seconds, LinuxHost(), cpus)
         session.read_rows(self, (self._definition.source,))
         frames = (frame for frame in frames_of(session, intervals) if frame.older is not None)
         self._print(arguments, machine, frames, intervals)
@@ -86,8 +93,9 @@ class RowVerb:
 
     def _replay(self, arguments: argparse.Namespace) -> int:
         kind = self._definition.source.kind
-        if arguments.interval:
-            raise UsageError("--replay shows what was recorded: leave -i (--every) out")
+        if arguments.interval or getattr(arguments, "cpu", None) is not None:
+            left_out = "-i (--every) and -c" if self._of_cpus else "-i (--every)"
+            raise UsageError(f"--replay shows what was recorded: leave {left_out} out")
         with open_replay(arguments) as journal:
             frames = (frame for frame in replayed_frames(arguments, journal) if kind.id in frame.newer.rows)
             self._print(arguments, journal.machine, recorded_ones(arguments, frames, kind.title, kind.id),
@@ -99,12 +107,13 @@ class RowVerb:
                many: int | None) -> None:
         columns = self._definition.columns
         choice = row_choice(arguments, columns, self._title, words_of, always=[one for one in columns if one.identity])
-        parts = getattr(arguments, "parts", None)
+        parts, restricted = getattr(arguments, "parts", None), machine.topology.restricted
+        of = f"of CPUs {format_cpulist(restricted)} only" if self._of_cpus and restricted is not None else ""
         with open_output(arguments, many).until_interrupted() as output:
             for frame in frames:
                 found = frame.kind(self._definition.source.kind.id)
                 notes = (found.sentence(),) if isinstance(found, Unavailable) else tuple(
-                    filter(None, [omitted_rows(found)]))
+                    filter(None, [of, omitted_rows(found)]))
                 table = row_table(self._definition, None if isinstance(found, Unavailable) else found, parts=parts)
                 chosen = choice.of(replace(table, columns=choice.columns))
                 envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,

@@ -83,6 +83,9 @@ class Quantity:
     # id of the counter of how often a part of this counter's increase was missed, where it is a sum whose parts come,
     # go and begin anew: an interval in which it rises has no increase, however long it is
     gaps: QuantityId = ""
+    # id of the TEXT quantity that says what this value lacks, where it is the least that it can be; "" in a row in
+    # which it lacks nothing
+    lacks: QuantityId = ""
 
     def __post_init__(self) -> None:
         if self.behavior is Behavior.COUNTER and self.form is not Form.WORD:

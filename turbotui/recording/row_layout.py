@@ -88,7 +88,7 @@ def row_layout_from(stored: JsonValue) -> tuple[int, RowLayout]:
     read = [_quantity_from(one, kind.id) for one in found]
     quantities = {one.id: one for one in read}
     for one in read:
-        if one.clock not in clocks or not {one.enabled, one.running, one.gaps} <= quantities.keys() | {""}:
+        if one.clock not in clocks or not {one.enabled, one.running, one.gaps, one.lacks} <= quantities.keys() | {""}:
             raise DamagedError(f"{one.id!r} of {kind.title} in the recording refers to what is not there")
         if set("{}") & set(one.origin.replace("{row}", "")):  # the row is filled in when the origin is shown
             raise DamagedError(f"the origin of {one.id!r} in the recording cannot be: {one.origin[:80]!r}")
@@ -128,5 +128,5 @@ _QUANTITY_FIELDS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {
     "behavior": lambda one: one.one_of(Behavior), "reduce": lambda one: one.one_of(Reduce),
     "origin": JsonValue.text, "document": JsonValue.text, "scale": JsonValue.number, "clock": JsonValue.text,
     "form": lambda one: one.one_of(Form), "cost": lambda one: one.one_of(Cost, Cost.TICK), "enabled": JsonValue.text,
-    "running": JsonValue.text, "gaps": JsonValue.text,
+    "running": JsonValue.text, "gaps": JsonValue.text, "lacks": JsonValue.text,
 }

@@ -194,7 +194,8 @@ class RowDifferences:
         if quantity.running:
             found = scaled_columns(found, self.deltas(quantity.enabled), self.deltas(quantity.running))
         if quantity.gaps:
-            found = [None if missed else item for item, missed in zip(found, self.deltas(quantity.gaps), strict=True)]
+            found = [item if missed == 0 else None
+                     for item, missed in zip(found, self.deltas(quantity.gaps), strict=True)]
         if max(filter(None, found), default=0) > _bounds(quantity).most * _SHORTEST:
             found = [None if item is not None and self._is_impossible(quantity, item, slot) else item
                      for slot, item in enumerate(found)]
@@ -246,6 +247,11 @@ class RowDifferences:
         value = self.raw(name, slot)
         return value if isinstance(value, str) else None
 
+    def lacks(self, name: QuantityId, slot: RowSlot) -> str:
+        """What the value of a quantity lacks in a row, where it is the least that it can be; "" for nothing."""
+        quantity = self.quantities.get(name)
+        return (self.text(quantity.lacks, slot) or "") if quantity is not None and quantity.lacks else ""
+
     def why(self, name: QuantityId, row: Row) -> Unavailable | None:
         """Why a row has no increase, or no level, of a quantity; None if it has."""
         slot = self.newer.roster.slots.get(row.identity)
@@ -276,8 +282,8 @@ class RowDifferences:
             return self.missed or _UNREAD
         if self.deltas(quantity.id)[slot] is not None:
             return None
-        if quantity.gaps and self.deltas(quantity.gaps)[slot]:
-            return _GAP
+        if quantity.gaps and (gaps := self.deltas(quantity.gaps)[slot]) != 0:
+            return _GAP if gaps else self.why(quantity.gaps, self.newer.roster.rows[slot])
         return self._why_refused(quantity, slot)
 
     def _why_refused(self, quantity: Quantity, slot: RowSlot) -> Unavailable:

@@ -150,7 +150,9 @@ def _cell(column: RowColumn, row: KindRow, value: Value) -> Cell:
         otherwise = Unavailable(Reason.OUT_OF_RANGE, doubt) if doubt else _NO_SUCH
         return Cell(None, next((why for why in reasons if why is not None), otherwise))
     differences = row.differences
-    return Cell(value, old=differences.missed is not None and bool(column.needs),
+    lacks = next(filter(None, (differences.lacks(name, row.slot) for name in column.needs)), "")
+    return Cell(value, Unavailable(Reason.NO_HARDWARE, lacks) if lacks else None, partial=bool(lacks),
+                old=differences.missed is not None and bool(column.needs),
                 estimated=any(_is_scaled(row, differences.quantities[name]) for name in column.needs
                                if name in differences.quantities))
 

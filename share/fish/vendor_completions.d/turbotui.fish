@@ -246,6 +246,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from interrupts' -l sysroot -r -
 complete -c turbotui -n '__fish_seen_subcommand_from interrupts' -s i -l interval -r -d 'seconds of an interval; print a table for every interval, not only one'
 complete -c turbotui -n '__fish_seen_subcommand_from interrupts' -s n -l intervals -r -d 'end after this many intervals (of 1 s by default)'
 complete -c turbotui -n '__fish_seen_subcommand_from interrupts' -l cpus -d 'also a row for each CPU that has taken any of a source'\''s interrupts'
+complete -c turbotui -n '__fish_seen_subcommand_from interrupts' -s c -l cpu -r -d 'of these CPUs only: 0-3,8 or 0..3,8'
 complete -c turbotui -n '__fish_seen_subcommand_from interrupts' -l show -r -d 'these columns, comma separated (all: every one, as csv, json and openmetrics have)'
 complete -c turbotui -n '__fish_seen_subcommand_from interrupts' -l filter -r -d 'only rows that pass: words, or comparisons of columns such as "Int/s>100"'
 complete -c turbotui -n '__fish_seen_subcommand_from interrupts' -l sort -r -d 'the greatest of this column first (default Int/s)'

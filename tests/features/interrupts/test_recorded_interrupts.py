@@ -91,3 +91,16 @@ def test_a_scrape_has_totals_of_the_busiest_sources_and_counts_the_others(capsys
 def test_an_unknown_kind_is_refused_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--once", "--rows", "nosuch", "--machine", "laptop"]) == 2
     assert "interrupts" in capsys.readouterr().err
+
+
+def test_the_interrupts_of_some_cpus_are_theirs_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["interrupts", "--machine", "guest", "-i", "0.1", "-n", "1", "-c", "1"]
+    assert main([*words, "--cpus", "--format", "json"]) == 0
+    (table,) = tables(capsys.readouterr().out)
+    assert {row["cpu"] for row in table["rows"] if "cpu" in row} == {1}
+    assert main(words) == 0
+    assert "# of CPUs 1 only" in capsys.readouterr().out
+    assert main(["interrupts", "-c", "1", "--replay", str(tmp_path / "a.ttj")]) == 2
+    assert "leave -i (--every) and -c out" in capsys.readouterr().err
+    assert main(["interrupts", "-c", "x"]) == 2
+    assert "--cpu 'x'" in capsys.readouterr().err

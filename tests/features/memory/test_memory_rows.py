@@ -27,6 +27,7 @@ TOP = "/sys/fs/resctrl"
 BOTH = tuple(CpuPlace(cpu, cpu, 0, cpu, cpu, 0, cpu) for cpu in range(2))
 """A CPU with an L3 cache of its own in each of two nodes."""
 GIGA = 10**9
+OWN = next(column for column in COLUMNS if column.id == "OwnBW")
 Counts: TypeAlias = tuple[object, object, object]
 
 
@@ -91,6 +92,11 @@ class Bench:
         assert cell.why is not None
         return cell.why
 
+    @property
+    def partial(self) -> dict[str, bool]:
+        table = row_table(MEMORY, self.found, parts=True)
+        return {row.row.key: table.cell(OWN, row).partial for row in table.rows}
+
     def values(self, column: str) -> dict[str, object]:
         return {row.key: self.value(row.key, column) for row in self.found.newer.roster.rows.values()}
 
@@ -129,6 +135,8 @@ def test_of_more_nodes_own_memory_moved_at_least_what_is_local(tmp_path: Path) -
     bench.tick()
     assert [bench.value(f"node {at}", "OwnBW") for at in range(3)] == [0, 1, 2]
     assert bench.value("machine", "OwnBW") == 12
+    assert bench.partial == {"machine": False, "node 0": True, "node 1": True, "node 2": True,
+                             "L3 00": False, "L3 01": False, "L3 02": False}
 
 
 def test_a_node_without_cpus_moves_what_the_other_node_has_remotely(tmp_path: Path) -> None:
@@ -138,6 +146,7 @@ def test_a_node_without_cpus_moves_what_the_other_node_has_remotely(tmp_path: Pa
     bench.group("/", {"00": (3 * GIGA, GIGA, 0)})
     bench.tick()
     assert [bench.value(f"node {at}", "OwnBW") for at in range(2)] == [1, 2]
+    assert not any(bench.partial.values())
     assert bench.why("node 1", "MemBW").reason is Reason.NO_HARDWARE
 
 

@@ -49,7 +49,8 @@ def _counter(name: QuantityId, unit: Unit, origin: str, document: str, *, clock:
 QUANTITIES: Final = (
     _counter("total", Unit.BYTE, f"{_MON}, mbm_total_bytes", _RESCTRL, gaps="total.gaps"),
     _counter("local", Unit.BYTE, f"{_MON}, mbm_local_bytes", _RESCTRL, clock="local", gaps="local.gaps"),
-    _counter("own", Unit.BYTE, f"{_MON}, bytes of the row's own memory", _RESCTRL, gaps="own.gaps"),
+    Quantity("own", KIND.id, Unit.BYTE, Behavior.COUNTER, Reduce.SUM, f"{_MON}, of the row's own memory", _RESCTRL,
+             gaps="own.gaps", lacks="own.lacks"),
     Quantity("occupied", KIND.id, Unit.BYTE, Behavior.GAUGE, Reduce.SUM, f"{_MON}, {OCCUPANCY}", _RESCTRL),
     Quantity("size", KIND.id, Unit.BYTE, Behavior.GAUGE, Reduce.SUM, "/sys/devices/system/cpu/cpu*/cache/index*/size",
              "kernel ABI/testing/sysfs-devices-system-cpu"),
@@ -62,6 +63,7 @@ QUANTITIES: Final = (
     _counter("total.gaps", Unit.COUNT, _MON, _RESCTRL),
     _counter("local.gaps", Unit.COUNT, _MON, _RESCTRL, clock="local"),
     _counter("own.gaps", Unit.COUNT, _MON, _RESCTRL),
+    Quantity("own.lacks", KIND.id, Unit.TEXT, Behavior.GAUGE, Reduce.SAME, _MON, _RESCTRL, form=Form.TEXT),
 )
 _EVENTS: Final = {"local": "mbm_local_bytes", "total": "mbm_total_bytes", "occupied": OCCUPANCY}
 _CLOCKS: Final = {"": _EVENTS["total"], "local": _EVENTS["local"]}
@@ -72,6 +74,7 @@ _OF_MACHINE: Final = Unavailable(Reason.NO_HARDWARE, "the kernel counts pages th
 _NO_MEMORY: Final = Unavailable(Reason.NO_HARDWARE, "a cache is no memory of its own")
 _NO_CACHE: Final = Unavailable(Reason.NO_HARDWARE, "no L3 cache is in it: what other nodes move is counted there")
 _SHARED_CACHE: Final = Unavailable(Reason.NO_HARDWARE, "the L3 cache around it is shared with other nodes")
+_OF_OTHERS: Final = "the least: remote bytes of the other nodes, of which resctrl does not say whose memory moved them"
 _UNDIVIDED: Final = Unavailable(Reason.NO_DRIVER, "nodes share the L3 cache, and resctrl counts it as a whole here: "
                                                   "Linux 6.11 and newer count sub-NUMA nodes")
 _NO_BALANCING: Final = Unavailable(Reason.NO_DRIVER, f"{_VMSTAT} has no numa_pages_migrated: the kernel was built "
@@ -200,12 +203,14 @@ class MemoryReader:
                 if level.parent:
                     self._inside[level.parent].append(level.key)
         sizes: dict[str, _Number] = {}
+        nodes = sum(level.scope is Scope.NODE for level in self._levels.values())
         for key, level in reversed(self._levels.items()):
             parts = {part: sizes[part] for part in self._inside[key]}
             sizes[key] = self._size(level.number) if level.scope is Scope.L3 else sum_of(parts) if parts else (
                 _SHARED_CACHE if level.in_cache else _NO_CACHE)
             into.put(level.slot, "size", sizes[key])
             into.put(level.slot, _PEAK, self._peak_of(level))
+            into.put(level.slot, "own.lacks", _OF_OTHERS if level.scope is not Scope.SYSTEM and nodes > 2 else "")
 
     def _size(self, cache: int) -> _Number:
         cpu = next((place.cpu for place in self._places if place.l3 == cache), -1)
@@ -330,9 +335,9 @@ def _held(name: QuantityId, divisor: float) -> Callable[[KindRow], Value]:
 def _remote(row: KindRow) -> float | None:
     """GB/s of other nodes; a little below 0 is 0, because local bytes are read a moment before."""
     total, local = row.rate("total"), row.rate("local")
-    if total is None or local is None:
+    if total is None or local is None or local > total * (1 + _SKEW):
         return None
-    return max(0.0, total - local) / 1e9 if local <= total * (1 + _SKEW) else None
+    return max(0.0, total - local) / 1e9
 
 
 def _remote_share(row: KindRow) -> Value:
@@ -344,14 +349,8 @@ def _no_remote(row: KindRow) -> str:
     return "resctrl counts more local bytes than bytes" if row.rate("local") else "nothing was moved in this interval"
 
 
-def _peak_share(row: KindRow) -> Value:
-    rate, peak = row.rate("own"), row.value(_PEAK)
-    return None if rate is None or not peak else 100 * rate / peak
-
-
-def _filled(row: KindRow) -> Value:
-    held, size = row.value("occupied"), row.value("size")
-    return None if held is None or not size else 100 * held / size
+def _percent(part: float | None, whole: float | None) -> Value:
+    return None if part is None or not whole else 100 * part / whole
 
 
 def _column(name: str, unit: str, needs: tuple[QuantityId, ...], compute: Callable[[KindRow], Value], words: str, *,
@@ -380,14 +379,16 @@ COLUMNS: Final[tuple[RowColumn, ...]] = (
     _column("Remote%", "%", _REMOTE, _remote_share, "the share of remote bytes"),
     _column("OwnBW", "GB/s", ("own",), _per_second("own"), shown=False,
             words="bytes that the row's own memory moved for L3 caches: local ones, and of two nodes the other's "
-            "remote ones; of more nodes it is the least that it can be"),
-    _column("Peak%", "%", ("own", _PEAK), _peak_share, "OwnBW as a share of what that memory can move in theory"),
+            "remote ones; of more nodes it is the least that it can be, and marked"),
+    _column("Peak%", "%", ("own", _PEAK), lambda row: _percent(row.rate("own"), row.value(_PEAK)),
+            "OwnBW as a share of what that memory can move in theory"),
     _column("PeakBW", "GB/s", (_PEAK,), _held(_PEAK, 1e9), "what the row's memory can move in theory: channels x "
             "transfers a second x width (SMBIOS), an equal part for each package or node", document=_SMBIOS,
             shown=False),
     _column("L3", "MB", ("occupied",), _held("occupied", 1e6),
             "bytes that all groups have in the L3 caches now; what removed groups left is not in them"),
-    _column("L3%", "%", ("occupied", "size"), _filled, "the share of the L3 caches that they fill"),
+    _column("L3%", "%", ("occupied", "size"), lambda row: _percent(row.value("occupied"), row.value("size")),
+            "the share of the L3 caches that they fill"),
     _column("L3Size", "MB", ("size",), _held("size", 1e6), "size of the L3 caches", document="", shown=False),
     _pages("Miss/s", "miss", "the node gave to tasks that wanted memory of another node"),
     _pages("Foreign/s", "foreign", "were wanted from the node, and came from another one"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from made_rows import KIND, QUANTITIES, frames_with_rows, row_ticks
@@ -85,3 +86,16 @@ def test_gauges_are_the_newest_readings_and_nothing_once_the_reader_is_late() ->
     metrics.feed(frames[0])  # an interval without a difference
     assert values(metrics, "turbotui_job_heat_celsius") == {}
     assert values(metrics)
+
+
+def test_the_least_that_a_counter_can_be_is_no_total() -> None:
+    topology = read_machine(small_host("laptop", ManualClock())).topology
+    ticks = [replace(tick, quantities={**tick.quantities, "work": replace(tick.quantities["work"], lacks="words")})
+             for tick in row_ticks(3, Random(3), known=True, replaced=0)]
+    metrics = RowMetrics(DEFINITION, 1000)
+    for frame in frames_with_rows(ticks, topology):
+        metrics.feed(frame)
+    rows = ticks[-1].roster.rows
+    whole = {row.key for slot, row in rows.items() if not ticks[-1].values["words"][slot]}
+    assert 0 < len(whole) < len(rows)
+    assert {key.rpartition(" ")[2] for key in values(metrics)} == whole

@@ -56,10 +56,12 @@ class RowMetrics:
             totals = kept[row.identity] = self._totals.get(row.identity, {})
             for counter in self._counters:
                 increase = found.deltas(counter.id)[slot]
-                if increase is not None:
+                if found.lacks(counter.id, slot):
+                    totals.pop(counter.id, None)  # a scrape has no marks
+                elif increase is not None:
                     totals[counter.id] = totals.get(counter.id, 0.0) + increase
             for gauge in self._gauges:
-                level = found.level(gauge.id, slot)
+                level = None if found.lacks(gauge.id, slot) else found.level(gauge.id, slot)
                 if level is None:
                     totals.pop(gauge.id, None)
                 else:
