@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from judged_frames import MadeFrame, made
 
+from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import Certainty, LookResults, NoFinding, Observed, PressedGroup, ThrottledGroup
+from turbotui.features.interrupts.rows import INTERRUPTS
 from turbotui.quantities.catalog import STATIC_COLUMNS
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.rows import Columns, Row
 
 BY_ID = {rule.id: rule for rule in RULES}
 
@@ -135,6 +141,33 @@ def test_a_storm_of_interrupts_names_the_cpu_and_the_kind() -> None:
     assert storm.sentence.startswith("CPU 1 takes 64,000 interrupts a second")
     assert "most are timer interrupts (63,000/s; row LOC)" in storm.sentence
     assert BY_ID["interrupts"].judge(made(cpus={"IRQ/s": {0: 3000.0}})) is NoFinding.CLEAR
+
+
+def test_the_device_behind_a_storm_is_named_with_its_part() -> None:
+    def storm(device: str, cpu: int, count: int) -> str:
+        columns = Columns(INTERRUPTS.source.kind, INTERRUPTS.source.quantities)
+        ticks = []
+        for second in (1, 2):
+            columns.begin(0, second * 10**9)
+            if second == 1:
+                slots = [columns.birth(row) for row in (Row("57"), Row(f"57:{cpu}", parent="57"), Row("LOC"),
+                                                        Row("LOC:1", parent="LOC"))]
+            for slot, rate in zip(slots, (count, count, 90_000, 90_000), strict=True):
+                assert slot is not None
+                columns.put(slot, "count", rate * second)
+                columns.put(slot, "gaps", 0)
+                columns.put(slot, "device", device or Unavailable(Reason.NO_DRIVER, "no driver handles it now"))
+                columns.read_at((slot,), second * 10**9)
+            ticks.append(columns.tick())
+        moment = made(cpus={"IRQ/s": {0: 0.0, 1: 100_000.0}, "Dev/s": {1: 60_000.0}})
+        older, newer = (replace(moment.frame.newer, rows={"interrupts": tick}) for tick in ticks)
+        return found("interrupts", replace(moment, frame=Frame(older, newer, moment.frame.capabilities))).sentence
+
+    assert storm("nvme0q1", 1, 60_000).endswith("; interrupt 57 (nvme0q1) alone 60,000/s")
+    assert storm("", 1, 60_000).endswith("interrupt 57 (no driver handles it) alone 60,000/s")
+    assert "57" not in storm("nvme0q1", 0, 60_000), "another CPU takes them"
+    assert "57" not in storm("nvme0q1", 1, 20_000), "too few to be the cause"
+    assert {"interrupts"} == MachineDiagnosis(made().catalog).kinds()
 
 
 def test_time_in_soft_interrupts_of_one_cpu_is_reported() -> None:

@@ -16,6 +16,7 @@ from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT
 from turbotui.diagnosis.rules import Certainty
 from turbotui.quantities.columns import CounterColumn
+from turbotui.sampling.row_tables import kind_sources
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.listing import Item, Listing
 
@@ -81,20 +82,22 @@ class WhyWindow(MenuWindow[str]):
     def on_mount(self) -> None:
         """Judge the minute before, and read tasks."""
         loop = asyncio.get_running_loop()
-        self._work = [loop.create_task(self._fill()), loop.create_task(self._watch_memory())]
+        self._work = [loop.create_task(self._fill()), loop.create_task(self._watch_beside())]
         self._look()
         self._show()
 
-    async def _watch_memory(self) -> None:
-        """Count memory traffic from now on, if possible, and as long as columns are read for a screen that was left."""
+    async def _watch_beside(self) -> None:
+        """Count memory traffic, and read rows that rules name, as long as columns of a screen that was left."""
         watch = self._watch
         if watch.held or watch.in_past or watch.player is not None or watch.session.collector is not None:
             return
         memory = await asyncio.to_thread(watch_memory, watch.session.machine)
+        rows = await asyncio.to_thread(kind_sources, self._judge.diagnosis.kinds())
         if memory is not None:
             self._judge.diagnosis.memory = memory.share
-            if memory.counts:
-                watch.read_also(self, memory.sources(), memory.signals())
+        counted = memory if memory is not None and memory.counts else None
+        watch.read_also(self, () if counted is None else counted.sources(),
+                        frozenset() if counted is None else counted.signals(), rows=rows)
 
     def on_unmount(self) -> None:
         """Stop the background work; memory is counted while somebody asks why."""

@@ -21,6 +21,7 @@ from turbotui.diagnosis.rules import JudgedFrame, LookResults, MemoryShare, NoFi
 from turbotui.diagnosis.verdict import Unjudged, Verdict, sources_of
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
@@ -117,6 +118,10 @@ class MachineDiagnosis:
                 if column is not None:
                     columns[column.id] = column
         return tuple(columns.values())
+
+    def kinds(self) -> frozenset[KindId]:
+        """The kinds of rows that improve sentences."""
+        return frozenset(kind for rule in self._rules for kind in rule.kinds)
 
     def push(self, frame: Frame) -> None:
         """Add a frame; a repeated frame, or one without an interval, changes nothing."""

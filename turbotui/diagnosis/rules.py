@@ -18,6 +18,7 @@ from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.machine.tasks.process_stats import TICKS
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
@@ -100,6 +101,7 @@ class SlownessRule:
     remedy: str  # what a user can do; command lines are for the user, and never run here
     whose: RankedBy = RankedBy.NOBODY  # the figure by which responsible tasks are found
     wants: tuple[ColumnId, ...] = ()  # columns that improve the sentence
+    kinds: tuple[KindId, ...] = ()  # kinds of rows that do, where they are read
     costly: bool = False  # whether reading takes files of every CPU, so that it is done on request only
     least: float = 0.0  # percent of the wanted work below which the user does not want to see it
     # percent busy of the machine from which no verdict is sure while this rule cannot be judged; NEVER for a cause that

@@ -20,7 +20,8 @@ from turbotui.diagnosis.rules import (
 from turbotui.quantities.catalog.core_clock import ERROR, MOMENT
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import RowId
-from turbotui.quantities.unavailable import Reason
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.irq_rows import cpu_key
 
 _STEAL: Final = 2.0  # percent of the time
 _STEAL_LOST: Final = 0.03
@@ -29,6 +30,8 @@ _STORM: Final = 10_000.0  # interrupts a second on one CPU: at 1 to 5 us each, 1
 _INTERRUPT_SECONDS: Final = 2e-6  # seconds of an interrupt with its handler, and of the cache misses that it causes
 _IRQ_EVERYWHERE: Final = 8.0  # percent of the time of all CPUs
 _FEW_CPUS: Final = 64
+_SOURCES: Final = "interrupts"  # the kind of rows of /proc/interrupts
+_NOTABLE: Final = 0.25  # of a CPU's interrupts, from which a device is named
 _IRQ_ONE_CPU: Final = 30.0  # percent of one CPU's
 
 _KINDS: Final[Mapping[ColumnId, str]] = {
@@ -91,6 +94,20 @@ def _rows_of(moment: JudgedFrame, name: ColumnId) -> str:
     return "" if not rows or rows.endswith("...") else f"; row {rows}"
 
 
+def _source(moment: JudgedFrame, row: RowId, total: float) -> str:
+    """The device that interrupts a CPU most, with its interrupt and rate; "" if no rows were read, or it is few."""
+    found = moment.frame.kind(_SOURCES)
+    if isinstance(found, Unavailable):
+        return ""
+    rows, rates, (cpu,) = found.newer.roster.rows, found.rates("count"), row.key
+    most, label = max(((rates[slot] or 0.0, part.parent) for slot, part in rows.items()
+                       if part.parent.isdecimal() and part.key == cpu_key(part.parent, cpu)), default=(0.0, ""))
+    if most < _NOTABLE * total:
+        return ""
+    device = found.text("device", found.newer.roster.slots[label, 0])
+    return f"interrupt {label} ({device or 'no driver handles it'}) alone {most:,.0f}/s"
+
+
 def _hottest(found: Mapping[RowId, float]) -> tuple[RowId, float]:
     row = max(found, key=lambda one: found[one])
     return row, found[row]
@@ -120,8 +137,8 @@ def _interrupts(moment: JudgedFrame) -> Observed | NoFinding:
     total = math.fsum(rates.values())
     lost = _of_work(moment, {one: here * _INTERRUPT_SECONDS for one, here in rates.items()})
     sentence = f"{opening(name_of(moment, row))} takes {rate:,.0f} interrupts a second, the machine {total:,.0f}"
-    most = _most(moment, _KINDS, row)
-    return Observed(max(lost, 0.02), f"{sentence}; {most}" if most else sentence, Certainty.LIKELY, row)
+    parts = filter(None, (sentence, _most(moment, _KINDS, row), _source(moment, row, rate)))
+    return Observed(max(lost, 0.02), "; ".join(parts), Certainty.LIKELY, row)
 
 
 def _softirqs(moment: JudgedFrame) -> Observed | NoFinding:
@@ -160,7 +177,7 @@ INTERRUPTS: Final = SlownessRule(
     "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "interrupts", "1",
     "turbotui interrupts names the line, its device and its CPUs; of timers, strace -c -f -p PID shows who arms them",
     RankedBy.WAKES,
-    wants=tuple(_KINDS),
+    wants=tuple(_KINDS), kinds=(_SOURCES,),
 )  # fmt: skip
 SOFTIRQS: Final = SlownessRule(
     "softirqs", "time in interrupts and soft interrupts", (("irq%",), ("Load%", "Busy%")), _softirqs, "CPU times", "1",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
@@ -141,6 +141,12 @@ def known_kinds() -> Mapping[KindId, KindDefinition]:
         for one in parts_of(feature, "rows", KindDefinition):
             found.setdefault(one.source.kind.id, one)
     return found
+
+
+def kind_sources(kinds: Iterable[KindId]) -> Sequence[RowSource]:
+    """The sources of these kinds, as far as a feature here has them."""
+    known = known_kinds()
+    return [known[kind].source for kind in kinds if kind in known]
 
 
 def _cell(column: RowColumn, row: KindRow, value: Value) -> Cell:

@@ -37,6 +37,11 @@ def _rows(body: str) -> Iterator[tuple[str, str]]:
             yield label.strip(), rest
 
 
+def cpu_key(label: str, cpu: int) -> str:
+    """The key of a CPU's row inside that of a source, among rows of the kind `interrupts`."""
+    return f"{label}:{cpu}"
+
+
 def leading_numbers(rest: str, columns: int) -> list[int] | None:
     """The counts of a row that has one for each column; None for rows with fewer (ERR, MIS, Arm's FIQ).
 

@@ -23,7 +23,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, omitted_rows
 from turbotui.sampling.rows import Columns, Row, RowSlot
-from turbotui.sources.irq_rows import growth_of, header_cpus, leading_numbers, table_rows
+from turbotui.sources.irq_rows import cpu_key, growth_of, header_cpus, leading_numbers, table_rows
 from turbotui.sources.proc_interrupts import PATH, WHOLE_LABELS
 from turbotui.sources.unreadable import proc_unreadable
 
@@ -190,7 +190,7 @@ class InterruptReader:
 
     def _new_part(self, name: str, source: _Source, cpu: int, count: int, into: Columns, *, began: bool) -> None:
         """Give a CPU a row inside its source's, once it has taken such an interrupt."""
-        slot = into.birth(Row(f"{name}:{cpu}", parent=name, name=name.rstrip("'")), began=began)
+        slot = into.birth(Row(cpu_key(name, cpu), parent=name, name=name.rstrip("'")), began=began)
         if slot is None:
             source.roomless = True
             return

@@ -23,6 +23,7 @@ from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.machine.tasks.wait_collector import WaitCollector
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import parse_span
+from turbotui.sampling.row_tables import kind_sources
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
@@ -69,6 +70,7 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     memory = MemoryWatch(machine)
     session.read_also(memory.sources(), memory.signals())
     diagnosis.memory = memory.share
+    session.read_rows(diagnosis, kind_sources(diagnosis.kinds()))
     looks = Looks(machine.host)
     wall_ns, watched = 0, 0.0
     waits = _OverloadWaits(machine)
