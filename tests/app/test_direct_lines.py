@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from dashboard_driver import dashboard
+from dashboard_driver import dashboard, until_read
 from scripted_machine import FakeSession
 from textual import messages
 from textual.message import Message
@@ -86,6 +86,7 @@ async def test_a_frame_of_the_table_is_one_update_and_asks_textual_for_nothing()
         await pilot.press("1")
         await pilot.pause()
         await _ticks(session, pilot)
+        await until_read(app, pilot)  # a tenth of a second after the screen was shown, its sparklines are drawn anew
         asked, drawn = 0, _screen(app).directly
         await _ticks(session, pilot, 5)
         assert _screen(app).directly == drawn + 5
@@ -95,6 +96,7 @@ async def test_a_frame_of_the_table_is_one_update_and_asks_textual_for_nothing()
 async def test_below_a_window_nothing_is_written_past_textual(monkeypatch: pytest.MonkeyPatch) -> None:
     session = FakeSession()
     async with dashboard(session, (120, 36)) as (app, pilot):
+        await until_read(app, pilot)  # its sparklines are drawn once more when the past of them has been read
         await pilot.press("question_mark")
         await pilot.pause()
         terminal = Terminal(app, monkeypatch)
