@@ -57,6 +57,7 @@ def until_gone(pid: int) -> None:
     end = time.monotonic() + PATIENCE
     while not is_gone(pid):
         assert time.monotonic() < end, f"process {pid} does not end"
+        time.sleep(0.001)
 
 
 def is_gone(pid: int) -> bool:

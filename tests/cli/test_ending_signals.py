@@ -120,7 +120,7 @@ def test_what_nobody_reads_ends_by_the_signal_alone(verb: str, number: signal.Si
             end = time.monotonic() + PATIENCE
             while not (catches(process, number) and (verb != "machines" or writes(process))):
                 assert time.monotonic() < end
-                os.sched_yield()
+                time.sleep(0.001)
             process.send_signal(number)
             assert process.wait(PATIENCE) == 128 + number
     finally:

@@ -92,7 +92,7 @@ def test_tables_of_both_kinds_of_driver(tmp_path: Path) -> None:
     (b"", Reason.UNKNOWN_MODEL, "0 bytes"),
     (bytes(SIZE + 4), Reason.UNKNOWN_MODEL, "1408 bytes"),
     (bytes(SIZE), Reason.FAILED, "has not filled"),
-])
+], ids=["empty", "too long", "zeros"])
 def test_what_is_no_table_says_why(tmp_path: Path, table: bytes, reason: Reason, words: str) -> None:
     host = machine(tmp_path, {"AMDI0097:00": table})
     found = read_table(host, find_tables(host)[0][1])

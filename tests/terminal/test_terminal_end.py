@@ -16,7 +16,7 @@ from patience import PATIENCE
 LEFT = rb"\x1b\[9999;1H\x1b\[J\x1b\[\?1049l.*\x1b\[\?25h"
 SHOWN = rb"#[1-9]"
 KEPT_BY_A_KEY = """
-import sys
+import os, sys
 {keeping}
 import turbotui.app.dashboard
 import turbotui.features.cpus.screen as at
@@ -24,8 +24,8 @@ at.TableScreen.action_joules = kept
 from turbotui.cli import main
 sys.exit(main(["--machine", "guest", "-i", "0.2", "--screen", "cpus"]))
 """
-WAITS = "import asyncio\nasync def kept(self): await asyncio.Event().wait()"
-RUNS = "def kept(self):\n    while True: pass"
+WAITS = "import asyncio\nasync def kept(self):\n    os.write(1, b'kept')\n    await asyncio.Event().wait()"
+RUNS = "def kept(self):\n    os.write(1, b'kept')\n    while True: pass"
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def kept(request: pytest.FixtureRequest) -> Iterator[BarePty]:
     running = BarePty((sys.executable, "-c", KEPT_BY_A_KEY.format(keeping=request.param)), forked=True)
     running.until(SHOWN)
     running.press(b"J")
-    running.take(0.5)  # until it is handled, which nothing shows
+    running.until(rb"kept")
     yield running
     running.end()
 

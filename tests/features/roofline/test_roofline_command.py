@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import signal
 import threading
@@ -51,8 +50,8 @@ def test_a_simulated_application_in_text(capsys: pytest.CaptureFixture[str]) -> 
 def _interrupt_when_heard(ended: threading.Event) -> None:
     """SIGINT for the main thread as soon as the command listens to it, unless it has ended."""
     before = signal.getsignal(signal.SIGINT)
-    while signal.getsignal(signal.SIGINT) is before and not ended.is_set():
-        os.sched_yield()
+    while signal.getsignal(signal.SIGINT) is before and not ended.wait(0.001):
+        pass
     if not ended.is_set():
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -164,16 +165,16 @@ def _home(folder: Path) -> Mapping[str, str]:
 ])
 def test_a_signal_ends_measuring_with_a_sentence(number: signal.Signals, ticks: int | None, tmp_path: Path) -> None:
     """Before the first thread, when threads begin, within peaks of one core, and with one thread on each."""
-    words = [sys.executable, "-m", "turbotui", "roofs", "--no-plot"]
+    words, pause = [sys.executable, "-m", "turbotui", "roofs", "--no-plot"], threading.Event()
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_home(tmp_path)) as one:  # noqa: S603 - ourselves
         assert one.stderr is not None
         assert one.stderr.readline().startswith("measuring ")
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while ticks is not None and time.monotonic() < end:
             spent = _thread_ticks(one.pid)
             if spent is not None and spent >= ticks:
                 break
-            os.sched_yield()
+            pause.wait(0.001)
         one.send_signal(number)
         out, err = one.communicate(timeout=PATIENCE)
     assert (one.returncode, out, err) == (128 + number, "", "turbotui: interrupted: nothing stored\n")

@@ -98,7 +98,7 @@ def test_rows_idle_time_and_what_is_outside_are_all_of_the_cpus_time(burners: in
         assert table["not_in_rows"][OUTSIDE_PART]["Time_s"] > 0.5 * whole
         assert table["not_in_rows"][IDLE_PART]["Time_s"] < 0.1 * whole
         assert any("pid namespace" in note and OUTSIDE_PART in note for note in table["notes"])
-        assert all((row.get("tid") or 0) < 500 for row in table["tasks"])
+        assert all(row["tid"] is None or row["tid"] < 500 for row in table["tasks"])
         if not mounted:
             assert not {row["User"] for row in table["tasks"] if "User" in row} - {None}
     assert any(row["tid"] == 1 for row in found[-1]["tasks"])

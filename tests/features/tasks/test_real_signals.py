@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here"),
 ]
-SLEEPER = "echo $$; exec sleep 60"
+SLEEPER = "echo $$; exec sleep 3600"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -28,7 +29,7 @@ def test_a_signal_is_passed_on_to_the_command(number: signal.Signals, target: tu
     child = int(process.stdout.readline())
     name = Path(f"/proc/{child}/comm")
     while name.read_text(encoding="ascii") != "sleep\n":  # the shell has yet to become it
-        os.sched_yield()
+        time.sleep(0.001)
     try:
         process.send_signal(number)
         out, _ = process.communicate(timeout=PATIENCE)

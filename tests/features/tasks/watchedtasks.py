@@ -56,7 +56,7 @@ def _interval(rows: dict[str, Any], totals: dict[str, Any]) -> dict[str, Any]:
     (summed,) = (row for row in totals["rows"] if row["what"] == SUM)
     return {
         **rows["facts"], "kind": rows["kind"], "seconds": rows["seconds"], "notes": rows.get("notes", []),
-        "tasks": [{**row, **row["values"], "thr": row.get("thr", 1)} for row in rows["rows"]],
+        "tasks": [{"pid": None, "tid": None, "thr": 1, **row, **row["values"]} for row in rows["rows"]],
         "sum": whole[SUM], "final_read": known.get(FINAL), "after_last_samples": known.get(AFTER),
         "since_start": known[SINCE_START], "used": known.get(USED), "estimated": summed.get("estimated", []),
         "not_in_rows": {what: values for what, values in known.items()
