@@ -18,6 +18,8 @@ TEXT_COMES_IN = {
     "events/set_files.py": "reads the event sets that come with turbotui",
     "features/topdown/trees.py": "reads the trees that come with turbotui",
     "quantities/documents.py": "parses files of persons, and makes every string in them visible",
+    "remote/collecting_part.py": "the text of turbotui's own modules",
+    "remote/bootstrap.py": "opens memory, for turbotui's own modules",
     "machine/given_files.py": "reads files of persons, which documents.py then parses",
     "machine/linux.py": "the host: files and names of the machine",
     "machine/identity.py": "the numbers in /proc/self/task/*/status",

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from turbotui.errors import InternalError
 from turbotui.quantities.rows import Reader, RowError, make_row
 
 if TYPE_CHECKING:
+    from importlib.abc import FileLoader
+
     from _typeshed import DataclassInstance
 
     _RowT = TypeVar("_RowT", bound=DataclassInstance)
@@ -78,8 +80,8 @@ class FactFile:
 
     def _text(self) -> str:
         package = os.path.dirname(os.path.dirname(__file__))  # which moves: machine/held_modules.py
-        with open(os.path.join(package, self.path), encoding="utf-8") as file:
-            return file.read()
+        loader = cast("FileLoader", __spec__.loader)  # of a folder, or of an archive (remote/collecting_part.py)
+        return loader.get_data(os.path.join(package, self.path)).decode()
 
     def _sections(self) -> Iterator[tuple[str, list[str]]]:
         name, lines = "", list[str]()

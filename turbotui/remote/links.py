@@ -53,6 +53,11 @@ class Outbox:
     def __init__(self) -> None:
         self._unsent = b""
 
+    @property
+    def full(self) -> bool:
+        """Whether bytes wait for the descriptor."""
+        return bool(self._unsent)
+
     def push(self, descriptor: int, request: bytes = b"") -> None:
         """Write pending bytes to a nonblocking descriptor; a failure shows in the next read."""
         self._unsent += request

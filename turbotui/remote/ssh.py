@@ -8,11 +8,15 @@ import re
 import select
 import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Final
 
 from turbotui.errors import UsageError
 from turbotui.machine.own_program import environment_of_children
+from turbotui.recording.framing import MARKER
+from turbotui.remote.bootstrap import READY
+from turbotui.remote.collecting_part import bootstrap_code, packed_collector
 from turbotui.remote.links import PIECE, Connector, LinkError, Outbox, SocketConnector
 from turbotui.threads import NamedThread
 from turbotui.untrusted import decoded, one_line, original
@@ -35,19 +39,47 @@ _FAILURES: Final = (
     (r"No route to host|Network is unreachable", "there is no way to {host}: its network cannot be reached"),
     (r"Connection (reset|closed)|Broken pipe|closed by remote host", "the connection to {host} was lost"),
 )
+_SUDO: Final = ("sudo", "-n", "--")
 _TOO_OLD: Final = re.compile(r'unknown command "collect"|invalid choice')
+_NO_PYTHON: Final = re.compile(r"turbotui: Python [\d.]+ or newer is wanted, and there is (.*)")
+# messages of sudo (plugins/sudoers/auth/sudo_auth.c, logging.c, check.c) and of shells
+_SUDO_FAILURES: Final = (
+    (r"sudo:.*(password is required|terminal is required|must have a tty)",
+     ("sudo on {host} asks for a password, which nobody can type there: allow this user the command with NOPASSWD "
+      "(visudo), or leave out --sudo")),
+    (r"not in the sudoers file|not allowed to (execute|run)", "sudo on {host} does not let this user do that"),
+    (r"sudo:.*not found", "there is no sudo on {host}: leave out --sudo"),
+)
+
+_OLDEST: Final = (3, 11)  # pyproject.toml, requires-python
+_VERSION: Final = f"import sys; print(sys.version.split()[0]); sys.exit(sys.version_info < {_OLDEST})"
+_THERE: Final = " ".join((
+    'command -v turbotui >/dev/null 2>&1 && exec turbotui "$@";',
+    *(f"for p in python3 {' '.join(f'python3.{minor}' for minor in range(14, 10, -1))}; do",
+      f"v=$($p -ISc '{_VERSION}' 2>/dev/null) && exec $p -ISc \"$0\" \"$@\";",
+      'test -n "$v" && has="$has $p $v"; done;'),
+    f'echo "turbotui: Python {_OLDEST[0]}.{_OLDEST[1]} or newer is wanted, and there is${{has:- no python3}}" >&2;',
+    "exit 127",
+))
+"""Run by sh there: turbotui if it is installed, else a Python that can run the collecting part."""
+_MOST_BEFORE: Final = 1 << 16  # bytes before the first record in which `READY` is looked for
 
 
 class SshLink:
     """One run of ssh.
 
+    Args:
+        collector: makes the archive that is sent if it is asked for; None if turbotui is there in any case.
+
     Raises:
         LinkError: ssh cannot be started.
     """
 
-    def __init__(self, words: Sequence[str], host: str) -> None:
+    def __init__(self, words: Sequence[str], host: str, collector: Callable[[], bytes] | None = None) -> None:
         self._host = host
-        self._stopping = False
+        self._collector = collector
+        self._before = b""  # what came before it was known what runs there
+        self._requests = b""  # that wait until then
         self._said = b""
         try:
             self._process = subprocess.Popen([os.fsencode(word) for word in words],  # noqa: S603 - no shell
@@ -64,14 +96,29 @@ class SshLink:
         self._listener.start()
 
     def read(self, seconds: float) -> bytes | None:
-        stream = _pipe(self._process.stdout)
-        self._outbox.push(_pipe(self._process.stdin).fileno())
-        if not select.select([stream], [], [], seconds)[0]:
+        stream, requests = _pipe(self._process.stdout), _pipe(self._process.stdin)
+        self._outbox.push(requests.fileno())
+        ready = select.select([stream], [requests] if self._outbox.full else [], [], seconds)[0]
+        if not ready:
             return None
-        return os.read(stream.fileno(), PIECE)
+        data = os.read(stream.fileno(), PIECE)
+        return data if self._collector is None else self._first(self._collector, data)
+
+    def _first(self, collector: Callable[[], bytes], data: bytes) -> bytes | None:
+        """What a reader gets of the first bytes: it is not told that the collecting part was asked for."""
+        self._before += data
+        before, asked, after = self._before.partition(READY)
+        if not asked and data and MARKER not in self._before and len(self._before) < _MOST_BEFORE:
+            return None
+        self._collector = None
+        self.ask((collector() if asked else b"") + self._requests)
+        return before + after or (None if asked else b"")
 
     def ask(self, request: bytes) -> None:
-        self._outbox.push(_pipe(self._process.stdin).fileno(), request)
+        if self._collector is not None:
+            self._requests += request
+        else:
+            self._outbox.push(_pipe(self._process.stdin).fileno(), request)
 
     def why_ended(self) -> str:
         try:
@@ -106,8 +153,11 @@ class SshConnector:
     Args:
         host: in the form that ssh takes: a name of its configuration, user@node.
         options: options of `turbotui collect` there.
-        remote: the program there, with its prefix ("sudo -n turbotui"), as a shell would split it.
+        remote: the program there, with its prefix ("sudo -n turbotui"), as a shell would split it; "" for turbotui if
+            it is installed, else the collecting part, which is sent.
+        sudo: whether it runs as root by a sudo that asks nothing.
         program: this machine's ssh.
+        tell: takes a sentence before the collecting part is sent for the first time.
 
     Raises:
         UsageError: ssh would take the host as an option, or the program is not a command.
@@ -115,8 +165,8 @@ class SshConnector:
 
     again = True
 
-    def __init__(self, host: str, options: Sequence[str] = (), *, remote: str = "turbotui",
-                 program: str = "ssh") -> None:
+    def __init__(self, host: str, options: Sequence[str] = (), *, remote: str = "", sudo: bool = False,
+                 program: str = "ssh", tell: Callable[[str], None] | None = None) -> None:
         if not host or host.startswith("-"):
             raise UsageError(f'"{host}" is no host that ssh could connect to')
         try:
@@ -124,27 +174,43 @@ class SshConnector:
         except ValueError as error:
             raise UsageError(f'"{remote}" is no command: {error}') from error
         self.name = f"ssh {host}"
-        there = shlex.join(original(word) for word in (*command, "collect", "--requests", *options))
+        start = command or ("sh", "-c", _THERE, bootstrap_code())
+        there = shlex.join(original(word) for word in (*(_SUDO if sudo else ()), *start, "collect", "--requests",
+                                                       *options))
         self.words = (program, *_OPTIONS, "--", original(host), there)
         self._host = host
+        self._sent = not command
+        self._tell = tell
 
     def open(self) -> SshLink:
         """Fails with a LinkError if ssh cannot be started."""
-        return SshLink(self.words, self._host)
+        return SshLink(self.words, self._host, self._collector if self._sent else None)
+
+    def _collector(self) -> bytes:
+        packed = packed_collector()
+        tell, self._tell = self._tell, None
+        if tell is not None:
+            tell(f"there is no turbotui on {self._host}: its collecting part ({len(packed) / 1000:.0f} kB) is sent, "
+                 "runs there from memory, and leaves no file")
+        return packed
 
 
-def connector_to(socket: str | None, host: str | None, remote: str | None,
-                 handed_on: Mapping[str, str | None]) -> Connector:
+def connector_to(socket: str | None, host: str | None, remote: str | None, handed_on: Mapping[str, str | None], *,
+                 sudo: bool = False) -> Connector:
     """Make the way to the collector that a command line names.
 
     Args:
         socket: of a collector that runs; None for one that ssh starts.
         handed_on: options for the collector there, with None for those that were not given.
+        sudo: whether the collector that ssh starts is root's.
     """
     if socket:
         return SocketConnector(socket)
     options = [word for name, value in handed_on.items() if value is not None for word in (name, value)]
-    return SshConnector(host or "", options, remote=remote or "turbotui")
+    if not remote and handed_on.get("--machine"):
+        remote = "turbotui"  # simulated machines are no part of what is sent
+    return SshConnector(host or "", options, remote=remote or "", sudo=sudo,
+                        tell=lambda sentence: print(f"turbotui: {sentence}", file=sys.stderr))
 
 
 def failure_of(host: str, status: int | None, stderr: str) -> str:
@@ -160,6 +226,12 @@ def failure_of(host: str, status: int | None, stderr: str) -> str:
             if re.search(pattern, stderr):
                 return sentence.format(host=host)
         return f"ssh could not connect to {host}" + (f": {last}" if last else "")
+    for pattern, sentence in _SUDO_FAILURES:
+        if status and re.search(pattern, stderr):
+            return sentence.format(host=host)
+    if status in _NO_COMMAND and (wanted := _NO_PYTHON.search(stderr)):
+        return (f"there is no turbotui on {host}, and no Python for its collecting part: 3.11 or newer is wanted, and "
+                f"there is {one_line(wanted[1])}")
     if status in _NO_COMMAND:
         return (f"there is no turbotui on {host}" + (f" ({last})" if last else "")
                 + ": install it there, or say where it is with --remote")

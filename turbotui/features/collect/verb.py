@@ -43,7 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--group is for the socket of --socket PATH")
     if sys.stdout is None or sys.stdout.isatty():
         raise UsageError("readings are bytes for a program: turbotui collect | turbotui view -")
-    from turbotui.commands.recording import kept_columns, recorded_rows  # noqa: PLC0415 - as above
     from turbotui.commands.sessions import open_session  # noqa: PLC0415 - --help stays fast
     from turbotui.features.collect.engine import PipeCollector  # noqa: PLC0415 - as above
     from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - as above
@@ -54,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f'--tables: "{strange}" is no kind of row; there are {", ".join(known_kinds())}')
     session, columns = open_session(arguments)
     if not arguments.requests:  # the reader cannot ask for what a diagnosis needs, or is a file
+        from turbotui.commands.recording import kept_columns, recorded_rows  # noqa: PLC0415 - the diagnosis is large
+
         columns = (*columns, *kept_columns(session.catalog, session.capabilities, session.machine.topology))
         session.want(column.id for column in columns)
     collector = PipeCollector(session, [column.id for column in columns], sys.stdout.fileno(),

@@ -53,7 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--connect", metavar="PATH",
                         help="show the readings of the collector behind this socket (turbotui collect --socket PATH)")
     parser.add_argument("--host", metavar="USER@NODE",
-                        help="show another machine: ssh starts turbotui collect there, without asking for passwords")
+                        help="show another machine: ssh starts turbotui collect there, without asking for passwords; "
+                        "where no turbotui is, its collecting part is sent to python3")
+    parser.add_argument("--sudo", action="store_true",
+                        help="with --host: collect there as root, by a sudo that asks for no password")
     parser.add_argument("--remote", metavar="COMMAND",
                         help='with --host: the command that starts turbotui there, such as "sudo -n turbotui"')
     parser.add_argument("--screen", metavar="NAME",
@@ -262,6 +265,8 @@ def _way(arguments: argparse.Namespace) -> Connector | None:
     option = "--connect" if arguments.connect is not None else "--host"
     if arguments.remote is not None and arguments.host is None:
         raise UsageError("--remote is for --host: it says how turbotui is called there")
+    if arguments.sudo and arguments.host is None:
+        raise UsageError("--sudo is for --host: it says who collects there")
     if arguments.connect is None and arguments.host is None:
         return None
     if arguments.connect is not None and arguments.host is not None:
@@ -277,7 +282,7 @@ def _way(arguments: argparse.Namespace) -> Connector | None:
         raise UsageError(f"{given[0]} is not for {option}: give it to the collector (turbotui collect)")
     from turbotui.remote.ssh import connector_to  # noqa: PLC0415 - --help stays fast
 
-    return connector_to(arguments.connect, arguments.host, arguments.remote, handed_on)
+    return connector_to(arguments.connect, arguments.host, arguments.remote, handed_on, sudo=arguments.sudo)
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:

@@ -99,8 +99,9 @@ OPTIONS: tuple[Option, ...] = (
            own=True),
     Option("connect", "print the readings of the collector behind this socket (turbotui collect --socket PATH)",
            argument="PATH", own=True),
-    Option("host", "print another machine: ssh starts turbotui collect there, without asking for passwords",
-           argument="USER@NODE", own=True),
+    Option("host", "print another machine: ssh starts turbotui collect there, without asking for passwords;\n"
+           "where no turbotui is, its collecting part is sent to python3", argument="USER@NODE", own=True),
+    Option("sudo", "with --host: collect there as root, by a sudo that asks for no password", own=True),
     Option("remote", 'with --host: the command that starts turbotui there, such as "sudo -n turbotui"',
            argument="COMMAND", own=True),
     Option("drop-privileges", "drop root for good once the counters are open; a command never has it", own=True),
@@ -150,6 +151,7 @@ class StatOptions:
     every: float = 0.0  # seconds of an interval of a replay; 0 for the recorded intervals
     connect: str = ""  # socket of a collector; "" for none
     host: str = ""  # a machine that ssh reaches; "" for none
+    sudo: bool = False  # whether root collects on that machine
     remote: str = ""  # the command of turbotui on that machine; "" for its name
     command: tuple[str, ...] = ()  # words of the command to run; empty in interval mode
 
@@ -179,7 +181,7 @@ def parse_options(words: Sequence[str]) -> StatOptions:
         _check_replay(options)
     elif options.start or options.end or options.every:
         raise StatError("--from, --to and --every go with --replay", 1)
-    if options.host or options.connect or options.remote:
+    if options.host or options.connect or options.remote or options.sudo:
         _check_remote_options(options)
     if options.machine is not None and options.sysroot != "/":
         raise StatError("--machine and --sysroot name two machines: give one of them", 1)
@@ -205,6 +207,8 @@ def _check_replay(options: StatOptions) -> None:
 
 def _check_remote_options(options: StatOptions) -> None:
     """Refuse options that a collector cannot satisfy."""
+    if options.sudo and not options.host:
+        raise StatError("--sudo is for --host: it says who collects there", 1)
     if not options.host and not options.connect:
         raise StatError("--remote is for --host: it says how turbotui is called there", 1)
     if options.remote and not options.host:
@@ -353,6 +357,6 @@ _CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = Mappi
     **{name: _sets(name.replace("-", "_"))
        for name in ("replay", "connect", "host", "remote", "events", "event-tables", "machine", "sysroot")},
     **{name: _switches(**{name.replace("-", "_"): True})
-       for name in ("no-msr", "no-perf", "quiet", "drop-privileges", "extremes")},
+       for name in ("no-msr", "no-perf", "quiet", "drop-privileges", "extremes", "sudo")},
 })
 """The change that each option makes, by its long name."""

@@ -33,7 +33,7 @@ def connector_of(options: StatOptions) -> Connector:
         "--cpu": None if options.cpus is None else format_cpulist(options.cpus),
         "--TCC": None if options.tcc is None else str(options.tcc),
         "--sysroot": None if options.sysroot == "/" else options.sysroot,
-    })
+    }, sudo=options.sudo)
 
 
 def watch_remote(options: StatOptions, streams: Streams) -> int:
