@@ -228,7 +228,7 @@ class TestDashboard:
             alerts = app.watched.alerts
             assert alerts is not None
             assert [rule.request.when for rule in alerts.rules] == ["Busy%>1"]
-            assert any("RAMWatt is not here" in line for line in alerts.window_lines())
+            assert any("RAMWatt is not here" in line for line in alerts.rule_lines())
 
     async def test_of_a_recording_it_is_reported_and_not_logged(self, log: Path) -> None:
         session = FakeSession()
@@ -279,4 +279,4 @@ def test_an_unwritable_log_is_reported_and_ends_nothing(tmp_path: Path, monkeypa
     session.frame()
     alerts.take(session.frame())
     alerts.close()
-    assert "cannot be written" in alerts.window_lines()[-1]
+    assert "cannot be written" in alerts.rule_lines()[-1]

@@ -12,9 +12,9 @@ from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.happened_window import HappenedWindow
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.settings import parse_settings
-from turbotui.app.text_window import TextWindow
 from turbotui.app.why_window import WhyWindow
 from turbotui.widgets.cells import StyleRole, slot_for
 from turbotui.widgets.row_content import RowContent
@@ -108,7 +108,7 @@ async def test_an_alert_continues_whatever_screen_is_shown(table: str, state: Pa
         await pilot.pause()
         assert "ALERT CPU%>0.01 for 2s: " in app.pictures("x")[1]
         await pilot.press("exclamation_mark")
-        assert isinstance(app.screen, TextWindow)
+        assert isinstance(app.screen, HappenedWindow)
         assert f"CPU%>0.01 for 2s  (each of the {table})" in app.pictures("x")[1]
         await pilot.press("escape", "W")
         while not isinstance(app.screen, WhyWindow) or app.screen.is_at_work:

@@ -113,7 +113,7 @@ def _neighbours(number: str) -> dict[str, Promise]:
 PROMISED_EVERYWHERE = {
     "help": Promise(_HELP, undo=ESC),
     "why": Promise("why is it slow", undo=ESC),
-    "alerts": Promise("No alert is in your settings", undo=ESC),
+    "alerts": Promise("HAPPENED, the newest first", undo=ESC),
     "pause": Promise("PAUSED", undo=("p",)),
     "open": Promise(compared=_later),
     "end_interval": Promise(compared=_later),

@@ -61,7 +61,7 @@ _COMMON: Final = (
            "Show why the machine is slow: the causes, the worst first, the tasks behind them, and remedies.",
            "why", rank=1),
     Action("alerts", "alerts", ("exclamation_mark",), "!",
-           "List the alerts of your settings: current ones, past ones, and the conditions that are watched."),
+           "List what happened, with times: alerts, findings, marks, gaps. Enter goes to that moment."),
     Action("pause", "pause", ("space", "p"), "space p",
            "Pause the picture, or continue; measuring continues in any case.", "pause", rank=2),
     Action("past_back", "past_step(-1)", ("comma",), ",", "Go one interval back: every screen shows the past.", "past",

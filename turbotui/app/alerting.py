@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from turbotui.app.past import PastEvent
 from turbotui.app.sessions import WatchedSession
 from turbotui.app.settings import PersonalSettings
-from turbotui.app.text_window import TextWindow
 from turbotui.cell_widths import cut, fitted
 from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
@@ -195,20 +193,22 @@ class Alerting:
         """Roles of cells of a table of rows that belong to alerts, by column and row."""
         return _cells([alert for table in self.tables if table.table == name for alert in table.watch.active])
 
-    def window_lines(self) -> list[str]:
-        """Lines of the window: current alerts, past alerts, conditions watched, and those that cannot be watched."""
-        lines: list[str] = []
+    def current_lines(self) -> list[str]:
+        """Lines about the current alerts; none before the first frame."""
+        now = [f"  {one}" for one in self.sentences()] or ["  no alert goes on"]
+        return [] if self._frame is None else ["NOW", *now, ""]
+
+    def ended(self) -> Sequence[PastEvent]:
+        """The alerts that ended, each at its end."""
         frame = self._frame
-        if frame is not None:
-            lines += ["NOW", *[f"  {one}" for one in self.sentences()], ""]
-            over = [alert for watch in (self.watch, *(one.watch for one in self.tables)) for alert in watch.ended]
-            over.sort(key=lambda alert: -(alert.ended_ns or 0))
-            past = [f"  {_time(alert.ended_ns or 0)} {sentence(frame, alert)}" for alert in over]
-            lines += ["BEFORE", *past, ""] if past else []
-        if not self.active and frame is not None:
-            lines[1:1] = ["  no alert goes on"]
+        over = [alert for watch in (self.watch, *(one.watch for one in self.tables)) for alert in watch.ended]
+        return [] if frame is None else [PastEvent(alert.ended_ns or 0, f"alert {sentence(frame, alert)}")
+                                         for alert in over]
+
+    def rule_lines(self) -> list[str]:
+        """Lines about the conditions that are watched, those that cannot be, and the log."""
         rules = (*self.rules, *(rule for table in self.tables for rule in table.rules))
-        lines += ["WATCHED FOR", *[f"  {rule.request.when}  ({_where(rule)}{'' if rule.request.bell else ', no bell'}"
+        lines = ["WATCHED FOR", *[f"  {rule.request.when}  ({_where(rule)}{'' if rule.request.bell else ', no bell'}"
                                    f"{'' if rule.request.log else ', no log'})" for rule in rules]]
         lines += [f"  {table.table} cannot be watched: {table.why_none}" for table in self.tables if table.why_none]
         lines += [f"  {one}" for one in self.absent]
@@ -259,21 +259,6 @@ def _time(wall_ns: int) -> str:
     return f"{datetime.fromtimestamp(wall_ns / 1e9, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-_HOW = ("No alert is in your settings. An alert is a table of settings.toml:", "", "[[alert]]",
+NO_ALERTS: Final = ("No alert is in your settings. An alert is a table of settings.toml:", "", "[[alert]]",
         'when = "PkgTmp>95 for 10s"', "",
         "It colours the cell, shows a line on every screen, rings the bell, goes to a log; see docs/settings.md.")
-
-
-def alerts_window(alerts: Alerting | None) -> TextWindow:
-    """Make the window that lists the user's alerts."""
-
-    def tell(width: int) -> tuple[str, list[str]]:
-        lines = _HOW if alerts is None else alerts.window_lines()
-        return "alerts", [part for line in lines for part in _wrapped(line, width)]
-
-    return TextWindow(tell)
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    indent = line[: len(line) - len(line.lstrip())]
-    return textwrap.wrap(line, width, subsequent_indent=f"{indent}  ") or [""]

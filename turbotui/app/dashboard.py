@@ -361,10 +361,14 @@ class TurbotuiApp(FramesApp):
         self.say(sentence)
 
     def action_alerts(self) -> None:
-        """List current and past alerts and the conditions that are watched."""
-        from turbotui.app.alerting import alerts_window  # noqa: PLC0415 - the first frame does without
+        """List what happened: alerts, findings and marks with their times, and the conditions that are watched."""
+        from turbotui.app.happened_window import HappenedWindow  # noqa: PLC0415 - the first frame does without
 
-        self.push_screen(alerts_window(self.watched.alerts))
+        self.push_screen(HappenedWindow(self.watched), self._asked_moment)
+
+    def _asked_moment(self, time_ns: int | None) -> None:
+        if time_ns is not None:
+            self.go_to_time(time_ns)
 
     def action_why(self) -> None:
         """Show what slows the machine down."""

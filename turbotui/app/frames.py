@@ -248,8 +248,12 @@ class FramesApp(App[int]):
     def go_to_time(self, time_ns: int) -> None:
         """Show the moment of a time."""
         cursor = self._past()
-        if cursor is not None and cursor.jump(time_ns):
-            self._show_moment(cursor)
+        if cursor is not None:
+            is_kept = time_ns >= cursor.timeline.times[0]
+            if cursor.jump(time_ns):
+                self._show_moment(cursor)
+            if not is_kept:
+                self.say("That moment is no longer kept: this is the oldest one")
 
     def action_past_mark(self) -> None:
         """Mark this moment."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from turbotui.app.memory_meter import watch_memory
+from turbotui.app.past import PastEvent
 from turbotui.app.sessions import PlayedSession, WatchedSession
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.limit_history import LimitVerdict
@@ -18,7 +20,11 @@ from turbotui.machine.tasks.process_stats import ReadProcesses
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
+from turbotui.untrusted import one_line
 
+_MOST_NOTED: Final = 500
+_APART: Final = 10 * 10**9
+"""Nanoseconds from one noted finding to the next."""
 _FEW: Final = 64  # CPUs up to which files of each may be read for the details of a sentence at every tick
 
 
@@ -31,6 +37,8 @@ class Judge:
 
     Attributes:
         diagnosis: of the newest frames.
+        noted: findings at the moments at which they became the worst one, oldest first, as far as moments were judged.
+        on_noted: called with each of them; None for nobody.
     """
 
     def __init__(self, session: WatchedSession, rules: Sequence[SlownessRule],
@@ -44,6 +52,10 @@ class Judge:
         self._memory = (watch_memory(session.machine, session.definitions) if isinstance(session, PlayedSession)
                         else None)
         self._past: tuple[int, MachineDiagnosis] | None = None  # a moment's time, and its diagnosis
+        self._newest_ns = 0
+        self._worst: Hashable = None  # the cause of the last noted finding
+        self.noted: deque[PastEvent] = deque(maxlen=_MOST_NOTED)
+        self.on_noted: Callable[[PastEvent], None] | None = None
         self.diagnosis = self.fresh()
 
     def fresh(self) -> MachineDiagnosis:
@@ -70,6 +82,8 @@ class Judge:
         if self._recorded is not None:
             target.seen = self._recorded.at(frame)
         target.push(frame)
+        if target is self.diagnosis:
+            self._newest_ns = frame.newer.wall_ns
 
     def take(self, diagnosis: MachineDiagnosis, time_ns: int | None) -> None:
         """Use a diagnosis that has seen the minute before.
@@ -91,7 +105,22 @@ class Judge:
 
     def verdict(self) -> Verdict:
         """The verdict on the shown moment."""
-        return self._shown().verdict()
+        verdict, moment = self._shown().verdict(), self._shown_moment()
+        if moment is None or self._recorded is not None:
+            self._note(verdict, self._newest_ns if moment is None else moment.newer.wall_ns)
+        return verdict
+
+    def _note(self, verdict: Verdict, time_ns: int) -> None:
+        """Note when another cause becomes the worst one, or none is left; causes that alternate, now and then."""
+        last_ns = self.noted[-1].time_ns if self.noted else 0
+        worst = None if verdict.worst is None else verdict.worst.rule.id
+        if worst == self._worst or time_ns < last_ns + _APART:
+            return
+        self._worst = worst
+        event = PastEvent(time_ns, f"finding: {one_line(verdict.sentence)}")
+        self.noted.append(event)
+        if self.on_noted is not None:
+            self.on_noted(event)
 
     def limits(self) -> Sequence[LimitVerdict]:
         """What holds each package back at the shown moment."""

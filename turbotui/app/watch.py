@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from turbotui.app.column_requests import AbsentColumns, ColumnRequests
-from turbotui.app.past import TimeCursor
+from turbotui.app.past import PastEvent, TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.sessions import FocusedSession, SpiedSession, WatchedSession
 from turbotui.dataclass import dataclass
@@ -173,7 +173,13 @@ class Watch:
         """The diagnosis that all screens share."""
         from turbotui.app.judge import Judge  # noqa: PLC0415 - not every screen judges
 
-        return Judge(self.session, self.rules, self.why_absent, lambda: self.frame if self.in_past else None)
+        judge = Judge(self.session, self.rules, self.why_absent, lambda: self.frame if self.in_past else None)
+        judge.on_noted = self._keep_finding
+        return judge
+
+    def _keep_finding(self, event: PastEvent) -> None:
+        if self.keeper is not None:
+            self.keeper.mark(event.text)
 
     @property
     def recorders(self) -> Sequence[RowRecording]:
