@@ -2,215 +2,85 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from textual.theme import BUILTIN_THEMES, Theme
 
-TUI_DEFAULTS = {
-    "tui-dim": "#8f9aa4",
-    "tui-rule": "#38414a",
-    "tui-title": "#a9b4be",
-    "tui-strong": "#e6ebf0",
-    "tui-accent": "#7fb8d8",
-    "tui-on-accent": "#0d1117",
-    "tui-cell": "#7fb8d8",
-    "tui-on-cell": "#0d1117",
-    "tui-cursor": "#22303c",
-    "tui-prompt": "#22303c",
-    "tui-on-cursor": "#e6ebf0",
-    "tui-spark": "#6f9fb8",
-    "tui-amber": "#e3a94f",
-    "tui-red": "#f0706a",
-    "tui-banner": "#8a4fb3",
-    "tui-on-banner": "#ffffff",
-    "tui-level-0": "#659ad6",
-    "tui-level-1": "#4daed6",
-    "tui-level-2": "#41bfcc",
-    "tui-level-3": "#53ccbc",
-    "tui-level-4": "#79d6a7",
-    "tui-level-5": "#a4dc92",
-    "tui-level-6": "#d0de82",
-    "tui-level-7": "#f7dd7e",
-    "tui-level-8": "#ffe0ad",
-    "tui-on-lane": "#0d1117",
-    "tui-lane-0": "#5fa8d3",
-    "tui-lane-1": "#e0a458",
-    "tui-lane-2": "#7fb069",
-    "tui-lane-3": "#c77dba",
-    "tui-lane-4": "#e3776e",
-    "tui-lane-5": "#58c4b8",
-    "tui-lane-6": "#b7b35e",
-    "tui-lane-7": "#9a8fd8",
-}
-"""Values of the widgets' variables for themes other than turbotui's.
+_COLOURS: Final = (
+    #              calm       contrast   light      sixteen
+    ("primary",   "#7fb8d8", "#00d7ff", "#0b5c8f", "ansi_cyan"),
+    ("secondary", "#a9b4be", "#ffffff", "#3c4955", "ansi_blue"),
+    ("accent",    "#7fb8d8", "#00d7ff", "#0b5c8f", "ansi_cyan"),
+    ("warning",   "#e3a94f", "#ffd700", "#7a4a00", "ansi_bright_yellow"),
+    ("error",     "#f0706a", "#ff5f5f", "#c4001d", "ansi_bright_red"),
+    ("success",   "#8fbf7f", "#5fff5f", "#3d6b1f", "ansi_green"),
+    ("foreground", "#b9c3cc", "#ffffff", "#24313c", "ansi_white"),
+    ("background", "#10151a", "#000000", "#fbfcfd", "ansi_black"),
+    ("surface",   "#161c22", "#000000", "#f2f5f8", "ansi_black"),
+    ("panel",     "#1d252d", "#000000", "#e8edf2", "ansi_black"),
+    ("boost",     "",        "",        "",        "ansi_black"),
+)
+"""Textual's colours of each theme; "" for those that Textual derives."""
+_VARIABLES: Final = (
+    #              calm       contrast   light      sixteen
+    ("dim",       "#8f9aa4", "#b2b2b2", "#4d5863", "ansi_white"),
+    ("rule",      "#38414a", "#8a8a8a", "#b4bec8", "ansi_bright_black"),
+    ("title",     "#a9b4be", "#ffffff", "#3c4955", "ansi_white"),
+    ("strong",    "#e6ebf0", "#ffffff", "#0d1720", "ansi_white"),
+    ("accent",    "#7fb8d8", "#00d7ff", "#0b5c8f", "ansi_cyan"),
+    ("on-accent", "#0d1117", "#000000", "#ffffff", "ansi_black"),
+    ("cell",      "#7fb8d8", "#00d7ff", "#0b5c8f", "ansi_white"),
+    ("on-cell",   "#0d1117", "#000000", "#ffffff", "ansi_black"),
+    ("cursor",    "#22303c", "#00304f", "#d6e6f4", "ansi_cyan"),
+    ("prompt",    "#22303c", "#00304f", "#d6e6f4", "ansi_black"),
+    ("on-cursor", "#e6ebf0", "#ffffff", "#0d1720", "ansi_black"),
+    ("spark",     "#6f9fb8", "#5fd7ff", "#2f6685", "ansi_cyan"),
+    ("amber",     "#e3a94f", "#ffd700", "#7a4a00", "ansi_bright_yellow"),
+    ("red",       "#f0706a", "#ff5f5f", "#c4001d", "ansi_bright_red"),
+    ("banner",    "#8a4fb3", "#ff00ff", "#7a3aa6", "ansi_magenta"),
+    ("on-banner", "#ffffff", "#000000", "#ffffff", "ansi_bright_white"),
+    ("level-0",   "#659ad6", "#6da5e4", "#2765a5", "ansi_green"),
+    ("level-1",   "#4daed6", "#53b8e3", "#026589", "ansi_green"),
+    ("level-2",   "#41bfcc", "#46c9d7", "#00616b", "ansi_cyan"),
+    ("level-3",   "#53ccbc", "#59d6c4", "#015a4c", "ansi_cyan"),
+    ("level-4",   "#79d6a7", "#80dfad", "#01542b", "ansi_bright_cyan"),
+    ("level-5",   "#a4dc92", "#ade397", "#2e4700", "ansi_bright_cyan"),
+    ("level-6",   "#d0de82", "#d9e487", "#3d3900", "ansi_bright_yellow"),
+    ("level-7",   "#f7dd7e", "#ffe38d", "#412900", "ansi_bright_yellow"),
+    ("level-8",   "#ffe0ad", "#ffe6bd", "#431700", "ansi_bright_white"),
+    ("on-lane",   "#0d1117", "",        "#ffffff", "ansi_black"),
+    ("lane-0",    "#5fa8d3", "",        "#1a6698", "ansi_cyan"),
+    ("lane-1",    "#e0a458", "",        "#8a5200", "ansi_bright_yellow"),
+    ("lane-2",    "#7fb069", "",        "#3d6b1f", "ansi_green"),
+    ("lane-3",    "#c77dba", "",        "#8c3f7e", "ansi_bright_magenta"),
+    ("lane-4",    "#e3776e", "",        "#a8352c", "ansi_white"),
+    ("lane-5",    "#58c4b8", "",        "#0f6b61", "ansi_bright_red"),
+    ("lane-6",    "#b7b35e", "",        "#66600c", "ansi_bright_cyan"),
+    ("lane-7",    "#9a8fd8", "",        "#5a4eae", "ansi_bright_green"),
+)
+"""The widgets' variables of each theme; "" for that of `TUI_DEFAULTS`.
 
 Levels go from cool and dim to warm and bright in perceptually equal steps (https://bottosson.github.io/posts/oklab),
-each at least 4.5 : 1 against the background and the cursor's line. tests/widgets/test_level_colours.py derives them.
+each at least 4.5 : 1 against the background and the cursor's line; on a light ground they grow darker.
+tests/widgets/test_level_colours.py derives them. Sixteen colours: texts and lanes have at least 4.5 : 1 against black
+on the console, where red, brown, blue and dark grey do not. No ground but black is far enough from every colour, so the
+cursor's line has one colour of text, and the ground is black whatever the terminal's own is: bright levels were white
+on white where that is white.
 """
 
-CALM = Theme(
-    name="calm",
-    primary="#7fb8d8",
-    secondary="#a9b4be",
-    accent="#7fb8d8",
-    warning="#e3a94f",
-    error="#f0706a",
-    success="#8fbf7f",
-    foreground="#b9c3cc",
-    background="#10151a",
-    surface="#161c22",
-    panel="#1d252d",
-    variables=TUI_DEFAULTS,
-)
 
-CONTRAST = Theme(
-    name="contrast",
-    primary="#00d7ff",
-    secondary="#ffffff",
-    accent="#00d7ff",
-    warning="#ffd700",
-    error="#ff5f5f",
-    success="#5fff5f",
-    foreground="#ffffff",
-    background="#000000",
-    surface="#000000",
-    panel="#000000",
-    variables={
-        "tui-dim": "#b2b2b2",
-        "tui-rule": "#8a8a8a",
-        "tui-title": "#ffffff",
-        "tui-strong": "#ffffff",
-        "tui-accent": "#00d7ff",
-        "tui-on-accent": "#000000",
-        "tui-cell": "#00d7ff",
-        "tui-on-cell": "#000000",
-        "tui-cursor": "#00304f",
-        "tui-prompt": "#00304f",
-        "tui-on-cursor": "#ffffff",
-        "tui-spark": "#5fd7ff",
-        "tui-amber": "#ffd700",
-        "tui-red": "#ff5f5f",
-        "tui-banner": "#ff00ff",
-        "tui-on-banner": "#000000",
-        "tui-level-0": "#6da5e4",
-        "tui-level-1": "#53b8e3",
-        "tui-level-2": "#46c9d7",
-        "tui-level-3": "#59d6c4",
-        "tui-level-4": "#80dfad",
-        "tui-level-5": "#ade397",
-        "tui-level-6": "#d9e487",
-        "tui-level-7": "#ffe38d",
-        "tui-level-8": "#ffe6bd",
-    },
-)
+def _theme(name: str, place: int, *, dark: bool = True, ansi: bool = False) -> Theme:
+    """Make a theme of its column in the tables."""
+    variables = dict(BUILTIN_THEMES["ansi-dark"].variables) if ansi else {}
+    variables |= {f"tui-{row[0]}": row[place] for row in _VARIABLES if row[place]}
+    primary, *others = (row[place] for row in _COLOURS)
+    colours = {row[0]: colour for row, colour in zip(_COLOURS[1:], others, strict=True) if colour}
+    return Theme(name, primary, dark=dark, ansi=ansi, variables=variables, **colours)  # type: ignore[arg-type]  # of texts
 
-LIGHT = Theme(
-    name="light",
-    dark=False,
-    primary="#0b5c8f",
-    secondary="#3c4955",
-    accent="#0b5c8f",
-    warning="#7a4a00",
-    error="#c4001d",
-    success="#3d6b1f",
-    foreground="#24313c",
-    background="#fbfcfd",
-    surface="#f2f5f8",
-    panel="#e8edf2",
-    variables={
-        "tui-dim": "#4d5863",
-        "tui-rule": "#b4bec8",
-        "tui-title": "#3c4955",
-        "tui-strong": "#0d1720",
-        "tui-accent": "#0b5c8f",
-        "tui-on-accent": "#ffffff",
-        "tui-cell": "#0b5c8f",
-        "tui-on-cell": "#ffffff",
-        "tui-cursor": "#d6e6f4",
-        "tui-prompt": "#d6e6f4",
-        "tui-on-cursor": "#0d1720",
-        "tui-spark": "#2f6685",
-        "tui-amber": "#7a4a00",
-        "tui-red": "#c4001d",
-        "tui-banner": "#7a3aa6",
-        "tui-on-banner": "#ffffff",
-        "tui-level-0": "#2765a5",
-        "tui-level-1": "#026589",
-        "tui-level-2": "#00616b",
-        "tui-level-3": "#015a4c",
-        "tui-level-4": "#01542b",
-        "tui-level-5": "#2e4700",
-        "tui-level-6": "#3d3900",
-        "tui-level-7": "#412900",
-        "tui-level-8": "#431700",
-        "tui-on-lane": "#ffffff",
-        "tui-lane-0": "#1a6698",
-        "tui-lane-1": "#8a5200",
-        "tui-lane-2": "#3d6b1f",
-        "tui-lane-3": "#8c3f7e",
-        "tui-lane-4": "#a8352c",
-        "tui-lane-5": "#0f6b61",
-        "tui-lane-6": "#66600c",
-        "tui-lane-7": "#5a4eae",
-    },
-)
-"""For bright rooms. Levels grow darker from cool to warm, as they grow brighter on a dark ground."""
 
-SIXTEEN = Theme(
-    name="ansi",
-    ansi=True,
-    primary="ansi_cyan",
-    secondary="ansi_blue",
-    accent="ansi_cyan",
-    warning="ansi_bright_yellow",
-    error="ansi_bright_red",
-    success="ansi_green",
-    foreground="ansi_white",
-    background="ansi_black",
-    surface="ansi_black",
-    panel="ansi_black",
-    boost="ansi_black",
-    variables={
-        **BUILTIN_THEMES["ansi-dark"].variables,
-        "tui-dim": "ansi_white",
-        "tui-rule": "ansi_bright_black",
-        "tui-title": "ansi_white",
-        "tui-strong": "ansi_white",
-        "tui-accent": "ansi_cyan",
-        "tui-on-accent": "ansi_black",
-        "tui-cell": "ansi_white",
-        "tui-on-cell": "ansi_black",
-        "tui-cursor": "ansi_cyan",
-        "tui-prompt": "ansi_black",
-        "tui-on-cursor": "ansi_black",
-        "tui-spark": "ansi_cyan",
-        "tui-amber": "ansi_bright_yellow",
-        "tui-red": "ansi_bright_red",
-        "tui-banner": "ansi_magenta",
-        "tui-on-banner": "ansi_bright_white",
-        "tui-level-0": "ansi_green",
-        "tui-level-1": "ansi_green",
-        "tui-level-2": "ansi_cyan",
-        "tui-level-3": "ansi_cyan",
-        "tui-level-4": "ansi_bright_cyan",
-        "tui-level-5": "ansi_bright_cyan",
-        "tui-level-6": "ansi_bright_yellow",
-        "tui-level-7": "ansi_bright_yellow",
-        "tui-level-8": "ansi_bright_white",
-        "tui-on-lane": "ansi_black",
-        "tui-lane-0": "ansi_cyan",
-        "tui-lane-1": "ansi_bright_yellow",
-        "tui-lane-2": "ansi_green",
-        "tui-lane-3": "ansi_bright_magenta",
-        "tui-lane-4": "ansi_white",
-        "tui-lane-5": "ansi_bright_red",
-        "tui-lane-6": "ansi_bright_cyan",
-        "tui-lane-7": "ansi_bright_green",
-    },
-)
-"""Texts and lanes have at least 4.5 : 1 against black on the console, where red, brown, blue and dark grey do not.
-
-No ground but black is far enough from every colour, so the cursor's line has one colour of text, and the ground is
-black whatever the terminal's own is: bright levels were white on white where that is white.
-"""
-
+CALM, CONTRAST = _theme("calm", 1), _theme("contrast", 2)
+LIGHT, SIXTEEN = _theme("light", 3, dark=False), _theme("ansi", 4, ansi=True)
+TUI_DEFAULTS = CALM.variables
+"""Values of the widgets' variables for themes other than turbotui's."""
 THEMES = (CALM, CONTRAST, LIGHT, SIXTEEN)
 """The first theme is the default; `T` steps through them."""
