@@ -137,10 +137,8 @@ class AddCounter(FieldWindow):
         heads = [complete] if complete else []
         heads += ["may follow"] if found else [] if complete else ["nothing is known to follow"]
         follow = [Item(((head, StyleRole.TITLE),)) for head in heads]
-        follow += [
-            Item(((f" {flush_left(one.text, _WIDE)}", StyleRole.PLAIN), (f" {one.note}", StyleRole.DIM)), one.text)
-            for one in found
-        ]
+        follow += [Item(((f" {flush_left(one.text, _WIDE)}", StyleRole.PLAIN), (f" {one.note}", StyleRole.DIM)),
+            one.text) for one in found]
         # possible continuations while text is typed; the added counters before
         items = [*follow, *there] if text else [*there, *follow]
         listing = self.query_one(Listing)

@@ -41,9 +41,7 @@ class CategoryKeys(Window[str]):
     It returns "" to open the picker, a sentence, or None for nothing.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "remember", "remember", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "remember", "remember", priority=True)]
 
     DEFAULT_CSS = """
     CategoryKeys { align: left bottom; background: transparent; }

@@ -30,10 +30,8 @@ class CommandLinesWindow(MenuWindow[str]):
         origin: another machine or moment that the row is of; "" for this machine now.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y,space", "choose", "copy"),
-        Binding("X", "close", "close", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y,space", "choose", "copy"),
+        Binding("X", "close", "close", show=False)]
 
     DEFAULT_CSS = """
     CommandLinesWindow > .window { height: 90%; }

@@ -37,10 +37,8 @@ def _search(host: Host) -> EventSearch | None:
 class FieldWindow(ListWindow):
     """A window with a field, a sentence and a list, whose current line can be put into the field."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "take", "take over", priority=True),
-        Binding("delete", "remove", "remove", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "take", "take over", priority=True),
+        Binding("delete", "remove", "remove", priority=True)]
 
     def action_take(self) -> None:
         """Put the current line of the list into the field."""

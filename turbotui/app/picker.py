@@ -46,11 +46,8 @@ class Picker(PickWindow):
         words = search_words(wanted)
         items: list[Item] = []
         for category in Category:
-            members = [
-                column
-                for column in self._watch.session.catalog.columns
-                if column.category is category and any(self._matches(column, word) for word in words)
-            ]
+            members = [column for column in self._watch.session.catalog.columns if column.category is category
+                and any(self._matches(column, word) for word in words)]
             if members:
                 items.append(Item(((category.value, StyleRole.TITLE),)))
                 items += [self._item(column) for column in members]

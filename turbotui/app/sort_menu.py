@@ -23,10 +23,8 @@ class SortMenu(MenuWindow[str]):
         word: title of the window.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "choose", "choose"),
-        Binding("o,f6", "close", "close", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "choose", "choose"),
+        Binding("o,f6", "close", "close", show=False)]
 
     DEFAULT_CSS = """
     SortMenu > .window { width: 50%; min-width: 60; height: 80%; }

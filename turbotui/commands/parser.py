@@ -77,13 +77,8 @@ def run_parsed(command: Command, commands: Sequence[Command], module: Verb, word
         UsageError: the command does not know a word.
     """
     summary, examples = command.summary[0].upper() + command.summary[1:] + ".", command.examples_text
-    parser = Parser(
-        prog=f"turbotui {command.name}".strip(),
-        description="\n\n".join(filter(None, (summary, examples))),
-        epilog=None if command.name else _EPILOG,
-        formatter_class=ParagraphFormatter,
-        allow_abbrev=bool(command.name),
-    )
+    parser = Parser(prog=f"turbotui {command.name}".strip(), description="\n\n".join(filter(None, (summary, examples))),
+        epilog=None if command.name else _EPILOG, formatter_class=ParagraphFormatter, allow_abbrev=bool(command.name))
     if not command.name:
         parser.usage = "turbotui [COMMAND] [OPTIONS] [-- command ...]"
         parser.description = _ABOUT.format(examples=examples, commands=_listing(commands))

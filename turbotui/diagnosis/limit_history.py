@@ -140,9 +140,8 @@ class LimitHistory:
         idle = busy is not None and busy < _IDLE
         if holds and not (idle and all(hold.sure is EvidenceKind.SETTING for hold in holds)):
             first = holds[0]
-            return LimitVerdict(
-                facts, LimitState.HELD, first, holds[1:], shares.get(general(first.holder), first.share), window
-            )
+            return LimitVerdict(facts, LimitState.HELD, first, holds[1:],
+                shares.get(general(first.holder), first.share), window)
         earlier = max(((share, holder) for holder, share in shares.items() if share >= 0.01),
                       default=None, key=lambda pair: pair[0])
         past = None if earlier is None else (earlier[1], earlier[0])
@@ -161,9 +160,8 @@ def unheld(facts: Facts, *, idle: bool) -> tuple[LimitState, tuple[ColumnId, str
         return LimitState.IDLE, None
     fastest = facts.mhz if facts.fastest is None else facts.fastest[0]
     single, everyone = facts.number("Turbo1") or facts.top_mhz, facts.number("TurboAll")
-    if (single is not None and fastest >= AT_CLOCK * single) or (
-        everyone is not None and facts.mhz >= AT_CLOCK * everyone and facts.busy >= _MANY
-    ):
+    if (single is not None and fastest >= AT_CLOCK * single) or (everyone is not None
+            and facts.mhz >= AT_CLOCK * everyone and facts.busy >= _MANY):
         return LimitState.AT_TOP, None
     if not facts.slow and (facts.loaded_share is not None or not facts.loaded):
         return LimitState.FREE, None

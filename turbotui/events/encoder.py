@@ -216,9 +216,8 @@ class EventEncoder:
         if kind is None:
             kind = RAW if pmu is None else pmu.type
         core = pmu is None or not pmu.cpumask
-        flags = settings.flags | modifiers.flags(
-            lambda: self.devices.max_precise(pmu), leader=True, default_rings=self._rings if core else None
-        )
+        flags = settings.flags | modifiers.flags(lambda: self.devices.max_precise(pmu), leader=True,
+            default_rings=self._rings if core else None)
         word, *others = settings.words
         attr = PerfAttr(
             kind, word, config1=others[0], config2=others[1], config3=others[2], config4=others[3], flags=flags,

@@ -161,9 +161,8 @@ def _with_unit(event: EncodedEvent, pmu: Pmu) -> EncodedEvent:
     """Add the unit and scale of the sysfs event with the same encoding, which libpfm does not know."""
     for known in pmu.events.values():
         if (known.unit or known.scale != 1.0) and _words(pmu, known.text) == _attr_words(event.attr):
-            return replace(
-                event, unit=known.unit, scale=known.scale, snapshot=known.snapshot, per_package=known.per_package
-            )
+            return replace(event, unit=known.unit, scale=known.scale, snapshot=known.snapshot,
+                per_package=known.per_package)
     return event
 
 
@@ -241,13 +240,8 @@ class AutoEngine:
                 raise (other if "/" in text else error) from None
 
 
-def open_engine(
-    host: Host,
-    kind: str = "auto",
-    rings: str | None = None,
-    os_kind: OsKind = OsKind.PERF_EXT,
-    force: str | None = None,
-) -> Engine:
+def open_engine(host: Host, kind: str = "auto", rings: str | None = None, os_kind: OsKind = OsKind.PERF_EXT,
+                force: str | None = None) -> Engine:
     """Open the engine of that name.
 
     Args:

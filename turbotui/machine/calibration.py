@@ -154,11 +154,8 @@ def base_hz(machine: Machine, facts: Circumstances) -> Constant:
 
     A zero, which guests return, counts as missing (docs/specs/turbostat.md 2.1).
     """
-    attempts: tuple[Callable[[Machine, Circumstances], Constant], ...] = (
-        _base_by_ratio,
-        _base_by_cpuid,
-        _base_by_cpufreq,
-    )
+    attempts: tuple[Callable[[Machine, Circumstances], Constant], ...] = (_base_by_ratio, _base_by_cpuid,
+        _base_by_cpufreq)
     refusals = []
     for attempt in attempts:
         answer = attempt(machine, facts)
@@ -230,9 +227,8 @@ def crystal_hz(machine: Machine, facts: Circumstances) -> Constant:
         return KnownConstant(float(fixed), f"this model's crystal of {fixed / 1e6:g} MHz")
     if isinstance(leaf, Unavailable):
         return leaf
-    return Unavailable(
-        Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE, "CPUID 0x15: the crystal is not told"
-    )
+    return Unavailable(Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
+        "CPUID 0x15: the crystal is not told")
 
 
 def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
@@ -246,9 +242,8 @@ def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
     denominator, numerator, _, _ = leaf
     crystal = crystal_hz(machine, facts)
     if isinstance(crystal, Unavailable) or not (denominator and numerator):
-        return Unavailable(
-            Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE, "CPUID 0x15: the TSC clock is not told"
-        )
+        return Unavailable(Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
+            "CPUID 0x15: the TSC clock is not told")
     origin = "CPUID 0x15" if crystal.origin.startswith("CPUID") else f"CPUID 0x15 with {crystal.origin}"
     return KnownConstant(crystal.value * numerator / denominator, origin)
 

@@ -87,11 +87,9 @@ class Groups:
 
 def hierarchies(host: Host) -> tuple[Hierarchy, ...]:
     """The mounted trees of groups (proc_pid_mountinfo(5)); none if they cannot be read."""
-    return tuple(
-        Hierarchy(2, mount.point, mount.root) if mount.kind == "cgroup2"
+    return tuple(Hierarchy(2, mount.point, mount.root) if mount.kind == "cgroup2"
         else Hierarchy(1, mount.point, mount.root, frozenset(mount.settings) - {"rw", "ro"})
-        for mount in read_view(host).mounts if mount.kind in ("cgroup", "cgroup2")
-    )
+        for mount in read_view(host).mounts if mount.kind in ("cgroup", "cgroup2"))
 
 
 def for_cpu_time(trees: Iterable[Hierarchy]) -> Hierarchy | None:
@@ -171,10 +169,8 @@ def cpu_use(host: Host, tree: Hierarchy, directory: str, accounting: Hierarchy |
     stat = _numbers(host, f"{directory}/cpu.stat")
     limited = idle_quota or bool(stat.get("nr_periods"))
     if tree.version == 2:
-        return CpuUse(
-            _times(stat.get("usage_usec"), 1_000), stat.get("nr_periods"), stat.get("nr_throttled"),
-            _times(stat.get("throttled_usec"), 1_000), _quota(host, f"{directory}/cpu.max") if limited else None,
-        )
+        return CpuUse(_times(stat.get("usage_usec"), 1_000), stat.get("nr_periods"), stat.get("nr_throttled"),
+            _times(stat.get("throttled_usec"), 1_000), _quota(host, f"{directory}/cpu.max") if limited else None)
     used = None
     if accounting is not None:
         used = _whole(text_of(host, f"{accounting.directory(tree.name(directory))}/cpuacct.usage"))

@@ -177,28 +177,17 @@ def _arm(block: Mapping[str, str], text: str) -> CpuModel:
     flags = frozenset(block.get("Features", "").split())
     # A 64-bit kernel prints "fp" and "asimd", a 32-bit one "vfp" and "neon" (kernel arch/arm64/elf_hwcaps.rst).
     is_64 = block.get("CPU architecture") == "AArch64" or bool(flags & {"asimd", "fp", "sve"})
-    return CpuModel(
-        architecture="aarch64" if is_64 else "arm",
-        vendor=vendor,
-        name=" + ".join(_arm_names(text)) or block.get("model name", ""),
-        flags=flags,
-        implementer=implementer,
-        part=part,
-        mhz=_mhz(block),
-    )
+    return CpuModel(architecture="aarch64" if is_64 else "arm", vendor=vendor,
+        name=" + ".join(_arm_names(text)) or block.get("model name", ""), flags=flags, implementer=implementer,
+        part=part, mhz=_mhz(block))
 
 
 def _s390(keys: Mapping[str, str]) -> CpuModel:
     line = next((value for key, value in keys.items() if key.startswith("processor ")), "")
     match = re.search(r"machine\s*=\s*(\w+)", line)
     machine = keys.get("machine") or (match[1] if match else "")
-    return CpuModel(
-        architecture="s390x",
-        vendor="IBM/S390",
-        name=f"IBM {machine}" if machine else "IBM/S390",
-        flags=frozenset(keys.get("features", "").split()),
-        mhz=_number(keys.get("cpu MHz dynamic")),
-    )
+    return CpuModel(architecture="s390x", vendor="IBM/S390", name=f"IBM {machine}" if machine else "IBM/S390",
+        flags=frozenset(keys.get("features", "").split()), mhz=_number(keys.get("cpu MHz dynamic")))
 
 
 def _power(keys: Mapping[str, str]) -> CpuModel:
@@ -215,12 +204,8 @@ def _power(keys: Mapping[str, str]) -> CpuModel:
 def _riscv(block: Mapping[str, str]) -> CpuModel:
     isa = block.get("isa", "")
     base, *extensions = isa.split("_")
-    return CpuModel(
-        architecture="riscv32" if base.startswith("rv32") else "riscv64",
-        vendor=block.get("mvendorid", ""),
-        name=block.get("model name", "") or block.get("uarch", ""),
-        flags=frozenset([*base[4:], *extensions]),
-    )
+    return CpuModel(architecture="riscv32" if base.startswith("rv32") else "riscv64", vendor=block.get("mvendorid", ""),
+        name=block.get("model name", "") or block.get("uarch", ""), flags=frozenset([*base[4:], *extensions]))
 
 
 def _integer(text: str | None) -> int | None:

@@ -38,11 +38,5 @@ def read_machine(host: Host, cpus: frozenset[int] | None = None) -> Machine:
         UsageError: a CPU of `cpus` does not exist.
     """
     model, privileges = read_cpu_model(host), host.privileges()
-    return Machine(
-        host=host,
-        topology=read_topology(host, cpus, model),
-        model=model,
-        platform=platform_of(model),
-        privileges=privileges,
-        view=read_view(host, renumbered=privileges.renumbered),
-    )
+    return Machine(host=host, topology=read_topology(host, cpus, model), model=model, platform=platform_of(model),
+        privileges=privileges, view=read_view(host, renumbered=privileges.renumbered))

@@ -115,16 +115,8 @@ def perf_event_open(attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
     if _number is None:
         raise HostError(errno.ENOSYS, what)
     structure = structure_of(attr)
-    descriptor = int(
-        _libc.syscall(
-            ctypes.c_long(_number),
-            ctypes.byref(structure),
-            ctypes.c_int(pid),
-            ctypes.c_int(cpu),
-            ctypes.c_int(group),
-            ctypes.c_ulong(PERF_FLAG_FD_CLOEXEC | attr.target_flags),
-        )
-    )
+    descriptor = int(_libc.syscall(ctypes.c_long(_number), ctypes.byref(structure), ctypes.c_int(pid),
+        ctypes.c_int(cpu), ctypes.c_int(group), ctypes.c_ulong(PERF_FLAG_FD_CLOEXEC | attr.target_flags)))
     # errno is meaningful only after a failure, so the result is looked at first.
     if descriptor < 0:
         raise HostError(ctypes.get_errno(), what)

@@ -97,15 +97,9 @@ class Circumstances:
 
 def circumstances(machine: Machine) -> Circumstances:
     """Gather the facts of a machine."""
-    return Circumstances(
-        privileges=machine.privileges,
-        hypervisor=machine.model.hypervisor,
-        x86=machine.model.x86,
-        core_pmu=any(_is_core_pmu(name) for name in list_pmus(machine.host)),
-        host=machine.host,
-        recorded=is_bare_copy(machine.host),
-        own_devices=machine.view.own_devices,
-    )
+    return Circumstances(privileges=machine.privileges, hypervisor=machine.model.hypervisor, x86=machine.model.x86,
+        core_pmu=any(_is_core_pmu(name) for name in list_pmus(machine.host)), host=machine.host,
+        recorded=is_bare_copy(machine.host), own_devices=machine.view.own_devices)
 
 
 def _is_core_pmu(name: str) -> bool:
@@ -175,11 +169,8 @@ def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unava
     if error.errno in (errno.ENXIO, errno.ENODEV):
         return Unavailable(Reason.OFFLINE, f"{what}: the CPU is offline", "bring the CPU online")
     if error.errno in (errno.EPERM, errno.EACCES):
-        return Unavailable(
-            Reason.NOT_PERMITTED,
-            f"{what}: reading it is refused",
-            "run as root and check the kernel's lockdown mode in /sys/kernel/security/lockdown",
-        )
+        return Unavailable(Reason.NOT_PERMITTED, f"{what}: reading it is refused",
+            "run as root and check the kernel's lockdown mode in /sys/kernel/security/lockdown")
     return Unavailable(Reason.FAILED, f"{what}: {os.strerror(error.errno or 0)} ({error.name})")
 
 
@@ -189,10 +180,8 @@ def _not_gathered(what: str) -> Unavailable:
 
 def of_container(what: str) -> Unavailable:
     """Why nothing is counted by a CPU's number in a container that has other numbers than the machine."""
-    return Unavailable(
-        Reason.HIDDEN, f"{what}: {CONTAINER_NUMBERS}, and the kernel counts by those of the machine",
-        "run turbotui on the machine itself",
-    )
+    return Unavailable(Reason.HIDDEN, f"{what}: {CONTAINER_NUMBERS}, and the kernel counts by those of the machine",
+        "run turbotui on the machine itself")
 
 
 def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
@@ -202,20 +191,14 @@ def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
     if rights.contained("user"):
         return Unavailable(Reason.NOT_PERMITTED, f"{what}: {_OWN_USERS}", ways(_OUTSIDE, PARANOID))
     if rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN):
-        return Unavailable(
-            Reason.NOT_PERMITTED,
-            f"{what}: refused although this process has the capability",
-            "allow perf_event_open in the container's seccomp profile, or in the security module's policy",
-        )
+        return Unavailable(Reason.NOT_PERMITTED, f"{what}: refused although this process has the capability",
+            "allow perf_event_open in the container's seccomp profile, or in the security module's policy")
     copy = own_copy(rights, CAP_PERFMON)
     if level is None:
         return Unavailable(Reason.NOT_PERMITTED, f"{what}: refused", ways(SUDO, copy))
     if level <= 0:
-        return Unavailable(
-            Reason.NOT_PERMITTED,
-            f"{what}: refused although kernel.perf_event_paranoid is {level}",
-            ways("allow perf_event_open in the container's seccomp profile", SUDO, copy),
-        )
+        return Unavailable(Reason.NOT_PERMITTED, f"{what}: refused although kernel.perf_event_paranoid is {level}",
+            ways("allow perf_event_open in the container's seccomp profile", SUDO, copy))
     return Unavailable(
         Reason.NOT_PERMITTED,
         f"{what}: kernel.perf_event_paranoid is {level}, and counting a whole CPU needs 0 or CAP_PERFMON",
@@ -226,11 +209,8 @@ def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
 def _unknown(what: str, facts: Circumstances, perf_type: int) -> Unavailable:
     if perf_type in _CORE_TYPES and not facts.core_pmu:
         if facts.hypervisor:
-            return Unavailable(
-                Reason.VIRTUALISED,
-                f"{what}: this virtual machine has no core PMU",
-                "give the guest a virtual PMU in the hypervisor's settings (KVM: -cpu host,pmu=on)",
-            )
+            return Unavailable(Reason.VIRTUALISED, f"{what}: this virtual machine has no core PMU",
+                "give the guest a virtual PMU in the hypervisor's settings (KVM: -cpu host,pmu=on)")
         return Unavailable(
             Reason.NO_HARDWARE,
             f"{what}: the kernel has no core PMU driver for this CPU",
@@ -252,11 +232,9 @@ def _offline(what: str, _facts: Circumstances, _type: int) -> Unavailable:
 
 def _descriptors(what: str, facts: Circumstances, _type: int) -> Unavailable:
     soft, hard = facts.privileges.descriptors or (0, 0)
-    return Unavailable(
-        Reason.NO_DESCRIPTORS,
-        f"{what}: no file descriptor left" + (f" (limit {soft}, at most {hard})" if hard else ""),
-        f"ulimit -n {hard}, or show fewer columns" if soft < hard else "show fewer columns, or fewer CPUs with --cpu",
-    )
+    return Unavailable(Reason.NO_DESCRIPTORS, f"{what}: no file descriptor left" + (f" (limit {soft}, at most {hard})"
+        if hard else ""), f"ulimit -n {hard}, or show fewer columns" if soft < hard
+        else "show fewer columns, or fewer CPUs with --cpu")
 
 
 def _system_descriptors(what: str, _facts: Circumstances, _type: int) -> Unavailable:
@@ -336,11 +314,8 @@ def _no_rawio(device: str, facts: Circumstances) -> Unavailable:
     if facts.privileges.renumbered:
         return of_container(device)
     if facts.privileges.has(CAP_SYS_RAWIO):
-        return Unavailable(
-            Reason.NOT_PERMITTED,
-            f"{device}: refused although this process has CAP_SYS_RAWIO",
-            "allow the device in the container, or check the security module's policy",
-        )
+        return Unavailable(Reason.NOT_PERMITTED, f"{device}: refused although this process has CAP_SYS_RAWIO",
+            "allow the device in the container, or check the security module's policy")
     return Unavailable(
         Reason.NOT_PERMITTED,
         f"{device}: opening it needs CAP_SYS_RAWIO",

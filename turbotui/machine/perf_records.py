@@ -69,9 +69,7 @@ class RecordType(IntEnum):
 
 SAMPLE_KIND: Final = int(RecordType.SAMPLE)
 _FORK: Final = int(RecordType.FORK)
-SAMPLE_TYPE: Final = (
-    SampleType.TID | SampleType.TIME | SampleType.CPU | SampleType.READ | SampleType.IDENTIFIER
-)
+SAMPLE_TYPE: Final = (SampleType.TID | SampleType.TIME | SampleType.CPU | SampleType.READ | SampleType.IDENTIFIER)
 """The one selection of fields that turbotui uses; the parser knows no other."""
 
 

@@ -83,13 +83,8 @@ def _intel(model: CpuModel) -> Platform:
         f"Intel {row.symbol} has no published model-specific registers yet; only architectural features and what the "
         "kernel describes are used"
     )
-    return Platform(
-        known=bool(row.features),
-        symbol=row.symbol,
-        features=feature_set(row.features or "default"),
-        note=note,
-        l2=tuple(l2_events(name) for name in row.l2),
-    )
+    return Platform(known=bool(row.features), symbol=row.symbol, features=feature_set(row.features or "default"),
+        note=note, l2=tuple(l2_events(name) for name in row.l2))
 
 
 def _amd(model: CpuModel) -> Platform:
@@ -116,9 +111,7 @@ def feature_set(name: str) -> FeatureSet:
 
 def cstate_limits(name: str) -> tuple[PackageLimit, ...]:
     """The 16 meanings of MSR 0xE2[3:0] of that name."""
-    return CSTATE_LIMITS.row(
-        _Limits, name, _table(CSTATE_LIMITS, name), limits=each(valued(PackageLimit))
-    ).limits
+    return CSTATE_LIMITS.row(_Limits, name, _table(CSTATE_LIMITS, name), limits=each(valued(PackageLimit))).limits
 
 
 @dataclass(frozen=True, slots=True)

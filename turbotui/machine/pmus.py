@@ -124,14 +124,8 @@ def read_pmu(host: Host, name: str) -> Pmu | None:
     for event in sorted(listed):
         if not event.endswith(_SIDE_FILES):
             events[event] = _read_event(host, f"{base}/events", event, listed)
-    return Pmu(
-        name=name,
-        type=kind,
-        formats=formats,
-        events=events,
-        cpumask=_cpus(host, f"{base}/cpumask"),
-        cpus=_cpus(host, f"{base}/cpus"),
-    )
+    return Pmu(name=name, type=kind, formats=formats, events=events, cpumask=_cpus(host, f"{base}/cpumask"),
+        cpus=_cpus(host, f"{base}/cpus"))
 
 
 def parse_format(name: str, text: str) -> TermFormat | None:
@@ -161,14 +155,9 @@ def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> P
         except ValueError:
             # an unreadable scale must not give a wrong number: NaN marks the event as unusable
             scale = float("nan")
-    return PmuEvent(
-        name=name,
-        text=line_of(host, f"{folder}/{name}"),
-        scale=scale,
+    return PmuEvent(name=name, text=line_of(host, f"{folder}/{name}"), scale=scale,
         unit=line_of(host, f"{folder}/{name}.unit") if f"{name}.unit" in listed else "",
-        snapshot=f"{name}.snapshot" in listed,
-        per_package=f"{name}.per-pkg" in listed,
-    )
+        snapshot=f"{name}.snapshot" in listed, per_package=f"{name}.per-pkg" in listed)
 
 
 def _cpus(host: Host, path: str) -> tuple[int, ...]:

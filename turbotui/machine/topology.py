@@ -137,9 +137,8 @@ class Topology:
         keys = self.keys[scope]
         for cpu in self.cpus:
             members.setdefault(keys[cpu], []).append(cpu)
-        instances = tuple(
-            Instance(RowId(scope, key), self.places[cpus[0]].label(scope), tuple(cpus)) for key, cpus in members.items()
-        )
+        instances = tuple(Instance(RowId(scope, key), self.places[cpus[0]].label(scope), tuple(cpus))
+            for key, cpus in members.items())
         by_key = {instance.row.key: position for position, instance in enumerate(instances)}
         rows = tuple(instance.row for instance in instances)
         return _Level(instances, rows, {cpu: by_key[keys[cpu]] for cpu in self.cpus}, by_key)
@@ -201,10 +200,8 @@ class Topology:
         # asked for each cell
         if cached is None:
             allowed = frozenset(named)
-            cached = self._readers[scope, named] = tuple(
-                next((cpu for cpu in instance.cpus if cpu in allowed), instance.cpus[0])
-                for instance in self._levels[scope].instances
-            )
+            cached = self._readers[scope, named] = tuple(next((cpu for cpu in instance.cpus if cpu in allowed),
+                instance.cpus[0]) for instance in self._levels[scope].instances)
         return cached
 
     @property
@@ -344,14 +341,5 @@ def _place(fact: CpuFacts, groups: Mapping[Scope, Groups], kind: str | None, smt
     l3 = fact.l3
     if fact.has_l3 and l3 == UNSAID:
         l3 = groups[Scope.L3][fact.cpu][0]
-    return CpuPlace(
-        cpu=fact.cpu,
-        package=fact.package,
-        die=fact.die,
-        l3=l3,
-        node=fact.node,
-        module=fact.module,
-        core=fact.core,
-        core_type=kind,
-        smt=smt,
-    )
+    return CpuPlace(cpu=fact.cpu, package=fact.package, die=fact.die, l3=l3, node=fact.node, module=fact.module,
+        core=fact.core, core_type=kind, smt=smt)

@@ -50,12 +50,8 @@ def distinct(groups: Groups) -> Iterable[Group]:
     return {group[0]: group for group in groups.values()}.values()
 
 
-def share(
-    masks: Mapping[int, Mask],
-    ids: Mapping[int, Hashable | None],
-    *,
-    within: Callable[[int, int], bool] | None = None,
-) -> Groups:
+def share(masks: Mapping[int, Mask], ids: Mapping[int, Hashable | None], *,
+          within: Callable[[int, int], bool] | None = None) -> Groups:
     """Return the sets of CPUs that share one thing.
 
     CPUs of one mask share it if `within` allows. A CPU without a mask, or outside its own mask, shares it with the

@@ -36,9 +36,7 @@ _NAMED = rf"(?ai)'(?:tool/)?(\w+)/?'|'[^']*'|(?<![\w.])({_OWN})(?![\w.])"
 _TOOL = rf"(?ai)(?:tool/)?({_OWN})/?"
 _TITLE = r"(?a)\s*([A-Za-z_][\w%+.-]*)\s*=(?!=)"
 _PMU = r"[^/\s'()+*,]+"
-_EVENT = (
-    rf"(?a)\s*(?:[^/\s'()+,]+/[^/'+()]*/|{_PMU}/\w+=[^/'+*()]*/[A-Za-z]*|[\w*?-]+:[\w:.*?\[\]-]+)\s*"
-)
+_EVENT = (rf"(?a)\s*(?:[^/\s'()+,]+/[^/'+()]*/|{_PMU}/\w+=[^/'+*()]*/[A-Za-z]*|[\w*?-]+:[\w:.*?\[\]-]+)\s*")
 """Matches an event that cannot be a formula: TITLE=EVENT names its column."""
 _SIGNAL = r"(?a)[a-z_]\w*(?:\.\w+)+\Z"
 _MODIFIERS = frozenset("ukhpPGHSDIWebRX")

@@ -11,9 +11,7 @@ from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, ColumnId, CounterColumn, Scale, ShownAs, Thresholds
 from turbotui.quantities.rows import WrongKindError, make_row
 
-TEMPERATURES: Final[Mapping[str, ShownAs | None]] = MappingProxyType({
-    "C": None, "F": ShownAs("°F", 1.8, 32.0),
-})
+TEMPERATURES: Final[Mapping[str, ShownAs | None]] = MappingProxyType({"C": None, "F": ShownAs("°F", 1.8, 32.0)})
 """Units of temperature by their letter in the settings."""
 
 

@@ -171,9 +171,8 @@ def _by_instructions(definition: MetricDefinition, counts: Mapping[str, float]) 
         if term.precision is not None:
             found[term.precision] += counts[term.event] * term.weight * lanes[term.precision]
     # operations but no instruction of any precision: the core knows the events' numbers but not the events
-    return (
-        found if any(found.values()) or not _sum(definition.flops, counts, definition.optional, VECTOR_UNIT) else None
-    )
+    return (found if any(found.values()) or not _sum(definition.flops, counts, definition.optional, VECTOR_UNIT)
+        else None)
 
 
 def _share(split: Mapping[Precision, float] | None, precision: Precision) -> float | None:
@@ -205,9 +204,8 @@ def _access_bytes(
     number = added(count for count, _ in seen)
     if number <= 0:
         return float(_SCALAR_BYTES)  # no floating point at all: accesses are machine words
-    return added(
-        count * (width.bytes or _SCALAR_BYTES) * (scale if width.per_vector else 1.0) for count, width in seen
-    ) / number
+    return added(count * (width.bytes or _SCALAR_BYTES) * (scale if width.per_vector else 1.0)
+        for count, width in seen) / number
 
 
 def _dominant(definition: MetricDefinition, counts: Mapping[str, float]) -> str:

@@ -101,11 +101,8 @@ def parse_target(text: str) -> Target:
         return Target(words)
     found = dict(re.findall(_WORDS, words))
     if found and re.sub(_WORDS, "", words).strip() == "":
-        return Target(
-            words,
-            package=int(found["package"]) if "package" in found else None,
-            core=int(found["core"]) if "core" in found else None,
-        )
+        return Target(words, package=int(found["package"]) if "package" in found else None,
+            core=int(found["core"]) if "core" in found else None)
     cpus = _cpu_list(words)
     if cpus is None:
         raise SpyError(f'"{text}" names no CPUs: write 0-3,8 or all, package 0, core 3, package 0 core 3')

@@ -54,10 +54,8 @@ def capability_facts(capabilities: Capabilities) -> dict[str, object]:
         }
         for name, probe in capabilities.probes.items()
     }
-    chosen = {
-        name: [signal(one), numbers[capabilities.provider[name].id]] for name, one in capabilities.signals.items()
-        if not one.made_of
-    }
+    chosen = {name: [signal(one), numbers[capabilities.provider[name].id]] for name, one in capabilities.signals.items()
+        if not one.made_of}
     missing = {name: reason(why) for name, why in capabilities.missing.items()}
     disbelieved = {name: reason(why) for name, why in capabilities.disbelieved.items()}
     return {
@@ -81,10 +79,8 @@ def capabilities_from(stored: JsonValue) -> Capabilities:
     def named(table: JsonValue, of: _Numbered[T]) -> dict[str, T]:
         return {name: of[number] for name, number in table.entries().items()}
 
-    probes = {
-        name: Probe({**named(probe["signals"], signals), **named(probe["missing"], reasons)}, probe["note"].text())
-        for name, probe in stored["probes"].entries().items()
-    }
+    probes = {name: Probe({**named(probe["signals"], signals), **named(probe["missing"], reasons)},
+        probe["note"].text()) for name, probe in stored["probes"].entries().items()}
     sources: list[Source] = []
     for one in _listed_sources(stored):
         sources.append(_source_from(one, probes, sources))
@@ -155,10 +151,8 @@ def _check(found: Capabilities) -> None:
 
 
 def _source_facts(source: Source, sources: Iterable[Source]) -> dict[str, object]:
-    facts: dict[str, object] = {
-        "id": source.id, "title": source.title, "gives": source.gives, "shared": source.shared,
-        "from_open": source.counts_from_open,
-    }
+    facts: dict[str, object] = {"id": source.id, "title": source.title, "gives": source.gives, "shared": source.shared,
+        "from_open": source.counts_from_open}
     if isinstance(source, SecondSource):
         facts["beside"] = next(number for number, one in enumerate(sources) if one.id == source.source.id)
     definition = source.definition if isinstance(source, Defined) else None
@@ -183,10 +177,8 @@ def _source_from(stored: JsonValue, probes: Mapping[str, Probe], before: list[So
 
 
 def _signal_facts(signal: Signal, reasons: Mapping[Unavailable, int]) -> dict[str, object]:
-    facts: dict[str, object] = {
-        "id": signal.id, "scope": signal.scope.value, "unit": signal.unit.value, "behavior": signal.behavior.value,
-        "reduce": signal.reduce.value, "origin": signal.origin,
-    }
+    facts: dict[str, object] = {"id": signal.id, "scope": signal.scope.value, "unit": signal.unit.value,
+        "behavior": signal.behavior.value, "reduce": signal.reduce.value, "origin": signal.origin}
     facts |= {name: getattr(signal, name) for name, usual in _USUAL.items() if getattr(signal, name) != usual}
     if isinstance(signal.constant, int):
         facts["constant"] = {"hex": hex(signal.constant)}  # numbers of JSON documents have 63 bits

@@ -112,9 +112,8 @@ class LaneLayout:
         if count > MOST_CELLS:
             raise DamagedError(f"a layout of {count:,} cells is not possible")
         self.arithmetic = lanes_of(count)
-        self.slices = tuple(
-            slice((end - column.rows) * SIZE, end * SIZE) for end, column in zip(ends, self.columns, strict=True)
-        )
+        self.slices = tuple(slice((end - column.rows) * SIZE, end * SIZE)
+            for end, column in zip(ends, self.columns, strict=True))
         self._related = tuple(self._runs())
         anew: list[bool] = []
         for column in self.columns:

@@ -29,10 +29,8 @@ _MASKS = 8  # of LaneLayout and Lanes: three of all lanes, one of lasting lanes,
 def topology_facts(topology: Topology) -> dict[str, object]:
     """Convert a topology to JSON."""
     kinds = topology.kinds
-    keys = {
-        scope.value: [topology.keys[scope][cpu] for cpu in topology.cpus] for scope in Scope
-        if any(topology.keys[scope][cpu] != topology.places[cpu].key(scope) for cpu in topology.cpus)
-    }
+    keys = {scope.value: [topology.keys[scope][cpu] for cpu in topology.cpus] for scope in Scope
+        if any(topology.keys[scope][cpu] != topology.places[cpu].key(scope) for cpu in topology.cpus)}
     return {
         "places": [
             {**{name: getattr(topology.places[cpu], name) for name in _NUMBERS}, "type": topology.places[cpu].core_type}
@@ -218,14 +216,10 @@ def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
     names: list[dict[str, object]] = [{"kind": _CLOCK} for _ in range(layout.clocks)]
     names += [{"kind": _VALUE, "signal": name, "clock": clock} for name, clock in layout.signals.items()]
     names += [{"kind": _WRAPS, "signal": name} for name in layout.wraps]
-    columns = [
-        {**name, "rows": column.rows, "against": column.against, "rounded": column.rounded}
-        for name, column in zip(names, layout.lane_layout.columns, strict=True)
-    ]
-    return {
-        "table": TABLE, "topology": topology_facts(layout.topology),
-        "capabilities": capability_facts(layout.capabilities), "columns": columns,
-    }
+    columns = [{**name, "rows": column.rows, "against": column.against, "rounded": column.rounded}
+        for name, column in zip(names, layout.lane_layout.columns, strict=True)]
+    return {"table": TABLE, "topology": topology_facts(layout.topology),
+        "capabilities": capability_facts(layout.capabilities), "columns": columns}
 
 
 def layout_from(stored: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLayout:

@@ -26,10 +26,8 @@ def definition_facts(definition: Definition) -> dict[str, object]:
     if isinstance(definition, CountedEvents):
         return {_EVENTS: _events_facts(definition)}
     if isinstance(definition, CountedUnits):
-        return {_UNITS: {
-            "pmu": definition.pmu, "number": definition.number, "units": definition.units,
-            "bundles": definition.bundles, "settings": {name: hex(value) for name, value in definition.settings},
-        }}
+        return {_UNITS: {"pmu": definition.pmu, "number": definition.number, "units": definition.units,
+            "bundles": definition.bundles, "settings": {name: hex(value) for name, value in definition.settings}}}
     return {_SPIES: {
         "reference": definition.reference,
         "spies": [{"on": spy.on.text, "cpus": None if spy.on.cpus is None else sorted(spy.on.cpus),
@@ -56,11 +54,9 @@ def definition_from(stored: JsonValue) -> Definition | None:
 
 def _counter_facts(counter: AddedCounter) -> dict[str, object]:
     by_instance = counter.by_instance or {}
-    return {
-        "name": counter.name, "scope": counter.scope.value, "width": counter.width, "ticks": counter.ticks.value,
+    return {"name": counter.name, "scope": counter.scope.value, "width": counter.width, "ticks": counter.ticks.value,
         "shape": counter.shape.value, "place": _place_facts(counter.place),
-        "by_instance": {str(number): _place_facts(place) for number, place in by_instance.items()},
-    }
+        "by_instance": {str(number): _place_facts(place) for number, place in by_instance.items()}}
 
 
 def _counter_from(stored: JsonValue) -> AddedCounter:

@@ -11,26 +11,19 @@ from turbotui.untrusted import decoded
 
 def kept_of(gathered: Gathered) -> KeptAnswers:
     """Return the answers that a `NotingHost` noted, without attempts to open counters."""
-    words = {
-        (path, offset): answer for path, found in gathered.words.items() for offset, answer in found.items()
-        if isinstance(answer, bytes)
-    }
+    words = {(path, offset): answer for path, found in gathered.words.items() for offset, answer in found.items()
+        if isinstance(answer, bytes)}
     # firmware writes bytes, not text; made visible, they could not be parsed again
     words |= {(path, 0): data for path, data in gathered.files.items() if b"\0" in data}
-    return KeptAnswers(
-        texts={path: decoded(data) for path, data in gathered.files.items()},
-        folders={**dict.fromkeys(gathered.present, ()), **gathered.folders}, words=words, refused=gathered.errors,
-    )
+    return KeptAnswers(texts={path: decoded(data) for path, data in gathered.files.items()},
+        folders={**dict.fromkeys(gathered.present, ()), **gathered.folders}, words=words, refused=gathered.errors)
 
 
 def kept_facts(kept: KeptAnswers) -> dict[str, object]:
     """Convert the answers of a host to JSON."""
-    return {
-        "texts": dict(kept.texts),
-        "folders": {path: list(names) for path, names in kept.folders.items()},
+    return {"texts": dict(kept.texts), "folders": {path: list(names) for path, names in kept.folders.items()},
         "words": [[name, offset, data.hex()] for (name, offset), data in kept.words.items()],
-        "refused": dict(kept.refused),
-    }
+        "refused": dict(kept.refused)}
 
 
 def kept_from(stored: JsonValue) -> KeptAnswers:
@@ -45,9 +38,6 @@ def kept_from(stored: JsonValue) -> KeptAnswers:
         except ValueError:
             raise DamagedError(f"{one.where} of the recording holds no bytes") from None
         words[parts[0].text(), parts[1].integer()] = data
-    return KeptAnswers(
-        texts={path: text.document() for path, text in stored["texts"].entries().items()},
-        folders={path: names.texts() for path, names in stored["folders"].entries().items()},
-        words=words,
-        refused={path: number.integer() for path, number in stored["refused"].entries().items()},
-    )
+    return KeptAnswers(texts={path: text.document() for path, text in stored["texts"].entries().items()},
+        folders={path: names.texts() for path, names in stored["folders"].entries().items()}, words=words,
+        refused={path: number.integer() for path, number in stored["refused"].entries().items()})

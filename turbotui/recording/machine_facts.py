@@ -76,11 +76,9 @@ def header_of(machine: Machine, command: Sequence[str] = (), recording: str = ""
     """
     host = machine.host
     session = f"{time.time_ns():x}-{os.getpid():x}"
-    return Header(
-        version=__version__, name=host.name, was=host.kind, model=machine.model, privileges=machine.privileges,
-        tcc=machine.tcc, boot_id=_boot_id(host), wall_ns=host.wall_ns(), now_ns=host.now_ns(),
-        session=session, command=tuple(command), recording=recording or session,
-    )
+    return Header(version=__version__, name=host.name, was=host.kind, model=machine.model,
+        privileges=machine.privileges, tcc=machine.tcc, boot_id=_boot_id(host), wall_ns=host.wall_ns(),
+        now_ns=host.now_ns(), session=session, command=tuple(command), recording=recording or session)
 
 
 def header_facts(header: Header) -> dict[str, object]:
@@ -142,9 +140,8 @@ def _tier_from(stored: JsonValue) -> tuple[float, int]:
 
 def _model_from(stored: JsonValue) -> CpuModel:
     mhz = stored.get("mhz")
-    family, model, stepping, implementer, part = (
-        None if (one := stored.get(name)) is None else one.integer() for name in _NUMBERS
-    )
+    family, model, stepping, implementer, part = (None if (one := stored.get(name)) is None else one.integer()
+        for name in _NUMBERS)
     return CpuModel(
         architecture=stored["architecture"].text(), vendor=stored["vendor"].text(), family=family, model=model,
         stepping=stepping, name=stored["name"].text(), microcode=stored["microcode"].text(),

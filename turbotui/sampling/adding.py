@@ -75,9 +75,7 @@ def open_request(
         if name not in capabilities.signals and name not in capabilities.missing:
             raise AddError(f'--add "{request.text}": no signal is called {name}; events with dots stand in quotes')
     others = {name: capabilities.signals[name] for name in request.others if name in capabilities.signals}
-    coarse = any(
-        signal.scope is not Scope.CPU and signal.behavior is Behavior.COUNTER for signal in others.values()
-    )
+    coarse = any(signal.scope is not Scope.CPU and signal.behavior is Behavior.COUNTER for signal in others.values())
     source = EventSource(request, coarse=coarse)
     source.check(machine, [one.source.filters for one in beside])
     found = capabilities.plus(machine, source)

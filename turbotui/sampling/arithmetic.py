@@ -95,10 +95,8 @@ def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbe
     plain = rises(older, newer)
     if plain is not None:
         return [rise * scale for rise in plain]
-    return [
-        rise * scale if isinstance(a, int) and isinstance(b, int) and 0 <= (rise := b - a) < STEP_BACK else None
-        for a, b in zip(older, newer, strict=True)
-    ]
+    return [rise * scale if isinstance(a, int) and isinstance(b, int) and 0 <= (rise := b - a) < STEP_BACK else None
+        for a, b in zip(older, newer, strict=True)]
 
 
 def rises(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:

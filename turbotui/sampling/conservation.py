@@ -57,11 +57,8 @@ def whole(interval: Differences) -> Numbers:
             return times
     except (TypeError, ValueError):  # an unknown one, or no CPU at all
         pass
-    return [
-        None if not time or not span or time > span + slack(span, window) else
-        span if time < span - slack(span, window) else time
-        for time, span in zip(times, spans, strict=True)
-    ]
+    return [None if not time or not span or time > span + slack(span, window) else span
+        if time < span - slack(span, window) else time for time, span in zip(times, spans, strict=True)]
 
 
 DERIVED: Final[Mapping[SignalId, Callable[[Differences], Numbers]]] = {BOOKED: booked, WHOLE: whole}

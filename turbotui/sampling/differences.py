@@ -30,10 +30,8 @@ class Differences(ABC):
         topology: that of the newer snapshot; every column is in the order of its instances.
     """
 
-    __slots__ = (
-        "_levels_read", "_made", "_measured", "_older_stamps", "_older_values", "_rises", "_shared_spans", "_shortest",
-        "_spans", "_throughout", "capabilities", "newer", "older", "topology",
-    )
+    __slots__ = ("_levels_read", "_made", "_measured", "_older_stamps", "_older_values", "_rises", "_shared_spans",
+        "_shortest", "_spans", "_throughout", "capabilities", "newer", "older", "topology")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
         self.older = older
@@ -222,9 +220,8 @@ class Differences(ABC):
         elif older == newer and None not in newer and self._turned_nowhere(signal.id):
             plain = [0.0] * len(newer)  # a counter of rare events, or an idle one
         else:
-            plain = [
-                signal.delta(a, b, wraps) for a, b, wraps in zip(older, newer, self.wrapped(signal.id), strict=True)
-            ]
+            plain = [signal.delta(a, b, wraps) for a, b, wraps in zip(older, newer, self.wrapped(signal.id),
+                strict=True)]
             missed = self.newer.unsure.get(signal.id)
             if missed:
                 plain = [None if position in missed else item for position, item in enumerate(plain)]

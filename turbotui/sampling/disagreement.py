@@ -62,9 +62,8 @@ def _parts_over_wholes(interval: Interval) -> Marks:
         watts, scope = interval.rates(part), signals[part].scope
         if scope.rank > signals[whole].scope.rank:
             continue  # a part that spans more than the whole does not lie in it
-        for position, (outer, limit) in enumerate(
-            zip(topology.instances(signals[whole].scope), interval.rates(whole), strict=True)
-        ):
+        for position, (outer, limit) in enumerate(zip(topology.instances(signals[whole].scope), interval.rates(whole),
+                strict=True)):
             if limit is None:
                 continue
             places = topology.parts(outer.row, scope)
@@ -105,10 +104,8 @@ def _beyond(columns: Sequence[Numbers], ticks: Numbers) -> Sequence[int]:
         return [at for at, (total, whole) in enumerate(zip(totals, ticks, strict=True))
                 if total > whole * most and whole]  # type: ignore[operator]
     except TypeError:  # a value is unknown
-        return [
-            at for at, (items, whole) in enumerate(zip(zip(*columns, strict=True), ticks, strict=True))
-            if whole and None not in items and math.fsum(item or 0.0 for item in items) > whole * most
-        ]
+        return [at for at, (items, whole) in enumerate(zip(zip(*columns, strict=True), ticks, strict=True)) if whole
+            and None not in items and math.fsum(item or 0.0 for item in items) > whole * most]
 
 
 def _by_cpu(interval: Interval, name: SignalId) -> Numbers:

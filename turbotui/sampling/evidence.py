@@ -175,15 +175,9 @@ def _evidence(frame: Frame, column: CounterColumn, signal: Signal, row: RowId, m
         found = None if probe is None else probe.signals.get(signal.id)
         if source is not chosen and isinstance(found, Signal):
             others.append((source.title, found.origin))
-    return Evidence(
-        signal=signal,
-        label=label,
-        source=chosen.title,
-        others=tuple(others),
-        value=inputs.delta(signal.id) if counter else inputs.value(signal.id),
-        count=len(places),
-        parts=tuple(_parts(frame, signal, places[:most])),
-    )
+    return Evidence(signal=signal, label=label, source=chosen.title, others=tuple(others),
+        value=inputs.delta(signal.id) if counter else inputs.value(signal.id), count=len(places),
+        parts=tuple(_parts(frame, signal, places[:most])))
 
 
 def _places(frame: Frame, inputs: RowInputs, signal: Signal) -> Sequence[int]:
@@ -206,17 +200,8 @@ def _parts(frame: Frame, signal: Signal, places: Sequence[int]) -> Iterator[Evid
         first: Raw = before[at] if before is not None else None
         value = frame.deltas(signal.id)[at] if counter else frame.levels(signal.id)[at]
         term = None if value is None else _term(frame, signal, at, value, (first, last))
-        yield EvidencePart(
-            row=instances[at].row,
-            cpu=cpus[at],
-            alone=alone,
-            value=value,
-            term=term,
-            older=first,
-            newer=last,
-            stamp_ns=stamps[at] if stamps else 0,
-            seconds=frame.spans(signal.id)[at] if counter else None,
-        )
+        yield EvidencePart(row=instances[at].row, cpu=cpus[at], alone=alone, value=value, term=term, older=first,
+            newer=last, stamp_ns=stamps[at] if stamps else 0, seconds=frame.spans(signal.id)[at] if counter else None)
 
 
 def _term(frame: Frame, signal: Signal, at: int, value: float, raws: tuple[Raw, Raw]) -> Term | None:

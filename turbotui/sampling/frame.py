@@ -224,10 +224,8 @@ class Frame(Interval):
                 items = self.deltas(name) if signal.behavior is Behavior.COUNTER else self.levels(name)
                 instances, reading = self.topology.instances(signal.scope), reading_cpus(signal, self.topology)
                 if items.count(None) < len(items):
-                    cpus.update(*(
-                        instance.cpus for instance, item, cpu in zip(instances, items, reading, strict=True)
-                        if item is None and cpu not in signal.absent
-                    ))
+                    cpus.update(*(instance.cpus for instance, item, cpu in zip(instances, items, reading, strict=True)
+                        if item is None and cpu not in signal.absent))
             found = self._without[names] = frozenset(cpus)
         return found
 

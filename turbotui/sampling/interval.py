@@ -36,10 +36,8 @@ class Interval(Differences):
     readings, and not only when the garbage collector runs.
     """
 
-    __slots__ = (
-        "_deltas", "_findings", "_gaps", "_levels", "_one_clock", "_rates", "_texts", "_unbelieved", "_whole_deltas",
-        "_whole_levels", "_whole_rates", "_whole_windows",
-    )
+    __slots__ = ("_deltas", "_findings", "_gaps", "_levels", "_one_clock", "_rates", "_texts", "_unbelieved",
+        "_whole_deltas", "_whole_levels", "_whole_rates", "_whole_windows")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
         super().__init__(older, newer, capabilities)
@@ -222,9 +220,8 @@ class Interval(Differences):
         found = self._gaps.get(name)
         if found is None:
             counter = self.capabilities.signals[name].behavior is Behavior.COUNTER
-            found = self._gaps[name] = (
-                (self._risen(name) is None and None in self.deltas(name)) if counter else None in self.levels(name)
-            )
+            found = self._gaps[name] = ((self._risen(name) is None and None in self.deltas(name)) if counter
+                else None in self.levels(name))
         return found
 
     def _risen(self, name: SignalId) -> Rises | None:

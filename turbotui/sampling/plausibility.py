@@ -249,10 +249,8 @@ def _spread_to_packages(interval: Differences, found: dict[SignalId, dict[int, U
             f"{interval.capabilities.signals[name].origin} stood at 0, as did the C-state"
             " counters of all cores of the package, which were idle for a part of the interval",
         )
-        found[name] = {
-            at: why for at, (one, grown) in enumerate(zip(instances, interval.measured(name), strict=True))
-            if grown == 0 and cpus.issuperset(one.cpus)
-        }
+        found[name] = {at: why for at, (one, grown) in enumerate(zip(instances, interval.measured(name), strict=True))
+            if grown == 0 and cpus.issuperset(one.cpus)}
 
 
 def reference_ticks(interval: Differences) -> Numbers:
@@ -271,10 +269,8 @@ def _awake(interval: Differences, places: Sequence[int], times: Sequence[SignalI
         return dict.fromkeys(places, 1.0)
     columns = [interval.measured_at(name, places) for name in times]
     spans = interval.spans_at(times[0], places)
-    return {
-        place: 1.0 - min(1.0, math.fsum(item for item in items if item is not None) / span) if span else 1.0
-        for place, span, items in zip(places, spans, zip(*columns, strict=True), strict=True)
-    }
+    return {place: 1.0 - min(1.0, math.fsum(item for item in items if item is not None) / span) if span else 1.0
+        for place, span, items in zip(places, spans, zip(*columns, strict=True), strict=True)}
 
 
 def _idle_times(interval: Differences) -> tuple[list[SignalId], str]:

@@ -238,12 +238,9 @@ class Columns:
                 values[name] = texts
             else:
                 values[name] = column[:]
-        return RowTick(
-            self.kind, self.quantities, self._wall_ns, self._started_ns, self._roster, values,
-            {clock: stamps[:] for clock, stamps in self._stamps.items()},
-            self._shared_reasons(),
-            frozenset(self._died), self._omitted,
-        )
+        return RowTick(self.kind, self.quantities, self._wall_ns, self._started_ns, self._roster, values,
+            {clock: stamps[:] for clock, stamps in self._stamps.items()}, self._shared_reasons(), frozenset(self._died),
+            self._omitted)
 
     def _shared_reasons(self) -> Mapping[QuantityId, Mapping[RowSlot, Unavailable]]:
         """The reasons by quantity; ticks share those that did not change, as they share texts."""

@@ -49,11 +49,8 @@ def default_columns(
     catalog: Catalog, capabilities: Capabilities, topology: Topology, *, extras: bool
 ) -> tuple[CounterColumn, ...]:
     """The default columns of this machine; `extras` includes columns beyond turbostat's."""
-    return tuple(
-        column
-        for column in available_columns(catalog, capabilities, topology)
-        if column.default and (extras or not column.extra)
-    )
+    return tuple(column for column in available_columns(catalog, capabilities, topology) if column.default
+        and (extras or not column.extra))
 
 
 _FREE_FILES = frozenset({"proc-stat", "proc-interrupts"})
@@ -72,11 +69,9 @@ def free_columns(catalog: Catalog, capabilities: Capabilities) -> tuple[CounterC
             return True
         return name in _FREE_SIGNALS or name.startswith("energy.") or capabilities.provider[name].id in _FREE_FILES
 
-    return tuple(
-        column for column in catalog.columns
-        if column.needs and all(name in capabilities.signals for name in column.needs)
-        and all(free(name) for name in (*column.needs, *column.wants))
-    )
+    return tuple(column for column in catalog.columns if column.needs
+        and all(name in capabilities.signals for name in column.needs)
+        and all(free(name) for name in (*column.needs, *column.wants)))
 
 
 def choose_columns(

@@ -96,10 +96,8 @@ class Selection:
         values = self._at_owners(frame, column, owners)
         if owners.places is None:
             return values
-        return [
-            frame.cell(column, row) if place < 0 else values[place]
-            for row, place in zip(self.rows, owners.places, strict=True)
-        ]
+        return [frame.cell(column, row) if place < 0 else values[place]
+            for row, place in zip(self.rows, owners.places, strict=True)]
 
     @staticmethod
     def _at_owners(frame: Interval, column: CounterColumn, owners: _Owners) -> Sequence[Value]:

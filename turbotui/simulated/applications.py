@@ -59,10 +59,8 @@ def running(shape: MachineShape, application: str) -> MachineShape:
     if found is None:
         alike = difflib.get_close_matches(application, APPLICATIONS, n=len(APPLICATIONS), cutoff=0.0)
         raise UsageError(f"simulated machines cannot run {application!r}; there are {', '.join(alike)}")
-    works = tuple(
-        found.first if kind == COMPUTE else found.second if kind == MEMORY else work
-        for kind, work in enumerate(WORKLOADS)
-    )
+    works = tuple(found.first if kind == COMPUTE else found.second if kind == MEMORY else work
+        for kind, work in enumerate(WORKLOADS))
     first, second = found.seconds
     level = (_BASE_LEVEL, _BASE_LEVEL)
     schedule = LoadSchedule(
@@ -71,10 +69,5 @@ def running(shape: MachineShape, application: str) -> MachineShape:
         hot_kind=COMPUTE,
         hot_stay=(0.0, 0.0),
     )
-    return replace(
-        shape,
-        name=f"{shape.name}+{application}",
-        summary=f"{shape.summary}, running {application}",
-        schedule=schedule,
-        core_types=tuple(replace(kind, works=works) for kind in shape.core_types),
-    )
+    return replace(shape, name=f"{shape.name}+{application}", summary=f"{shape.summary}, running {application}",
+        schedule=schedule, core_types=tuple(replace(kind, works=works) for kind in shape.core_types))

@@ -71,13 +71,9 @@ def uncore_files(model: Model) -> dict[str, Node]:
 
     def limits(package: int) -> dict[str, Node]:
         one = model.package[package]
-        return {
-            "current_freq_khz": whole(lambda _now: int(one.rate[b.PKG_UNCORE_CYCLES] / 1000)),
-            "min_freq_khz": fixed(800000),
-            "max_freq_khz": fixed(2200000),
-            "initial_min_freq_khz": fixed(800000),
-            "initial_max_freq_khz": fixed(2200000),
-        }
+        return {"current_freq_khz": whole(lambda _now: int(one.rate[b.PKG_UNCORE_CYCLES] / 1000)),
+            "min_freq_khz": fixed(800000), "max_freq_khz": fixed(2200000), "initial_min_freq_khz": fixed(800000),
+            "initial_max_freq_khz": fixed(2200000)}
 
     if not shape.fabric_clusters:
         return {f"package_{n:02d}_die_00": folder(limits(n)) for n in range(shape.packages)}
@@ -92,10 +88,8 @@ def uncore_files(model: Model) -> dict[str, Node]:
 def low_power_idle(model: Model) -> dict[str, Node]:
     """Residency of the platform's low-power idle in microseconds (ACPI LPIT, kernel Documentation/ABI cpuidle)."""
     one = model.package[0]
-    return {
-        "low_power_idle_cpu_residency_us": whole(lambda now: int(one.at(b.PKG_C10, now) * 1e6)),
-        "low_power_idle_system_residency_us": whole(lambda now: int(one.at(b.PKG_C10, now) * 0.8e6)),
-    }
+    return {"low_power_idle_cpu_residency_us": whole(lambda now: int(one.at(b.PKG_C10, now) * 1e6)),
+        "low_power_idle_system_residency_us": whole(lambda now: int(one.at(b.PKG_C10, now) * 0.8e6))}
 
 
 _REMEMBERED = 8  # directories of CPUs and of policies that are kept, because programs read CPU by CPU
@@ -126,9 +120,8 @@ class CpuFiles:
         )
         children["kernel_max"] = fixed(8191)
         children["isolated"] = fixed("")
-        children["smt"] = folder(
-            {"active": fixed(int(any(kind.threads > 1 for kind in shape.core_types))), "control": fixed("on")}
-        )
+        children["smt"] = folder({"active": fixed(int(any(kind.threads > 1 for kind in shape.core_types))),
+            "control": fixed("on")})
         children["cpuidle"] = folder(
             {
                 **(low_power_idle(model) if shape.client else {}),
@@ -151,17 +144,9 @@ class CpuFiles:
                 policies["boost"] = fixed(1)  # type: ignore[assignment]
             children["cpufreq"] = folder(policies)
         if shape.driver == "intel_pstate":
-            children["intel_pstate"] = folder(
-                {
-                    "no_turbo": fixed(0),
-                    "status": fixed("active"),
-                    "max_perf_pct": fixed(100),
-                    "min_perf_pct": fixed(21),
-                    "turbo_pct": fixed(48),
-                    "num_pstates": fixed(31),
-                    "hwp_dynamic_boost": fixed(0),
-                }
-            )
+            children["intel_pstate"] = folder({"no_turbo": fixed(0), "status": fixed("active"),
+                "max_perf_pct": fixed(100), "min_perf_pct": fixed(21), "turbo_pct": fixed(48), "num_pstates": fixed(31),
+                "hwp_dynamic_boost": fixed(0)})
         if shape.driver == "amd-pstate-epp":
             children["amd_pstate"] = folder({"status": fixed("active"), "prefcore": fixed("enabled")})
         if shape.isa is Isa.INTEL:
@@ -175,10 +160,8 @@ class CpuFiles:
         model, shape = self._model, self._shape
         place = model.layout.places[cpu]
         online = model.online
-        children: dict[str, Node] = {
-            "uevent": fixed(f"DRIVER=processor\nOF_NAME=cpu{cpu}"),
-            "power": folder({"control": fixed("auto"), "runtime_status": fixed("unsupported")}),
-        }
+        children: dict[str, Node] = {"uevent": fixed(f"DRIVER=processor\nOF_NAME=cpu{cpu}"),
+            "power": folder({"control": fixed("auto"), "runtime_status": fixed("unsupported")})}
         if cpu:  # CPU 0 cannot be unplugged (kernel Documentation/core-api/cpu_hotplug.rst)
             children["online"] = File(lambda _now: f"{int(online[cpu])}\n")
         if not online[cpu]:

@@ -89,12 +89,8 @@ class SimulatedHost:
         if isinstance(node, Folder):
             raise HostError(errno.EISDIR, path)
         rights = self._rights.privileges
-        if (
-            not node.mode & stat.S_IROTH
-            and rights.uid != 0
-            and not rights.has(_CAP_DAC_OVERRIDE)
-            and not rights.has(_CAP_DAC_READ_SEARCH)
-        ):
+        if (not node.mode & stat.S_IROTH and rights.uid != 0 and not rights.has(_CAP_DAC_OVERRIDE)
+                and not rights.has(_CAP_DAC_READ_SEARCH)):
             raise HostError(errno.EACCES, path)
         return node
 
@@ -298,13 +294,8 @@ class SimulatedHost:
         """Replace the strain on the machine's tasks from now on."""
         self.model.strain_by(strain)
 
-    def set_privileges(
-        self,
-        uid: int | None = None,
-        capabilities: int | None = None,
-        paranoid: int | None = None,
-        descriptors: tuple[int, int] | None = None,
-    ) -> None:
+    def set_privileges(self, uid: int | None = None, capabilities: int | None = None, paranoid: int | None = None,
+                       descriptors: tuple[int, int] | None = None) -> None:
         """Change what the process may do. An ordinary user is `uid=1000, capabilities=0`."""
         with self.model.lock:
             old = self._rights.privileges

@@ -26,13 +26,9 @@ from turbotui.simulated.workloads import WORKLOADS
 
 
 def _booked(share: str, factor: float = 1.0) -> Form:
-    shares = {
-        "user": [work.user for work in WORKLOADS],
-        "nice": [work.nice for work in WORKLOADS],
-        "system": [work.system for work in WORKLOADS],
-        "irq": [work.irq for work in WORKLOADS],
-        "softirq": [work.softirq for work in WORKLOADS],
-    }[share]
+    shares = {"user": [work.user for work in WORKLOADS], "nice": [work.nice for work in WORKLOADS],
+        "system": [work.system for work in WORKLOADS], "irq": [work.irq for work in WORKLOADS],
+        "softirq": [work.softirq for work in WORKLOADS]}[share]
     return form_of({CPU_BUSY + kind: shares[kind] * factor for kind in range(KINDS)})
 
 
@@ -50,18 +46,9 @@ def stat_forms(steal: float, storm: float = 0.0) -> tuple[Form, ...]:
     Steal and storm are shares of the busy time: for the hypervisor, and for soft interrupts beside those of the work.
     """
     left = 1.0 - steal - storm
-    return (
-        _booked("user", left),
-        _booked("nice", left),
-        _booked("system", left),
-        IDLE,
-        IOWAIT,
-        _booked("irq", left),
+    return (_booked("user", left), _booked("nice", left), _booked("system", left), IDLE, IOWAIT, _booked("irq", left),
         (*_booked("softirq", left), *scaled(BUSY, storm)) if storm else _booked("softirq", left),
-        scaled(BUSY, steal) if steal else (),
-        (),
-        (),
-    )
+        scaled(BUSY, steal) if steal else (), (), ())
 
 
 def timer_interrupts(more: float) -> Form:

@@ -78,13 +78,9 @@ def _supply(model: Model, many: int) -> Folder:
     def given(_now: float) -> float:
         return model.system.rate[b.SYS_JOULES] / many
 
-    return folder({
-        "name": fixed("pfe1100"),
-        "power1_label": fixed("pin"),
-        "power1_input": whole(lambda now: int(given(now) / SUPPLY_SHARE * _MICRO)),
-        "power2_label": fixed("pout1"),
-        "power2_input": whole(lambda now: int(given(now) * _MICRO)),
-    })
+    return folder({"name": fixed("pfe1100"), "power1_label": fixed("pin"),
+        "power1_input": whole(lambda now: int(given(now) / SUPPLY_SHARE * _MICRO)), "power2_label": fixed("pout1"),
+        "power2_input": whole(lambda now: int(given(now) * _MICRO))})
 
 
 def _fans(model: Model) -> Folder:

@@ -342,9 +342,8 @@ class Model:
 
     def package_celsius(self, package: int, now: float) -> float:
         """The temperature of the hottest core of a package."""
-        return self.state[package].sink.at(now) + max(
-            [self.core_heat[core].at(now) for core in self.layout.package_cores[package]]
-        )
+        return self.state[package].sink.at(now) + max([self.core_heat[core].at(now)
+            for core in self.layout.package_cores[package]])
 
     def first_online(self, groups: Iterable[Iterable[int]]) -> list[int]:
         """Return the first online CPU of each group that has one: the mask of a PMU with an instance for each group."""

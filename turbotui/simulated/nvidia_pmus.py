@@ -139,10 +139,8 @@ def _instances(shape: MachineShape) -> list[tuple[NvidiaPmuKind, int, int, str]]
     found: list[tuple[NvidiaPmuKind, int, int, str]] = []
     for socket in range(shape.packages):
         for kind in nvidia_kinds(shape.nvidia):
-            found.extend(
-                (kind, socket, number, kind.name.format(socket=socket, complex=number))
-                for number in range(max(1, kind.complexes))
-            )
+            found.extend((kind, socket, number, kind.name.format(socket=socket, complex=number))
+                for number in range(max(1, kind.complexes)))
     return found
 
 

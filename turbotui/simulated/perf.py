@@ -138,10 +138,8 @@ class PerfEvents:
         self._groups: defaultdict[tuple[str, int], list[OpenGroup]] = defaultdict(list)
         self._next_identity = 1
 
-    def open(
-        self, attr: PerfAttr, pid: int, cpu: int, *, leader: OpenEvent | None, rights: Privileges, now: float,
-        cgroup: str = "",
-    ) -> OpenEvent:
+    def open(self, attr: PerfAttr, pid: int, cpu: int, *, leader: OpenEvent | None, rights: Privileges, now: float,
+             cgroup: str = "") -> OpenEvent:
         """Open one counter, for the control group if one is named, whatever `pid` is.
 
         Raises:

@@ -45,10 +45,8 @@ def _table(model: Model, name: str, number: int, rows: Mapping[str, tuple[int, M
         return SimulatedCounter(make(model.layout.places[cpu]), absolute=attr.config in snapshots)
 
     layout = model.layout
-    groups = module_cpus(model) if name == "cstate_module" else {
-        "cstate_core": layout.core_cpus, "power_core": layout.core_cpus, "cstate_pkg": layout.package_cpus,
-        "power": layout.package_cpus,
-    }.get(name)
+    groups = module_cpus(model) if name == "cstate_module" else {"cstate_core": layout.core_cpus,
+        "power_core": layout.core_cpus, "cstate_pkg": layout.package_cpus, "power": layout.package_cpus}.get(name)
     return SimulatedPmu(
         name=name,
         type=number,
@@ -84,9 +82,8 @@ def msr_pmu(model: Model, number: int) -> SimulatedPmu:
     def margin(place: SimulatedCpu) -> Value:
         return lambda now: float(int(shape.power.tj_max - model.core_celsius(place.core, now)))
 
-    rows: dict[str, tuple[int, Make, EventFile]] = {
-        "tsc": (0, lambda _place: lambda now: float(model.tsc(now)), EventFile("event=0x00"))
-    }
+    rows: dict[str, tuple[int, Make, EventFile]] = {"tsc": (0, lambda _place: lambda now: float(model.tsc(now)),
+        EventFile("event=0x00"))}
     if not shape.hypervisor:
         rows["aperf"] = (1, form(APERF), EventFile("event=0x01"))
         rows["mperf"] = (2, form(MPERF_SECONDS, shape.reference_hz), EventFile("event=0x02"))
@@ -136,10 +133,8 @@ def cstate_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         10: (6, package(b.PKG_C10)),
     }
     result: list[SimulatedPmu] = []
-    for name, table, states in (
-        ("cstate_core", core_rows, shape.cstate_core),
-        ("cstate_pkg", package_rows, shape.cstate_package),
-    ):
+    for name, table, states in (("cstate_core", core_rows, shape.cstate_core),
+            ("cstate_pkg", package_rows, shape.cstate_package)):
         if states:
             rows = {f"c{n}-residency": (*table[n], EventFile(f"event={table[n][0]:#04x}")) for n in states}
             result.append(_table(model, name, types[name], rows))
@@ -208,18 +203,9 @@ def memory_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         one = model.package[model.layout.places[cpu].package]
         return SimulatedCounter(lambda now: one.value(form, now), slots=1)
 
-    return [
-        SimulatedPmu(
-            name=name,
-            type=types[name],
-            context=Context.UNCORE,
-            resolve=resolve,
-            formats={"event": "config:0-7", "umask": "config:8-15"},
-            events=files,
-            readers=partial(model.first_online, model.layout.package_cpus),
-        )
-        for name in memory_names(shape)
-    ]
+    return [SimulatedPmu(name=name, type=types[name], context=Context.UNCORE, resolve=resolve,
+        formats={"event": "config:0-7", "umask": "config:8-15"}, events=files,
+        readers=partial(model.first_online, model.layout.package_cpus)) for name in memory_names(shape)]
 
 
 def memory_names(shape: MachineShape) -> list[str]:

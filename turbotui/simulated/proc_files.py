@@ -178,9 +178,8 @@ class ProcFiles:
         cpus = self._model.cpu
         lines = [" " * 20 + "".join(f"CPU{cpu:<8d}" for cpu in range(len(cpus)))]
         for name, form in self._soft.items():
-            cells = (
-                "".join([f" {int(one.value(form, now)):>10d}" for one in cpus]) if form else f" {0:>10d}" * len(cpus)
-            )
+            cells = ("".join([f" {int(one.value(form, now)):>10d}" for one in cpus]) if form
+                else f" {0:>10d}" * len(cpus))
             lines.append(f"{name:>12s}:{cells}")
         return "\n".join(lines) + "\n"
 

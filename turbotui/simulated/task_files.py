@@ -100,10 +100,8 @@ def user_of(kind: int) -> int:
 
 def task_files(ran: Ran, waits: TaskWaits) -> dict[str, Node]:
     """Return the directories of processes below /proc, by their number."""
-    work = [
-        _Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
-        for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)
-    ]
+    work = [_Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
+        for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)]
     files: dict[str, Node] = {str(one.pid): folder({**_files(one), "stat": fixed(_stat(one, []))}) for one in _OTHERS}
     for kind, one in enumerate(work):
         files[str(one.pid)] = folder({
@@ -150,12 +148,8 @@ def _stat(one: _Process, ran: Sequence[float], cpu: int | None = None, faults: i
 
 def _files(one: _Process) -> Mapping[str, Node]:
     arguments = b"".join(word.encode() + b"\0" for word in one.arguments)
-    return {
-        "cmdline": File(lambda _now: arguments),
-        "comm": fixed(one.name),
-        "cgroup": fixed(f"0::{one.group}"),
-        "status": fixed(_status(one)),
-    }
+    return {"cmdline": File(lambda _now: arguments), "comm": fixed(one.name), "cgroup": fixed(f"0::{one.group}"),
+        "status": fixed(_status(one))}
 
 
 def _status(one: _Process) -> str:

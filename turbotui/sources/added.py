@@ -291,10 +291,8 @@ class AddedEvent(PerfSource):
                 absent = {cpu: self._elsewhere(each) for cpu in every if cpu not in on}
                 if not readers:
                     refusals.append(Unavailable(Reason.OFFLINE, f"{self._place}: none of its CPUs is measured"))
-            offers = tuple(
-                Offer(GroupEvent(signal if one is each else f"{signal}.leader", one.attr, str(self._place)), on)
-                for one in leader_first((each,))
-            )
+            offers = tuple(Offer(GroupEvent(signal if one is each else f"{signal}.leader", one.attr, str(self._place)),
+                on) for one in leader_first((each,)))
             usable, refused = try_offers(machine, offers[:1], facts)
             refusals += refused.values()
             if usable:
@@ -336,8 +334,6 @@ class AddedEvent(PerfSource):
 
     def _absent(self, machine: Machine, facts: Circumstances) -> Unavailable:
         near = difflib.get_close_matches(self._place.device, list_pmus(machine.host), n=_ALIAS_LENGTH)
-        return Unavailable(
-            Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
+        return Unavailable(Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
             f"{self._place}: the kernel has no PMU {self._place.device} here",
-            f"did you mean {', '.join(near)}?" if near else "",
-        )
+            f"did you mean {', '.join(near)}?" if near else "")

@@ -39,10 +39,8 @@ class AmdEnergy(LocatedFiles):
         directory = _directory(machine.host)
         if directory is None:
             vendor = machine.model.vendor
-            why = Unavailable(
-                Reason.NO_DRIVER if vendor == "AuthenticAMD" else Reason.NO_HARDWARE,
-                f"{CLASS}: no chip is called {_DRIVER}; the driver was for AMD and left Linux in 5.13",
-            )
+            why = Unavailable(Reason.NO_DRIVER if vendor == "AuthenticAMD" else Reason.NO_HARDWARE,
+                f"{CLASS}: no chip is called {_DRIVER}; the driver was for AMD and left Linux in 5.13")
             return LocatedSignals(dict.fromkeys(_SCOPES, why))
         paths = _paths(machine, directory)
         found: dict[SignalId, LocatedSignal | Unavailable] = {}

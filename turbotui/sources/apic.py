@@ -57,10 +57,8 @@ class Apic(PerCpuSource):
             return Probe(dict.fromkeys(_SIGNALS, why))
         cpu = machine.topology.cpus[0]
         by_cpuid, by_cpuinfo = _by_cpuid(machine, cpu), self._cpuinfo.look(machine).get(cpu, {})
-        origins = {
-            "apic": (f"CPUID 0x1 EBX[31:24] by {_DEVICE}", f"{_CPUINFO}, low 8 bits of initial apicid"),
-            "x2apic": (f"CPUID {_x2apic_leaf(machine)} by {_DEVICE}", f"{_CPUINFO}, apicid"),
-        }
+        origins = {"apic": (f"CPUID 0x1 EBX[31:24] by {_DEVICE}", f"{_CPUINFO}, low 8 bits of initial apicid"),
+            "x2apic": (f"CPUID {_x2apic_leaf(machine)} by {_DEVICE}", f"{_CPUINFO}, apicid")}
         answers: dict[SignalId, Signal | Unavailable] = {}
         for name, (first, second) in origins.items():
             if by_cpuid.get(name) is not None:
@@ -68,9 +66,8 @@ class Apic(PerCpuSource):
             elif by_cpuinfo.get(name) is not None:
                 answers[name] = _signal(name, second)
             else:
-                answers[name] = Unavailable(
-                    Reason.NO_DRIVER, f"{_DEVICE.format(cpu=cpu)} and {_CPUINFO} do not tell it", "modprobe cpuid"
-                )
+                answers[name] = Unavailable(Reason.NO_DRIVER,
+                    f"{_DEVICE.format(cpu=cpu)} and {_CPUINFO} do not tell it", "modprobe cpuid")
         return Probe(answers)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:

@@ -116,11 +116,9 @@ class Cpuidle(PerCpuSource):
                         origin=f"{directory}/{fact.file}", document=_DOCUMENT, scale=fact.scale,
                     )  # fmt: skip
                 else:
-                    signals[signal] = Unavailable(
-                        Reason.NO_DRIVER,
+                    signals[signal] = Unavailable(Reason.NO_DRIVER,
                         f"{directory.format(cpu=state.cpu)}/{fact.file}: this kernel does not have the file",
-                        f"use Linux {fact.since} or later",
-                    )
+                        f"use Linux {fact.since} or later")
             signals[f"cpuidle.{index}.name"] = Signal(
                 f"cpuidle.{index}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT, Reduce.SAME,
                 origin=f"{directory.format(cpu=state.cpu)}/name", document=_DOCUMENT, constant=state.name,

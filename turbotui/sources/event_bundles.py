@@ -71,9 +71,8 @@ def expanded(machine: Machine, request: EventRequest) -> EventRequest:
     if len(found) > MOST_EVENTS:
         raise AddError(f"{request.text} stands for {len(found)} events, and at most {MOST_EVENTS} are added at once: "
                        "write a narrower pattern")
-    return request.with_events(found, tuple(
-        each for item, strings in named for each in ((item,) if item.rstrip().endswith("}") or "{" in item else strings)
-    ))
+    return request.with_events(found, tuple(each for item, strings in named
+        for each in ((item,) if item.rstrip().endswith("}") or "{" in item else strings)))
 
 
 def _strings(events: Sequence[EncodedEvent]) -> tuple[str, ...]:
@@ -121,9 +120,8 @@ def _joined(topology: Topology, texts: Sequence[str], encoded: Sequence[Sequence
         else:
             bundles += [Bundle(((text, event),)) for event in here]
     for pmus, members in together.items():
-        bundles += [
-            Bundle(tuple((text, events[index]) for text, events in members), weak=True) for index in range(len(pmus))
-        ]
+        bundles += [Bundle(tuple((text, events[index]) for text, events in members), weak=True)
+            for index in range(len(pmus))]
     return bundles
 
 

@@ -132,9 +132,8 @@ def _filled(topology: Topology, scope: Scope, event: EncodedEvent) -> bool:
     if not covers:
         return True
     instances = topology.instances(scope)
-    return all(
-        covers.issuperset(instances[topology.index(scope, cpu)].cpus) for cpu in event.cpus if cpu in topology.places
-    )
+    return all(covers.issuperset(instances[topology.index(scope, cpu)].cpus) for cpu in event.cpus
+        if cpu in topology.places)
 
 
 def _elsewhere(events: Sequence[str], bundles: Sequence[Bundle], scope: Scope, label: int) -> Unavailable:
@@ -144,9 +143,7 @@ def _elsewhere(events: Sequence[str], bundles: Sequence[Bundle], scope: Scope, l
     what = f"the PMU {pmus[0]}" if len(pmus) == 1 else f"{len(pmus)} PMUs ({pmus[0]} ...)"
     verb = "counts" if len(pmus) == 1 else "count"
     whose = f"CPUs {format_cpulist(cpus)}" if len(cpus) > 1 else f"CPU {cpus[0]}" if cpus else "none of the CPUs here"
-    return Unavailable(
-        Reason.NO_HARDWARE, f"{events[0]}: {what} {verb} for {whose}, not for {scope.value} {label}"
-    )
+    return Unavailable(Reason.NO_HARDWARE, f"{events[0]}: {what} {verb} for {whose}, not for {scope.value} {label}")
 
 
 Filters: TypeAlias = Mapping[str, tuple[Mapping[str, int], ...]]
@@ -194,7 +191,5 @@ def check_together(filters: Iterable[Filters]) -> None:
 def _terms(pmu: Pmu, attr: PerfAttr) -> dict[str, int]:
     """The fields of an attribute, by the PMU's formats; every one of them, zero or not."""
     words = (attr.config, attr.config1, attr.config2, attr.config3, attr.config4)
-    return {
-        name: sum((words[form.word] >> bit & 1) << index for index, bit in enumerate(form.bits))
-        for name, form in pmu.formats.items()
-    }
+    return {name: sum((words[form.word] >> bit & 1) << index for index, bit in enumerate(form.bits))
+        for name, form in pmu.formats.items()}

@@ -75,27 +75,17 @@ class EventReader:
             self.close()
             raise_if_gone(error)
             raise
-        self._instances: list[list[tuple[int, int]]] = [
-            [(number, group.layout.places[count.signal]) for number, group in enumerate(self._groups)
-             if count.signal in group.layout.places]
-            for count in counts
-        ]
-        self._sums: Mapping[int, _Sum] = {
-            number: _Sum()
-            for number, instances in enumerate(self._instances)
-            if len(instances) > 1 and counts[number].times is not None
-        }
+        self._instances: list[list[tuple[int, int]]] = [[(number, group.layout.places[count.signal])
+            for number, group in enumerate(self._groups) if count.signal in group.layout.places] for count in counts]
+        self._sums: Mapping[int, _Sum] = {number: _Sum() for number, instances in enumerate(self._instances)
+            if len(instances) > 1 and counts[number].times is not None}
         self._timed = [count.times is not None for count in counts]
         # most rows have one counter for each count, and need no sum
         self._alone = [instances[0] for instances in self._instances] if all(self._timed) and all(
             len(instances) == 1 for instances in self._instances) else None
-        self.signals: tuple[SignalId, ...] = tuple(
-            name
-            for count in counts
-            for name in (
-                (count.signal,) if count.times is None else (count.signal, count.times.enabled, count.times.running)
-            )
-        )
+        self.signals: tuple[SignalId, ...] = tuple(name for count in counts
+            for name in ((count.signal,) if count.times is None
+            else (count.signal, count.times.enabled, count.times.running)))
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
         """Do nothing, because all counters are read in any case."""
@@ -114,11 +104,8 @@ class EventReader:
                 found += (None, None, None) if one is None else (one[place], one[ENABLED], one[RUNNING])
             return found
         for number, instances in enumerate(self._instances):
-            read = [
-                (group[place], group[ENABLED], group[RUNNING])
-                for index, place in instances
-                if (group := words[index]) is not None
-            ]
+            read = [(group[place], group[ENABLED], group[RUNNING]) for index, place in instances
+                if (group := words[index]) is not None]
             whole = len(read) == len(instances) and bool(read)
             if not self._timed[number]:
                 found.append(sum(value for value, _e, _r in read) if whole else None)

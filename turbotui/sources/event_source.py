@@ -173,10 +173,8 @@ class EventSource(PerCpuSource):
         """Some of a bundle's events as one group, with the leader that they need."""
         members = dict(bundle.members)
         names = {id(event): self.request.signal(text) for text, event in bundle.members}
-        return tuple(
-            GroupEvent(names.get(id(event), f"{self.id} leader"), counting(event), event.fstr)
-            for event in leader_first([members[text] for text in texts])
-        )
+        return tuple(GroupEvent(names.get(id(event), f"{self.id} leader"), counting(event), event.fstr)
+            for event in leader_first([members[text] for text in texts]))
 
     def _try(self, machine: Machine, family: Family, facts: Circumstances,
              groups: dict[int, tuple[tuple[GroupEvent, ...], ...]]) -> Family:

@@ -65,12 +65,9 @@ class Nvidia(MeterSource):
         why = _why_not(machine, addresses)
         if why is not None:
             return FoundDevices((), {meter_signal("nvidia", 0, "power"): why})
-        devices = tuple(
-            MeterDevice("nvidia", f"{_model(host, address)} {address}",
-                        tuple(MeterFile(what, f"NVML {call} of {address}") for what, call in _CALLS.items()),
-                        runtime_status(host, f"{_PCI}/{address}"), slow=True)
-            for address in addresses
-        )
+        devices = tuple(MeterDevice("nvidia", f"{_model(host, address)} {address}",
+            tuple(MeterFile(what, f"NVML {call} of {address}") for what, call in _CALLS.items()),
+            runtime_status(host, f"{_PCI}/{address}"), slow=True) for address in addresses)
         return FoundDevices(devices, {})
 
     def open_device(self, host: Host, device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> OneDevice:

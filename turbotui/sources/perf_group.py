@@ -96,9 +96,8 @@ class _Choice:
 
 @lru_cache(maxsize=256)
 def _choice_of(layouts: tuple[_Layout, ...], wanted: frozenset[SignalId]) -> _Choice:
-    open_at = {
-        signal: (number, word) for number, layout in enumerate(layouts) for signal, word in layout.places.items()
-    }
+    open_at = {signal: (number, word) for number, layout in enumerate(layouts)
+        for signal, word in layout.places.items()}
     signals = (*(signal for signal in open_at if signal in wanted), *sorted(wanted - open_at.keys()))
     return _Choice(signals, tuple(open_at.get(signal) for signal in signals))
 
@@ -139,14 +138,8 @@ class PerfGroupReader:
 
     __slots__ = ("_choice", "_cpu", "_host", "_open_groups", "_refusal", "_refused", "_wanted")
 
-    def __init__(
-        self,
-        host: Host,
-        cpu: int,
-        groups: Sequence[Sequence[GroupEvent]],
-        wanted: frozenset[SignalId],
-        times: Mapping[int, Times] | None = None,
-    ) -> None:
+    def __init__(self, host: Host, cpu: int, groups: Sequence[Sequence[GroupEvent]], wanted: frozenset[SignalId],
+                 times: Mapping[int, Times] | None = None) -> None:
         self._host, self._cpu, self._wanted = host, cpu, wanted
         self._open_groups: list[CounterGroup] = []
         self._choice = _NOTHING
@@ -205,10 +198,8 @@ class PerfGroupReader:
         if self._refusal is not None and not self._open_groups:
             raise self._refusal
         words = [group.read() for group in self._open_groups]
-        return [
-            None if place is None or (found := words[place[0]]) is None else found[place[1]]
-            for place in self._choice.places
-        ]
+        return [None if place is None or (found := words[place[0]]) is None else found[place[1]]
+            for place in self._choice.places]
 
     def close(self) -> None:
         """Close every descriptor."""

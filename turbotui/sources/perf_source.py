@@ -77,10 +77,8 @@ class Trials:
         self._groups: list[OfferGroup] = []
         self._refused: list[tuple[SignalId, Unavailable]] = []
 
-    def add(
-        self, offers: Iterable[Offer], signal: Callable[[GroupEvent], Signal], times: Times | None = None,
-        what: str = "",
-    ) -> bool:
+    def add(self, offers: Iterable[Offer], signal: Callable[[GroupEvent], Signal], times: Times | None = None,
+            what: str = "") -> bool:
         """Try counters of one group, of which those that open stay; tells whether there are any.
 
         Args:
@@ -184,17 +182,9 @@ class NamedEvents(PerfSource):
 def count_signal(event: GroupEvent, document: str, times: Times | None = None, *, unit: Unit = Unit.COUNT,
                  reduce: Reduce = Reduce.SUM) -> Signal:
     """The signal of a counter that each CPU has; `times` scale it if its group can be multiplexed."""
-    return Signal(
-        id=event.signal,
-        scope=Scope.CPU,
-        unit=unit,
-        behavior=Behavior.COUNTER,
-        reduce=reduce,
-        origin=event.title,
-        document=document,
-        enabled="" if times is None else times.enabled,
-        running="" if times is None else times.running,
-    )
+    return Signal(id=event.signal, scope=Scope.CPU, unit=unit, behavior=Behavior.COUNTER, reduce=reduce,
+        origin=event.title, document=document, enabled="" if times is None else times.enabled,
+        running="" if times is None else times.running)
 
 
 def absent_pmu(pmu: str, signals: Iterable[SignalId], facts: Circumstances) -> dict[SignalId, Signal | Unavailable]:

@@ -58,14 +58,9 @@ class PlatformConstants(PerCpuSource):
         facts = circumstances(machine)
         base, tsc = base_hz(machine, facts), tsc_hz(machine, facts)
         single, everyone = turbo_hz(machine, facts)
-        answers: dict[SignalId, Constant] = {
-            "base_hz": base,
-            "tsc_hz": tsc,
-            "tsc_tweak": tsc_tweak(machine, base, tsc, facts),
-            "turbo.single": single,
-            "turbo.all": everyone,
-            "tj_max": tj_max(machine, facts),
-        }
+        answers: dict[SignalId, Constant] = {"base_hz": base, "tsc_hz": tsc,
+            "tsc_tweak": tsc_tweak(machine, base, tsc, facts), "turbo.single": single, "turbo.all": everyone,
+            "tj_max": tj_max(machine, facts)}
         return Probe({signal: _signal(signal, answer) for signal, answer in answers.items()})
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> _Nothing:  # noqa: ARG002 as above
@@ -77,14 +72,5 @@ def _signal(signal: SignalId, answer: Constant) -> Signal | Unavailable:
     if not isinstance(answer, KnownConstant):
         return answer
     row = _ROWS[signal]
-    return Signal(
-        id=signal,
-        scope=Scope.SYSTEM,
-        unit=row.unit,
-        behavior=Behavior.CONSTANT,
-        reduce=Reduce.SAME,
-        origin=answer.origin,
-        document=row.document,
-        scale=row.step,
-        constant=round(answer.value / row.step),
-    )
+    return Signal(id=signal, scope=Scope.SYSTEM, unit=row.unit, behavior=Behavior.CONSTANT, reduce=Reduce.SAME,
+        origin=answer.origin, document=row.document, scale=row.step, constant=round(answer.value / row.step))

@@ -163,9 +163,8 @@ class Pmt(PerCpuSource):
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Open the regions with the counters of one CPU. Raises HostError if a region does not open any more."""
         regions = self._regions.on(machine)
-        places = {
-            counter.signal: _place(machine, counter, regions, cpu) for counter in _COUNTERS if counter.signal in wanted
-        }
+        places = {counter.signal: _place(machine, counter, regions, cpu) for counter in _COUNTERS
+            if counter.signal in wanted}
         return PmtReader(machine.host, cpu, places)
 
 

@@ -172,7 +172,5 @@ def _labels(text: str, classify: Callable[[str, str], tuple[SignalId, ...]]) -> 
             for signal in classify(label, trailing_text(rest)):
                 found.setdefault(signal, []).append(label)
     found.pop(_TOTAL, None)
-    return {
-        signal: f", row {', '.join(labels[:_MOST_LABELS])}{' ...' if len(labels) > _MOST_LABELS else ''}"
-        for signal, labels in found.items()
-    }
+    return {signal: f", row {', '.join(labels[:_MOST_LABELS])}{' ...' if len(labels) > _MOST_LABELS else ''}"
+        for signal, labels in found.items()}

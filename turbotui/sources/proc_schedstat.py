@@ -112,7 +112,5 @@ def _why_unreadable(error: HostError, host: Host) -> Unavailable:
     if error.errno != errno.ENOENT or is_bare_copy(host):
         return proc_unreadable(error, host)
     # kernel/sched/stats.c: a kernel with the option always makes the file
-    return Unavailable(
-        Reason.NO_DRIVER, f"{error}: the kernel was built without it (CONFIG_SCHEDSTATS is not set)",
-        "use a kernel with CONFIG_SCHEDSTATS=y",
-    )
+    return Unavailable(Reason.NO_DRIVER, f"{error}: the kernel was built without it (CONFIG_SCHEDSTATS is not set)",
+        "use a kernel with CONFIG_SCHEDSTATS=y")

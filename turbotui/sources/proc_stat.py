@@ -128,11 +128,9 @@ class ProcStat(SharedSource):
                     origin=f"{PATH} cpu{{cpu}} field {position + 1}", document=_DOCUMENT, scale=_TICK_SECONDS,
                 )  # fmt: skip
             else:
-                signals[signal] = Unavailable(
-                    Reason.NO_DRIVER,
+                signals[signal] = Unavailable(Reason.NO_DRIVER,
                     f"{PATH}: the rows of CPUs have {columns} columns, this one is number {position + 1}",
-                    f"use Linux {since} or later",
-                )
+                    f"use Linux {since} or later")
         signals |= times_together(signals)
         for signal, word, behavior in _ROWS:
             if word in stat.rows:
@@ -184,9 +182,7 @@ class StatReader(NothingToClose):
         """Hold a counter that stepped back slightly at its highest value, so that it does not look like a reset."""
         before = self._highest.get(signal)
         if before is not None:
-            values = [
-                old if new is not None and old is not None and 0 < old - new <= _SMALL_STEP_BACK else new
-                for old, new in zip(before, values, strict=True)
-            ]
+            values = [old if new is not None and old is not None and 0 < old - new <= _SMALL_STEP_BACK else new
+                for old, new in zip(before, values, strict=True)]
         self._highest[signal] = values
         return values

@@ -65,10 +65,8 @@ class PerfRoofline(PerfSource):
                     groups.append(OfferGroup(usable, times))
                     signals |= times.signals(f"the perf group {group}")
                     named = {signal_of(metric, event.key): event for event in events}
-                    signals |= {
-                        offer.event.signal: _signal(core_type.definition, offer.event, named[offer.event.signal], times)
-                        for offer in usable
-                    }
+                    signals |= {offer.event.signal: _signal(core_type.definition, offer.event,
+                        named[offer.event.signal], times) for offer in usable}
             for signal, why in refused.items():
                 signals.setdefault(signal, why)
             lacking = _whys(core_type.definition, refused)
@@ -96,9 +94,8 @@ def why_uncounted(machine: Machine) -> Unavailable | None:
 
 def _no_definition(machine: Machine) -> Unavailable:
     name = machine.model.name or "this processor"
-    return Unavailable(
-        Reason.UNKNOWN_MODEL, f"no metric definition counts floating-point operations on {name}", _INSTEAD
-    )
+    return Unavailable(Reason.UNKNOWN_MODEL, f"no metric definition counts floating-point operations on {name}",
+        _INSTEAD)
 
 
 def _no_pmu(machine: Machine, definition: MetricDefinition) -> Unavailable:
@@ -116,9 +113,8 @@ def _no_events(definition: MetricDefinition) -> Unavailable:
 
 
 def _counter(core_type: CountedCoreType, event: MetricEvent) -> perf_group.GroupEvent:
-    return perf_group.GroupEvent(
-        signal_of(core_type.definition, event.key), core_type.attr(event), core_type.title(event)
-    )
+    return perf_group.GroupEvent(signal_of(core_type.definition, event.key), core_type.attr(event),
+        core_type.title(event))
 
 
 def _signal(definition: MetricDefinition, event: perf_group.GroupEvent, facts: MetricEvent, times: Times) -> Signal:
@@ -128,16 +124,9 @@ def _signal(definition: MetricDefinition, event: perf_group.GroupEvent, facts: M
 
 
 def _vector_length(machine: Machine) -> Signal:
-    return Signal(
-        id=VECTOR_BITS,
-        scope=Scope.CPU,
-        unit=Unit.COUNT,
-        behavior=Behavior.CONSTANT,
-        reduce=Reduce.SAME,
+    return Signal(id=VECTOR_BITS, scope=Scope.CPU, unit=Unit.COUNT, behavior=Behavior.CONSTANT, reduce=Reduce.SAME,
         origin="/proc/sys/abi/sve_default_vector_length (128 bits where there is none)",
-        document="kernel Documentation/arch/arm64/sve.rst",
-        constant=vector_bits(machine.host),
-    )
+        document="kernel Documentation/arch/arm64/sve.rst", constant=vector_bits(machine.host))
 
 
 def _say_where(signals: dict[SignalId, Signal | Unavailable], groups: list[OfferGroup], machine: Machine) -> None:

@@ -26,9 +26,7 @@ class SecondSource(PerCpuSource):
         self.gives = "what another source gives too, to be compared with it"
         self.counts_from_open = source.counts_from_open
         self._own = {second_id(name, source): name for name in signals}
-        self._signals = {
-            alias: replace(signals[name], id=alias) for alias, name in self._own.items()
-        }
+        self._signals = {alias: replace(signals[name], id=alias) for alias, name in self._own.items()}
 
     def probe(self, machine: Machine) -> Probe:  # noqa: ARG002 - the source was probed when this was made of it
         """The compared signals of the source's earlier probe; nothing is probed again."""

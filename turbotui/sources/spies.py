@@ -74,9 +74,8 @@ class Spies(PerCpuSource):
         for name in self._plan.events:
             ids = SpySignals(name)
             why = found.refused.get(name)
-            absent = {
-                cpu: NOT_SPIED if cpu in found.sets else NO_SPY for cpu, names in counted.items() if name not in names
-            }
+            absent = {cpu: NOT_SPIED if cpu in found.sets else NO_SPY for cpu, names in counted.items()
+                if name not in names}
             for id_ in (*ids.measured, *(ids.joined if name in rotating and several else ())):
                 signals[id_] = replace(_signal(ids, id_), absent=absent) if why is None else why
         if found.sets:
@@ -91,10 +90,8 @@ class Spies(PerCpuSource):
         """Return the counters of the two largest sets of a CPU: for a moment, an old and a new set are open."""
         if not wanted:
             return 0
-        sizes = [
-            sorted((sum(len(group) for group in one) for one in sets), reverse=True)[:2]
-            for sets in self.arrangement.sets.values()
-        ]
+        sizes = [sorted((sum(len(group) for group in one) for one in sets), reverse=True)[:2]
+            for sets in self.arrangement.sets.values()]
         return readers * max((sum(size) if len(size) > 1 else 2 * sum(size) for size in sizes), default=0)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> SpyReader:

@@ -35,9 +35,7 @@ class Arrangement:
 
     def counted(self, cpu: int) -> frozenset[str]:
         """Return the events that this CPU's spy counts at some time."""
-        return frozenset(
-            event.name for one in self.sets.get(cpu, ()) for group in one for event in group if event.name
-        )
+        return frozenset(event.name for one in self.sets.get(cpu, ()) for group in one for event in group if event.name)
 
 
 def cpus_of(target: Target, topology: Topology) -> frozenset[int]:
@@ -79,9 +77,7 @@ class _Arranger:
             if not cpus:
                 self._notes.append(f"{spy.on.text}: no such CPU is measured here")
             for cpu in sorted(cpus):
-                found = tuple(
-                    part for events in spy.sets for part in self._sets_of(cpu, events, may_split=spy.split)
-                )
+                found = tuple(part for events in spy.sets for part in self._sets_of(cpu, events, may_split=spy.split))
                 sets[cpu] = tuple(dict.fromkeys(found))
         counted = {event.name for several in sets.values() for one in several for group in one for event in group}
         refused = {name: why for name, why in self._refused.items() if name not in counted}

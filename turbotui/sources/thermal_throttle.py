@@ -88,11 +88,8 @@ def _probed(directory: str, files: frozenset[str], fact: _Fact) -> Signal | Unav
         return Unavailable(
             Reason.NO_HARDWARE, f"{directory}/{fact.files[0]}: this processor has no package thermal status"
         )
-    return Unavailable(
-        Reason.NO_DRIVER,
-        f"{directory}/{fact.files[0]}: this kernel does not have the file",
-        f"use Linux {fact.since} or later",
-    )
+    return Unavailable(Reason.NO_DRIVER, f"{directory}/{fact.files[0]}: this kernel does not have the file",
+        f"use Linux {fact.since} or later")
 
 
 def _absent(machine: Machine) -> Unavailable:

@@ -146,15 +146,9 @@ class UncoreSource(PerCpuSource):
         return {event: why for event, why in reasons.items() if why is not None}
 
     def _of(self, unit: UncoreUnit) -> list[SignalId]:
-        return [
-            name
-            for bundle, events in enumerate(self.order.bundles)
-            for name in (
-                self.order.times(unit, bundle).enabled,
-                self.order.times(unit, bundle).running,
-                *(self.order.signal(unit, bundle, event) for event in events),
-            )
-        ]
+        return [name for bundle, events in enumerate(self.order.bundles)
+            for name in (self.order.times(unit, bundle).enabled, self.order.times(unit, bundle).running,
+            *(self.order.signal(unit, bundle, event) for event in events))]
 
     def _describe(
         self, unit: UncoreUnit, cpu: int, bundle: int, why: Unavailable | None

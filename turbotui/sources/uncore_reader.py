@@ -71,9 +71,8 @@ class UncoreReader:
         HostError: nothing of it opens.
     """
 
-    def __init__(
-        self, host: Host, cpu: int, units: Iterable[Sequence[ConcurrentEvents]], limit: int | None = None
-    ) -> None:
+    def __init__(self, host: Host, cpu: int, units: Iterable[Sequence[ConcurrentEvents]],
+                 limit: int | None = None) -> None:
         self._host = host
         self._limit = limit
         self._cpu = cpu

@@ -49,10 +49,8 @@ class Extremes:
         """A line that names the run, a header, and a line for each row and column that was ever known."""
         label = f", {self._layout.label}: nothing here was {self._layout.kind.measured}" if self._layout.label else ""
         yield f"# over {self._intervals} intervals, {self._seconds:.3f} s{label}"
-        rows = [_HEAD, *(
-            (self._names[row], column.id, column.unit or UNKNOWN, *_numbers(column, rings[column.id]))
-            for row, rings in self._seen.items() for column in self._columns if column.id in rings
-        )]
+        rows = [_HEAD, *((self._names[row], column.id, column.unit or UNKNOWN, *_numbers(column, rings[column.id]))
+            for row, rings in self._seen.items() for column in self._columns if column.id in rings)]
         widths = [max(len(cells[at]) for cells in rows) for at in range(len(_HEAD))]
         for cells in rows:
             placed = (flush_left(cell, width) if at < _LEFT else flush_right(cell, width)

@@ -72,10 +72,8 @@ class TurbostatText:
         """The rows in which each column has a value: the first of each core or package; found once per topology."""
         topology, firsts = self._firsts
         if topology is not frame.topology:
-            firsts = {
-                column.id: frozenset(row for row in rows if not column.whole_only and frame.first_of_home(column, row))
-                for column in self._layout.columns
-            }
+            firsts = {column.id: frozenset(row for row in rows if not column.whole_only
+                and frame.first_of_home(column, row)) for column in self._layout.columns}
             self._firsts = (frame.topology, firsts)
         return firsts
 

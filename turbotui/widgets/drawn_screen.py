@@ -44,15 +44,9 @@ def drawn_screen(lines: Sequence[Iterable[Segment]], width: int, theme: Terminal
     """
     high, wide = len(lines) * _HIGH, width * _WIDE
     body = [piece for y, line in enumerate(lines) for piece in _line(y, line, theme, ground)]
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="{wide:.0f}" height="{high:.0f}"',
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="{wide:.0f}" height="{high:.0f}"',
         f'viewBox="0 0 {wide:.1f} {high:.1f}" font-family="{_FONTS}" font-size="{_SIZE}" xml:space="preserve">',
-        f"<title>{escape(title)}</title>",
-        f'<rect width="100%" height="100%" fill="{ground}"/>',
-        *body,
-        "</svg>",
-        "",
-    ])
+        f"<title>{escape(title)}</title>", f'<rect width="100%" height="100%" fill="{ground}"/>', *body, "</svg>", ""])
 
 
 def _line(y: int, line: Iterable[Segment], theme: TerminalTheme, ground: str) -> Iterator[str]:

@@ -107,10 +107,8 @@ class Listing(StyledScroll):
         width = self.scrollable_content_region.width
         if at >= len(self.items):
             return self._palette.strip((), width)
-        return self._palette.strip(
-            shortened(self.items[at].segments, width), width,
-            StyleRole.CURSOR if at == self.at else StyleRole.PLAIN
-        )
+        return self._palette.strip(shortened(self.items[at].segments, width), width,
+            StyleRole.CURSOR if at == self.at else StyleRole.PLAIN)
 
     def on_resize(self) -> None:
         """Keep the cursor visible."""

@@ -216,9 +216,8 @@ class PanelGrid(StyledScroll):
         """Move the cursor to the clicked number, or at least into its panel; a second click chooses the number."""
         y = event.y + self.scroll_offset.y
         for number, (panel, position) in enumerate(zip(self.panels, self._positions, strict=True)):
-            if not (
-                position.x <= event.x < position.x + position.width and position.y <= y < position.y + position.height
-            ):
+            if not (position.x <= event.x < position.x + position.width
+                    and position.y <= y < position.y + position.height):
                 continue
             target = target_at(panel, position, event.x, y)
             self.at = number

@@ -182,9 +182,8 @@ class Palette:
         if on is StyleRole.CURSOR and app.current_theme.ansi and not ground:
             return weight
         theme = app.theme_variables
-        return weight + Style(
-            color=Color.parse(theme[ink]).rich_color, bgcolor=Color.parse(theme[ground]).rich_color if ground else None
-        )
+        return weight + Style(color=Color.parse(theme[ink]).rich_color,
+            bgcolor=Color.parse(theme[ground]).rich_color if ground else None)
 
 
 def _cut(words: Sequence[tuple[str, Style]], width: int) -> list[tuple[str, Style]]:

@@ -59,11 +59,8 @@ class SegmentLines(Widget):
             self._strips = []
             self.refresh()
         elif fresh != before:
-            drawn, self._strips = self._strips, [
-                self._strips[y] if y < len(before) and before[y] == line
-                else self._strip(line)
-                for y, line in enumerate(fresh)
-            ]
+            drawn, self._strips = self._strips, [self._strips[y] if y < len(before) and before[y] == line
+                else self._strip(line) for y, line in enumerate(fresh)]
             last = [self._palette.strip((), width, self._base)] * (len(drawn) - len(fresh))
             draw_lines(self, {y: strip for y, strip in enumerate([*self._strips, *last])
                               if y >= len(drawn) or strip is not drawn[y]})

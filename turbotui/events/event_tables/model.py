@@ -116,16 +116,8 @@ class VendorTables:
         lacks_metrics: the corresponding sentence about metrics.
     """
 
-    def __init__(
-        self,
-        source: str,
-        events: VendorRows[VendorEvent],
-        metrics: VendorRows[VendorMetric],
-        groups: Mapping[str, str] | None = None,
-        *,
-        lacks_events: str = "",
-        lacks_metrics: str = "",
-    ) -> None:
+    def __init__(self, source: str, events: VendorRows[VendorEvent], metrics: VendorRows[VendorMetric],
+                 groups: Mapping[str, str] | None = None, *, lacks_events: str = "", lacks_metrics: str = "") -> None:
         self.source = source
         self.lacks_events = lacks_events
         self.lacks_metrics = lacks_metrics

@@ -218,9 +218,8 @@ class Libpfm:
         """
         attr = PerfEventAttr(size=PUBLISHED_SIZE)
         name = ctypes.c_void_p()
-        argument = PerfArgument(
-            attr=ctypes.pointer(attr), fstr=ctypes.pointer(name), size=ctypes.sizeof(PerfArgument), cpu=-1
-        )
+        argument = PerfArgument(attr=ctypes.pointer(attr), fstr=ctypes.pointer(name), size=ctypes.sizeof(PerfArgument),
+            cpu=-1)
         self._refuse(string)
         with self._lock:
             self._encode(string, plm, OS_PERF_EVENT_EXT if extended else OS_PERF_EVENT, argument)
@@ -255,12 +254,8 @@ class Libpfm:
                         yield attribute.name, attribute.equivalent
 
     def _encode(self, string: str, plm: int, system: int, argument: ctypes.Structure) -> None:
-        self._check(
-            self._library.pfm_get_os_event_encoding(
-                string.encode("utf-8", "replace"), plm, system, ctypes.cast(ctypes.byref(argument), ctypes.c_void_p)
-            ),
-            string,
-        )
+        self._check(self._library.pfm_get_os_event_encoding(string.encode("utf-8", "replace"), plm, system,
+            ctypes.cast(ctypes.byref(argument), ctypes.c_void_p)), string)
 
     def _taken(self, name: ctypes.c_void_p) -> str:
         """Copy a string that the library allocated, and free the original."""
@@ -309,12 +304,8 @@ class Libpfm:
             for place in range(information.nattrs):
                 each = AttributeInformation(size=ctypes.sizeof(AttributeInformation))
                 if self._library.pfm_get_event_attr_info(index, place, OS_PERF_EVENT_EXT, ctypes.byref(each)) == 0:
-                    attributes.append(
-                        PfmAttribute(
-                            _text(each.name), _text(each.desc), each.code, each.type == _UNIT_MASK,
-                            bool(each.flags & 1), _text(each.equiv),
-                        )
-                    )
+                    attributes.append(PfmAttribute(_text(each.name), _text(each.desc), each.code,
+                        each.type == _UNIT_MASK, bool(each.flags & 1), _text(each.equiv)))
         return PfmEvent(
             name=_text(information.name), description=_text(information.desc), pmu=information.pmu,
             equivalent=_text(information.equiv), attributes=tuple(attributes),

@@ -28,10 +28,8 @@ def read_devices(host: Host, addresses: Iterable[str]) -> tuple[PciDevice, ...]:
     devices: list[PciDevice] = []
     for address in addresses:
         try:
-            vendor, device, kind = (
-                host.read_text(f"{DEVICES}/{address}/{name}").strip().removeprefix("0x").lower()
-                for name in ("vendor", "device", "class")
-            )
+            vendor, device, kind = (host.read_text(f"{DEVICES}/{address}/{name}").strip().removeprefix("0x").lower()
+                for name in ("vendor", "device", "class"))
         except HostError:
             continue
         devices.append(PciDevice(address, vendor, device, kind))

@@ -110,9 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
             session.add_all(text)
         capabilities, catalog = session.capabilities, session.catalog
     envelope = envelope_now(machine.host)
-    listed = tuple(
-        _Listed(column, capabilities, why_absent(column, capabilities, machine.topology)) for column in catalog.columns
-    )
+    listed = tuple(_Listed(column, capabilities, why_absent(column, capabilities, machine.topology))
+        for column in catalog.columns)
     table = RowTable("columns", "column", COLUMNS, listed)
     print_tables(arguments, envelope, (table,), lambda: _text(envelope, listed))
     return 0

@@ -86,23 +86,14 @@ def diagnose(machine: Machine, capabilities: Capabilities) -> Diagnosis:
 
 
 def _source(source: Source, probe: Probe, capabilities: Capabilities) -> SourceReport:
-    signals = tuple(
-        _signal(name, found, chosen=capabilities.provider.get(name) is source,
-                compared=second_id(name, source) in capabilities.beside.get(name, ()))
-        for name, found in probe.signals.items()
-    )
+    signals = tuple(_signal(name, found, chosen=capabilities.provider.get(name) is source,
+        compared=second_id(name, source) in capabilities.beside.get(name, ())) for name, found in probe.signals.items())
     usable = [signal for signal in signals if signal.usable]
     missing = [signal for signal in signals if not signal.usable]
     state = State.ABSENT if not usable else State.READY if not missing else State.PARTIAL
-    return SourceReport(
-        id=source.id,
-        title=source.title,
-        state=state,
-        gives=source.gives,
-        detail=_summary(usable, missing, probe.note),
-        remedy=_decisive(missing)[0].remedy if missing else "",
-        signals=signals,
-    )
+    return SourceReport(id=source.id, title=source.title, state=state, gives=source.gives,
+        detail=_summary(usable, missing, probe.note), remedy=_decisive(missing)[0].remedy if missing else "",
+        signals=signals)
 
 
 def _signal(name: str, found: Signal | Unavailable, *, chosen: bool, compared: bool) -> SignalReport:
@@ -149,12 +140,8 @@ def _facts(machine: Machine, capabilities: Capabilities) -> tuple[tuple[str, str
     topology, model, rights = machine.topology, machine.model, machine.privileges
     packages = len(topology.instances(Scope.PACKAGE))
     cores = len(topology.instances(Scope.CORE))
-    granted = [
-        name
-        for name, number in (("CAP_PERFMON", CAP_PERFMON), ("CAP_SYS_RAWIO", CAP_SYS_RAWIO),
-                             ("CAP_SYS_ADMIN", CAP_SYS_ADMIN))
-        if rights.has(number)
-    ]
+    granted = [name for name, number in (("CAP_PERFMON", CAP_PERFMON), ("CAP_SYS_RAWIO", CAP_SYS_RAWIO),
+        ("CAP_SYS_ADMIN", CAP_SYS_ADMIN)) if rights.has(number)]
     unknown = "unknown: hidden" if machine.view.mask(PERF_PARANOID) else "unknown (no perf in this kernel?)"
     paranoid = unknown if rights.perf_paranoid is None else str(rights.perf_paranoid)
     usable = len(capabilities.signals) - sum(map(len, capabilities.beside.values()))

@@ -143,9 +143,8 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
     def _facts(self) -> list[tuple[TextSegment, ...]]:
         found = self._diagnosis
         wide = max((len(what) for what, _ in found.facts), default=0) + 2
-        lines: list[tuple[TextSegment, ...]] = [
-            ((f" {flush_left(what, wide)}", StyleRole.TITLE), (value, StyleRole.PLAIN)) for what, value in found.facts
-        ]
+        lines: list[tuple[TextSegment, ...]] = [((f" {flush_left(what, wide)}", StyleRole.TITLE),
+            (value, StyleRole.PLAIN)) for what, value in found.facts]
         return [*lines, *(((f" {note}", StyleRole.DIM),) for note in found.notes)]
 
     def _source(self, source: SourceReport) -> list[tuple[TextSegment, ...]]:

@@ -80,10 +80,8 @@ class JsonExport:
 
     def __init__(self, machine: str, columns: Sequence[LongColumn]) -> None:
         self._machine = machine
-        self._layouts = {
-            level: Layout(tuple(column.column for column in some), machine=machine, kind=HostKind.RECORDED)
-            for level, some in by_level(columns).items()
-        }
+        self._layouts = {level: Layout(tuple(column.column for column in some), machine=machine, kind=HostKind.RECORDED)
+            for level, some in by_level(columns).items()}
         self._json = JsonLines()
 
     def begin(self) -> Iterator[str]:

@@ -45,10 +45,8 @@ PART_COLUMNS: Final[tuple[Column[GatheredPart], ...]] = (
 def part_table(archive: GatheredArchive) -> RowTable[GatheredPart]:
     """Make a table with a row for each kind of path."""
     machine, changed = archive.scrubbed.machine, archive.scrubbed.changed
-    parts = [
-        *_grouped((path, 1, len(data), changed.get(path, 0)) for path, data in machine.files.items()),
-        *_grouped((path, len(words), None, 0) for path, words in machine.words.items()),
-    ]
+    parts = [*_grouped((path, 1, len(data), changed.get(path, 0)) for path, data in machine.files.items()),
+        *_grouped((path, len(words), None, 0) for path, words in machine.words.items())]
     if machine.counters:
         parts.append(GatheredPart("perf_event_open", len(machine.counters), None, 0))
     parts += (GatheredPart(name, 1, size, 0) for name, size in archive.documents.items() if "/" not in name)
@@ -60,15 +58,9 @@ def _grouped(entries: Iterable[tuple[str, int, int | None, int]]) -> list[Gather
     groups: dict[str, list[tuple[str, int, int | None, int]]] = {}
     for entry in entries:
         groups.setdefault(_NUMBERS.sub("*", entry[0]), []).append(entry)
-    return [
-        GatheredPart(
-            pattern if len(group) > 1 else group[0][0],
-            sum(one[1] for one in group),
-            None if group[0][2] is None else sum(one[2] or 0 for one in group),
-            sum(one[3] for one in group),
-        )
-        for pattern, group in sorted(groups.items())
-    ]
+    return [GatheredPart(pattern if len(group) > 1 else group[0][0], sum(one[1] for one in group),
+        None if group[0][2] is None else sum(one[2] or 0 for one in group), sum(one[3] for one in group))
+        for pattern, group in sorted(groups.items())]
 
 
 _SECONDS = 10

@@ -69,12 +69,8 @@ def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alo
     lines: list[Line] = []
     if not alone:
         most = 2 if width >= _WIDE else 3
-        text = wrapped(
-            as_sentence(sentence(verdict)),
-            width,
-            StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.PLAIN,
-            most=most,
-        )
+        text = wrapped(as_sentence(sentence(verdict)), width,
+            StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.PLAIN, most=most)
         lines += [*text, *[()] * (most - len(text))]  # a constant number of lines, so that panels do not jump
     for scale in (_watts(source, verdict), _heat(verdict, source), _clock(source, verdict)):
         lines += [] if scale is None else _bar_lines(scale, width, source.share(scale.target, scale.value))
@@ -82,9 +78,8 @@ def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alo
     lines += domain_lines(source, verdict, width)
     # If hardly anything is known there is room for the full reasons.
     lines += _missing(source, verdict, width, most=3 if len(lines) < _FEW else 1)
-    return Panel(
-        _title(verdict), StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.SUMMARY, tuple(lines)
-    )
+    return Panel(_title(verdict), StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.SUMMARY,
+        tuple(lines))
 
 
 def _title(verdict: LimitVerdict) -> str:
@@ -115,9 +110,7 @@ def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
     if scale.beside and scale.marks:
         only, target = scale.marks[0]
         drawn = bar(scale.value, scale.top, max(0, room - len(only.label) - 1), [only.value])
-        return [
-            (*first[:-1], Span(drawn, painted), _GAP, Span(only.label, StyleRole.DIM, target))
-        ]
+        return [(*first[:-1], Span(drawn, painted), _GAP, Span(only.label, StyleRole.DIM, target))]
     if not scale.marks and not scale.note:
         return [first]
     note = scale.note[:LEFT]
@@ -135,10 +128,8 @@ def _together(marks: Sequence[_Named]) -> tuple[tuple[BarMark, Target | None], .
     found: dict[float, list[tuple[str, Target | None]]] = {}
     for word, value, target in marks:
         found.setdefault(round(value), []).append((word, target))
-    return tuple(
-        (BarMark(value, f"{' '.join(word for word, _ in words)} {value:,.0f}"), words[-1][1])
-        for value, words in found.items()
-    )
+    return tuple((BarMark(value, f"{' '.join(word for word, _ in words)} {value:,.0f}"), words[-1][1])
+        for value, words in found.items())
 
 
 def _watts(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:

@@ -120,12 +120,9 @@ def totals(found: Balance, frame: Frame) -> tuple[Consumer, ...]:
     names = ", ".join(part.name for part in found.parts if part.watts is not None)
     unread = Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
     against = "" if found.platform is None else f"{found.platform.name} less the sum"
-    return (
-        Consumer("sum", "sum", names, BalanceRole.SUM, found.counted, None if found.counted is not None else unread,
-                 target=sum_target(frame, found)),
-        Consumer("elsewhere", "elsewhere", against, BalanceRole.ELSEWHERE, found.elsewhere, found.why,
-                 target=elsewhere_target(frame, found)),
-    )
+    return (Consumer("sum", "sum", names, BalanceRole.SUM, found.counted, None if found.counted is not None else unread,
+        target=sum_target(frame, found)), Consumer("elsewhere", "elsewhere", against, BalanceRole.ELSEWHERE,
+        found.elsewhere, found.why, target=elsewhere_target(frame, found)))
 
 
 # Batteries and fans: a row for each, with columns for their meters' values

@@ -157,11 +157,8 @@ def _open(machine: Machine, core_types: tuple[CountedCoreType, ...], pid: int) -
     """Open all events, else only those that a point needs."""
     first: HostError | None = None
     for optional in (True, False):
-        absent = (
-            frozenset()
-            if optional
-            else frozenset(key for core_type in core_types for key in core_type.definition.optional)
-        )
+        absent = (frozenset() if optional else frozenset(key for core_type in core_types
+            for key in core_type.definition.optional))
         plan = _Plan(core_types, tuple(plan_sets(core_type.definition, absent=absent) for core_type in core_types))
         try:
             return CommandCounters(machine.host, plan.attrs(), pid, plan.later), plan
@@ -215,9 +212,8 @@ class _MultiplexedSets:
             core types a counter also pauses while the command is on another type.
     """
 
-    def __init__(
-        self, counters: CommandCounters, first: int, sets: Sequence[Sequence[MetricEvent]], *, scaled: bool
-    ) -> None:
+    def __init__(self, counters: CommandCounters, first: int, sets: Sequence[Sequence[MetricEvent]], *,
+                 scaled: bool) -> None:
         self._counters = counters
         self._first = first
         self._sets = sets

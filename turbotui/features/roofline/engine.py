@@ -51,17 +51,9 @@ _INTERRUPTED = "interrupted: this is what was counted until then"
 _SHARES: Final = "--by function runs it all the same, for the shares of its functions and regions in its time"
 
 
-def count_command(
-    machine: Machine,
-    words: Sequence[str],
-    interval: float = 1.0,
-    *,
-    core_types: tuple[CountedCoreType, ...] | None = None,
-    sizing: Sizing = BY_MIX,
-    theory: bool = False,
-    levels: bool = False,
-    functions: bool = False,
-) -> Result:
+def count_command(machine: Machine, words: Sequence[str], interval: float = 1.0, *,
+                  core_types: tuple[CountedCoreType, ...] | None = None, sizing: Sizing = BY_MIX, theory: bool = False,
+                  levels: bool = False, functions: bool = False) -> Result:
     """Run a command and count it.
 
     Args:
@@ -251,20 +243,16 @@ def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilitie
         notes.append(traffic.note)
     choices = _choices(machine, rows, theory=theory)
     joules = energy.total(len(machine.topology.instances(Scope.PACKAGE)))
-    return Result(
-        machine.host.name, machine.host.kind, machine_title(machine), tuple(points), choices,
-        _counted(definitions, sizing, points), (*notes, *_notes(definitions, points, list(choices.values()))),
-        joules, energy.reason(joules), energy.seconds or passed, 0, energy.span,
-    )
+    return Result(machine.host.name, machine.host.kind, machine_title(machine), tuple(points), choices,
+        _counted(definitions, sizing, points), (*notes, *_notes(definitions, points, list(choices.values()))), joules,
+        energy.reason(joules), energy.seconds or passed, 0, energy.span)
 
 
 def _rows(machine: Machine, scope: Scope | None) -> list[tuple[RowId, str]]:
     topology = machine.topology
-    found = [] if scope is None else [
-        (instance.row, f"cpu {instance.cpus[0]}" if scope is Scope.CPU else f"{scope.value} {instance.label}"
-         if scope is Scope.PACKAGE else f"core of cpu {instance.cpus[0]}")
-        for instance in topology.instances(scope) if instance.cpus
-    ]
+    found = [] if scope is None else [(instance.row, f"cpu {instance.cpus[0]}" if scope is Scope.CPU
+        else f"{scope.value} {instance.label}" if scope is Scope.PACKAGE else f"core of cpu {instance.cpus[0]}")
+        for instance in topology.instances(scope) if instance.cpus]
     return [*found, (SYSTEM_ROW, "machine")]
 
 

@@ -103,11 +103,9 @@ def read_points(
         if speed is None:
             unknown += 1
             continue
-        points.append(RooflinePoint(
-            row, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9, speed.intensity,
-            speed.dominant, speed.width, seconds, frame.seconds or 0.0, estimated, single=speed.single,
-            working=at_work.of(row), half=speed.half, levels=giga(speed.levels),
-        ))
+        points.append(RooflinePoint(row, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9,
+            speed.intensity, speed.dominant, speed.width, seconds, frame.seconds or 0.0, estimated, single=speed.single,
+            working=at_work.of(row), half=speed.half, levels=giga(speed.levels)))
     return IntervalPoints(tuple(points), unknown, at_work)
 
 
@@ -148,11 +146,8 @@ def giga(levels: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]
 
 def moments_of(points: Sequence[RooflinePoint]) -> tuple[Moment, ...]:
     """Convert the intervals of a row for `find_phases`."""
-    return tuple(
-        Moment(point.length, (point.intensity or 0.0) * (point.gbytes or 0.0) * point.length * 1e9,
-               (point.gbytes or 0.0) * point.length * 1e9, point.dominant)
-        for point in points
-    )
+    return tuple(Moment(point.length, (point.intensity or 0.0) * (point.gbytes or 0.0) * point.length * 1e9,
+        (point.gbytes or 0.0) * point.length * 1e9, point.dominant) for point in points)
 
 
 def _speed(frame: Frame, row: RowId, by_cpu: Mapping[RowId, Speed | None]) -> Speed | None:

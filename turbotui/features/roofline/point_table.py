@@ -71,6 +71,5 @@ def point_table(points: Iterable[RooflinePoint]) -> AnyTable:
     for point in points:
         seen[point.identity] += 1
         rows.append(_Numbered(seen[point.identity], point))
-    return RowTable(
-        "roofline", "point", _COLUMNS, rows, lambda column, row, value: judge_point(column, row.point, value)
-    )
+    return RowTable("roofline", "point", _COLUMNS, rows,
+        lambda column, row, value: judge_point(column, row.point, value))

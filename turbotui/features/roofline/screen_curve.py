@@ -51,10 +51,8 @@ class CurveWindow(TextWindow):
     """
 
     KEYS = "Enter measure · y copy · Esc close"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "measure", "measure"),
-        Binding("c", "close", "close", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "measure", "measure"),
+        Binding("c", "close", "close", show=False)]
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(self._lines)

@@ -57,10 +57,8 @@ class RoofView:
         passing: the rows that pass the table's filter and are drawn; None for all.
     """
 
-    def __init__(
-        self, machine: Machine, definitions: Sequence[MetricDefinition], environment: Mapping[str, str],
-        recorded: Sequence[Definition] | None = None,
-    ) -> None:
+    def __init__(self, machine: Machine, definitions: Sequence[MetricDefinition], environment: Mapping[str, str],
+                 recorded: Sequence[Definition] | None = None) -> None:
         self._machine = machine
         self._definitions = definitions
         self._environment = environment

@@ -55,11 +55,9 @@ def mean_working(parts: Iterable[tuple[WorkingShare | None, float]]) -> WorkingS
         return math.fsum(value * length for value, (_one, length) in zip(values, known, strict=True)) / total
 
     traffic = [one.traffic for one, _length in known if one.traffic is not None]
-    return WorkingShare(
-        mean([one.cores for one, _ in known]), mean([one.capacity for one, _ in known]),
+    return WorkingShare(mean([one.cores for one, _ in known]), mean([one.capacity for one, _ in known]),
         mean([one.third for one, _ in known]), mean([one.memory for one, _ in known]),
-        mean([one.beside for one, _ in known]), mean(traffic) if len(traffic) == len(known) else None,
-    )
+        mean([one.beside for one, _ in known]), mean(traffic) if len(traffic) == len(known) else None)
 
 
 class WorkingCores:
@@ -107,11 +105,9 @@ class WorkingCores:
         packages = topology.parts(row, Scope.PACKAGE) if row.scope is Scope.SYSTEM else ()
         rows = [topology.rows(Scope.PACKAGE)[at] for at in packages] or [row]
         traffic = [self._traffic[one] for one in rows if one in self._traffic]
-        return WorkingShare(
-            float(len(cores)), math.fsum(weight[core] for core in cores) / math.fsum(weight.values()),
+        return WorkingShare(float(len(cores)), math.fsum(weight[core] for core in cores) / math.fsum(weight.values()),
             self._share(row, Scope.L3, cores), self._share(row, Scope.PACKAGE, cores) if packages else 1.0,
-            float(len(cores)), math.fsum(traffic) if len(traffic) == len(rows) else None,
-        )
+            float(len(cores)), math.fsum(traffic) if len(traffic) == len(rows) else None)
 
     def _inside(self, outer: RowId) -> frozenset[RowId]:
         found = self._known.get(outer)

@@ -72,11 +72,9 @@ def _peak_json(peak: Peak) -> dict[str, object]:
 def _evidence_json(evidence: RoofEvidence | None) -> dict[str, object]:
     if evidence is None:
         return {}
-    return {"evidence": {
-        "median": evidence.median, "spread": evidence.spread, "rounds": evidence.rounds, "hertz": evidence.hertz,
-        "shape": evidence.shape, "share": evidence.share, "bytes": evidence.bytes,
-        "disturbed": evidence.disturbed, "disturbances": list(evidence.disturbances),
-    }}
+    return {"evidence": {"median": evidence.median, "spread": evidence.spread, "rounds": evidence.rounds,
+        "hertz": evidence.hertz, "shape": evidence.shape, "share": evidence.share, "bytes": evidence.bytes,
+        "disturbed": evidence.disturbed, "disturbances": list(evidence.disturbances)}}
 
 
 def from_json(value: Mapping[str, object]) -> RoofSet:

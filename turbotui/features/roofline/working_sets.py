@@ -41,11 +41,8 @@ def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | 
     def threads(cache: Cache) -> int:
         return max(1, len(cache.cpus & running))
 
-    found = [
-        WorkingSet(f"L{level}", levels[level].size // 2 // threads(levels[level]))
-        for level in (1, 2)
-        if level in levels
-    ]
+    found = [WorkingSet(f"L{level}", levels[level].size // 2 // threads(levels[level])) for level in (1, 2)
+        if level in levels]
     if 3 in levels:
         found.append(WorkingSet("L3", _third(levels, threads(levels[3]))))
     last = levels[max(levels)] if levels else None

@@ -63,10 +63,8 @@ def spied_table(
         why = capabilities.why_missing(count) if known is None else known.absent.get(one.cpu, _NO_TURN)
         return Cell(None, why)
 
-    counts = (
-        _counts(name, plan.reference, multiplexed=SpySignals(name).beside in capabilities.signals)
-        for name in plan.events
-    )
+    counts = (_counts(name, plan.reference, multiplexed=SpySignals(name).beside in capabilities.signals)
+        for name in plan.events)
     return RowTable(SPIED, "interval", (*_FIRST, *counts), intervals, judge)
 
 
@@ -162,10 +160,8 @@ class Joiner:
         given = self._given.get(cpu, 0)
         joined: tuple[Joined, ...] = join_rotation([interval for _seq, interval in past])
         ready = max(given, len(past) - lag)
-        intervals = [
-            SpiedInterval(seq, cpu, one.seconds, one.counts, one.estimated)
-            for (seq, _interval), one in list(zip(past, joined, strict=True))[given:ready]
-        ]
+        intervals = [SpiedInterval(seq, cpu, one.seconds, one.counts, one.estimated)
+            for (seq, _interval), one in list(zip(past, joined, strict=True))[given:ready]]
         # counts older than one rotation are not needed for interpolation any more
         spare = max(0, ready - lag - 1)
         del past[:spare]

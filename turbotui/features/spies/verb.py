@@ -246,11 +246,8 @@ class _SpyRun:
         session = self._session
         catalog, capabilities = session.catalog, session.capabilities
         first = [column for name in ("CPU",) if (column := catalog.get(name)) is not None]
-        beside = [
-            column
-            for name in _BESIDE
-            if (column := catalog.get(name)) is not None and all(need in capabilities.signals for need in column.needs)
-        ]
+        beside = [column for name in _BESIDE if (column := catalog.get(name)) is not None
+            and all(need in capabilities.signals for need in column.needs)]
         spied = [column for column in columns if column.default]
         return Layout((*first, *spied, *beside))
 

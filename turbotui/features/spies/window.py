@@ -123,13 +123,8 @@ class SpyForm(FieldWindow):
         if entries:
             joined = "" if session is None else f"joined by {session.spies.reference}"
             items.append(Item((("spied on, ", StyleRole.TITLE), (joined, StyleRole.TITLE))))
-            items += [
-                Item(
-                    ((f" {spy.on.text}", StyleRole.PLAIN), (f": {_events(spy)}", StyleRole.DIM)),
-                    f"{_ENTRY}{spy.on.text}",
-                )
-                for spy in entries
-            ]
+            items += [Item(((f" {spy.on.text}", StyleRole.PLAIN), (f": {_events(spy)}", StyleRole.DIM)),
+                f"{_ENTRY}{spy.on.text}") for spy in entries]
         found = self._follow(self.query_one(Input).value)
         items.append(Item(((("may follow" if found else "nothing is known to follow"), StyleRole.TITLE),)))
         items += [Item(((f" {text}", StyleRole.PLAIN),), text) for text in found]

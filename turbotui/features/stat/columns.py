@@ -62,10 +62,8 @@ def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColu
     wanted = [column for column in catalog.columns if column.id in shown]
     if options.summary_only:
         wanted = [column for column in wanted if column.category is not Category.TOPOLOGY]
-    return ColumnChoice(
-        tuple(column for column in wanted if not absent(column)),
-        tuple(column.id for column in wanted if column.id in named and absent(column)),
-    )
+    return ColumnChoice(tuple(column for column in wanted if not absent(column)),
+        tuple(column.id for column in wanted if column.id in named and absent(column)))
 
 
 def _is_turbostat(column: CounterColumn) -> bool:

@@ -46,11 +46,8 @@ class Numerics:
 
     def flops(self, counts: Mapping[str, float]) -> float | None:
         """Floating-point operations in these counts; None if a count is missing."""
-        if (
-            self.definition is None
-            or not self.has_flops
-            or any(term.event not in counts for term in self.definition.flops)
-        ):
+        if (self.definition is None or not self.has_flops
+                or any(term.event not in counts for term in self.definition.flops)):
             return None
         return sum(counts.get(term.event, 0) * term.weight for term in self.definition.flops)
 
@@ -172,9 +169,8 @@ def needed(definition: MetricDefinition, available: frozenset[str]) -> frozenset
     return available.intersection((*(term.event for term in terms), *(width.event for width in widths)))
 
 
-def _lacking(
-    definition: MetricDefinition, available: frozenset[str], names: frozenset[str], *, flops: bool
-) -> list[str]:
+def _lacking(definition: MetricDefinition, available: frozenset[str], names: frozenset[str], *,
+             flops: bool) -> list[str]:
     wanted = needed(definition, available) - names
     if not flops:
         wanted -= {term.event for term in definition.flops} - {width.event for width in definition.widths}

@@ -29,11 +29,9 @@ def loads_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
     if known is None:
         return None
     counts = [None if row.sampled is None else row.sampled.counts for row in rows]
-    return {
-        "served": {one.name: [None if each is None else each.served[one] for each in counts] for one in Served},
+    return {"served": {one.name: [None if each is None else each.served[one] for each in counts] for one in Served},
         **{name: [None if each is None else getattr(each, name) for each in counts] for name in _SUMS},
-        "why": reason_facts(known.why),
-    }
+        "why": reason_facts(known.why)}
 
 
 def loads_from(stored: JsonValue, count: int) -> list[SampledLoads | None]:

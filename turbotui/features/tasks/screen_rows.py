@@ -160,11 +160,8 @@ def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] =
     live = [report for report in snapshot.reports if report.names]
     why = next(filter(None, (
         why_not(report, energy) for report in live)), None)
-    columns = tuple(
-        column
-        for column in known_columns(snapshot)
-        if says_something(column, snapshot.request.by, snapshot.reports, why, several=len(snapshot.reports) > 1)
-    )
+    columns = tuple(column for column in known_columns(snapshot)
+        if says_something(column, snapshot.request.by, snapshot.reports, why, several=len(snapshot.reports) > 1))
     rows: list[TaskInputs] = []
     for report in live:
         joules = share_out(report, energy, topology)
@@ -245,10 +242,8 @@ class LanePainter(RowPainter[TaskInputs]):
         del geometry, chosen
         lanes = content.lanes if isinstance(content, TaskContent) and content.lanes is not None else {}
         found = [lanes.get(str(line.row)) for line in lines]
-        return [
-            [(" did not run in this window", StyleRole.DIM)] if lane is None else list(lane_segments(lane, self.cell))
-            for lane in found
-        ]
+        return [[(" did not run in this window", StyleRole.DIM)] if lane is None
+            else list(lane_segments(lane, self.cell)) for lane in found]
 
 
 def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int,

@@ -101,10 +101,8 @@ def active_tasks(aggregator: SampleAggregator, by: Grouping, since: Mapping[int,
     After some hours nearly all entries are of ended threads: to make their rows, only to find that nothing moved, took
     a sixth of a CPU.
     """
-    return {
-        task_of(by, entry) for entry in aggregator.entries()
-        if (mark := since.get(entry.serial)) is None or mark.totals != tuple(entry.totals)
-    }
+    return {task_of(by, entry) for entry in aggregator.entries() if (mark := since.get(entry.serial)) is None
+        or mark.totals != tuple(entry.totals)}
 
 
 def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Mark] | None = None,

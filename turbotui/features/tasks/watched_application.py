@@ -207,14 +207,8 @@ class WatchedApplication:
     @property
     def early(self) -> float:
         """Return the seconds of run time that were added in this interval but happened before it."""
-        return (
-            sum(
-                one[aggregator.names.index(RUN)]
-                for aggregator in self.aggregators
-                for one in aggregator.early().values()
-            )
-            / 1e9
-        )
+        return (sum(one[aggregator.names.index(RUN)] for aggregator in self.aggregators
+            for one in aggregator.early().values()) / 1e9)
 
     def next_slice(self, now_ns: int) -> None:
         """Switch to the next event set when it is due, but not before the first sample."""

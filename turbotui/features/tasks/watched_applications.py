@@ -166,27 +166,12 @@ class WatchedApplications:
             timeline = Timeline(most=0)  # when it ran is not known
         multiplexed = MultiplexedSets() if len(sets) > 1 else None
         kept = pids if application.command and sets[0].mode is Mode.CPUS else None
-        aggregators = tuple(
-            SampleAggregator(choice, reader.roots, timeline, multiplexed=multiplexed, kept=kept, scheduled=scheduled)
-            for choice, reader in zip(sets, readers, strict=True)
-        )
+        aggregators = tuple(SampleAggregator(choice, reader.roots, timeline, multiplexed=multiplexed, kept=kept,
+            scheduled=scheduled) for choice, reader in zip(sets, readers, strict=True))
         now = self._host.now_ns()
         nothing: Marks = ({},) * len(sets)
-        one = WatchedApplication(
-            application,
-            readers,
-            aggregators,
-            ApplicationTotals(aggregators),
-            chosen.numerics,
-            pids,
-            None,
-            now,
-            nothing,
-            now,
-            nothing,
-            now,
-            taken_ns=now,
-        )
+        one = WatchedApplication(application, readers, aggregators, ApplicationTotals(aggregators), chosen.numerics,
+            pids, None, now, nothing, now, nothing, now, taken_ns=now)
         try:
             if scheduled:
                 self._time_switches()

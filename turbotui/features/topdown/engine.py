@@ -120,10 +120,8 @@ class TopdownSource(PerCpuSource):
             return probe
         why = Unavailable(Reason.NOT_READ, f"{self.title} is counted only for the row that was opened")
         others = {cpu: why for cpu in machine.topology.cpus if cpu not in self._cpus}
-        return replace(probe, signals={
-            name: one if isinstance(one, Unavailable) else replace(one, absent={**others, **one.absent})
-            for name, one in probe.signals.items()
-        })
+        return replace(probe, signals={name: one if isinstance(one, Unavailable)
+            else replace(one, absent={**others, **one.absent}) for name, one in probe.signals.items()})
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         return self._source.descriptors(wanted, readers)

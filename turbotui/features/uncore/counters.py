@@ -271,10 +271,8 @@ class UncoreCounters:
                 return None
             at = {event: next(at for at, bundle in enumerate(bundles) if bundle.issuperset(part))
                   for part in _together(metric) for event in part}
-            self._names[key] = _Behind(
-                {event: order.signal(unit, bundle, event) for event, bundle in at.items()},
-                tuple(order.times(unit, bundle) for bundle in dict.fromkeys(at.values())),
-            )
+            self._names[key] = _Behind({event: order.signal(unit, bundle, event) for event, bundle in at.items()},
+                tuple(order.times(unit, bundle) for bundle in dict.fromkeys(at.values())))
         return self._names[key]
 
     def _increases(self, frame: Frame, unit: UncoreUnit, metric: Metric) -> dict[str, float] | Unavailable:
@@ -308,15 +306,13 @@ class UncoreCounters:
         """Return the increase of a unit's signal in a frame's interval."""
         known = frame.capabilities.signals.get(signal)
         if known is None:
-            return frame.capabilities.missing.get(signal) or Unavailable(
-                Reason.NOT_READ, f"{unit.pmu.name} {self.unread}"
-            )
+            return frame.capabilities.missing.get(signal) or Unavailable(Reason.NOT_READ,
+                f"{unit.pmu.name} {self.unread}")
         delta = frame.deltas(signal)[0]  # the scope is the whole machine, with one instance
         if delta is not None:
             return delta
-        return problem(frame, known, frame.topology.cpus[:1]) or Unavailable(
-            Reason.NEVER_RAN, f"{known.origin} never got a hardware counter in this interval"
-        )
+        return problem(frame, known, frame.topology.cpus[:1]) or Unavailable(Reason.NEVER_RAN,
+            f"{known.origin} never got a hardware counter in this interval")
 
 
 def _in_one_interval(parts: Sequence[dict[str, float]]) -> list[dict[str, float]]:

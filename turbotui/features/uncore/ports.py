@@ -42,11 +42,8 @@ class PortMap:
 
     def of(self, unit: UncoreUnit) -> tuple[Port, ...]:
         """Return a unit's root ports by number; none if unknown, or for PMUs other than a root complex's."""
-        ports_below = [
-            (port.place.port, port)
-            for port in self._ports
-            if port.place is not None and unit.pmu.name in port.place.pmus
-        ]
+        ports_below = [(port.place.port, port) for port in self._ports if port.place is not None
+            and unit.pmu.name in port.place.pmus]
         ports_below.sort(key=lambda pair: pair[0])
         names = names_of(self._host, [name for _, port in ports_below for name in (port.address, *port.devices)])
         return tuple(
@@ -79,11 +76,9 @@ class PortMap:
 
     def addresses(self, unit: UncoreUnit) -> tuple[str, ...]:
         """The addresses of a unit's root ports, by number."""
-        return tuple(
-            port.address
-            for port in sorted(self._ports, key=lambda port: -1 if port.place is None else port.place.port)
-            if port.place is not None and unit.pmu.name in port.place.pmus
-        )
+        return tuple(port.address for port in sorted(self._ports,
+            key=lambda port: -1 if port.place is None else port.place.port) if port.place is not None
+            and unit.pmu.name in port.place.pmus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +119,9 @@ def ports_table(host: Host) -> RowTable[RootPortRow]:
     ports = read_root_ports(host)
     names = names_of(host, [name for port in ports for name in (port.address, *port.devices)])
     known = frozenset(list_pmus(host))
-    rows = [
-        RootPortRow(port, names.get(port.address, port.address), tuple(names.get(name, name) for name in port.devices),
-                    port.place.pmus if port.place is not None and known.intersection(port.place.pmus) else None)
-        for port in ports
-    ]
+    rows = [RootPortRow(port, names.get(port.address, port.address),
+        tuple(names.get(name, name) for name in port.devices),
+        port.place.pmus if port.place is not None and known.intersection(port.place.pmus) else None) for port in ports]
     return RowTable("root_ports", "port", PORT_COLUMNS, rows, _judged_port)
 
 

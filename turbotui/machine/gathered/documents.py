@@ -56,11 +56,9 @@ def documents_of(machine: Gathered) -> dict[str, bytes]:
         "usable_cpus": None if machine.usable is None else format_cpulist(machine.usable),
         "left_out": left_out,
     }  # fmt: skip
-    folders = {
-        "folders": {path: list(names) for path, names in sorted(machine.folders.items())},
+    folders = {"folders": {path: list(names) for path, names in sorted(machine.folders.items())},
         "present": sorted(machine.present), "absent": sorted(machine.absent),
-        "errors": {path: _name(number) for path, number in sorted(machine.errors.items())},
-    }
+        "errors": {path: _name(number) for path, number in sorted(machine.errors.items())}}
     for name, value in ((_ABOUT, about), (_FOLDERS, folders), (_DEVICES, _device_rows(machine.words)),
                         (_COUNTERS, _counter_rows(machine.counters))):
         files[name] = (json_text(value, indent=1) + "\n").encode()

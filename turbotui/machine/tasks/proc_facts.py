@@ -72,16 +72,9 @@ def parse_stat(text: str) -> Stat | None:
     if not found or len(words) < 39:
         return None
     try:
-        return Stat(
-            name=one_line(before.partition("(")[2]),
-            state=words[0],
-            parent=integer(words[1]),
-            started=integer(words[19]),
-            kernel=bool(integer(words[6]) & _KERNEL_THREAD),
-            priority=integer(words[15]),
-            nice=integer(words[16]),
-            policy=_POLICIES.get(integer(words[38]), words[38]),
-        )
+        return Stat(name=one_line(before.partition("(")[2]), state=words[0], parent=integer(words[1]),
+            started=integer(words[19]), kernel=bool(integer(words[6]) & _KERNEL_THREAD), priority=integer(words[15]),
+            nice=integer(words[16]), policy=_POLICIES.get(integer(words[38]), words[38]))
     except ValueError:
         return None
 

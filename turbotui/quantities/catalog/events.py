@@ -117,11 +117,9 @@ def _rule(column: EventColumn, request: EventRequest, traits: Mapping[str, Event
     known = {name: traits.get(name, EventTraits()) for name in request.events if name in used}
     values = _Values(request, known, {}, column)
     every = (*scopes, *(found.scope for found in known.values()))
-    return CounterColumn(
-        id=f"{column.name} stands out", category=Category.OTHER, unit="", decimals=0,
+    return CounterColumn(id=f"{column.name} stands out", category=Category.OTHER, unit="", decimals=0,
         scope=max(every, key=lambda scope: scope.rank, default=Scope.CPU),
-        needs=tuple(request.signal(event) for event in known), compute=lambda row: column.stands_out(values.of(row)),
-    )
+        needs=tuple(request.signal(event) for event in known), compute=lambda row: column.stands_out(values.of(row)))
 
 
 class _Values:
@@ -131,10 +129,8 @@ class _Values:
         counter: rates times that counter's seconds. Sums of counts remain counts.
     """
 
-    def __init__(
-        self, request: EventRequest, traits: Mapping[str, EventTraits], others: Mapping[SignalId, Signal],
-        column: EventColumn,
-    ) -> None:
+    def __init__(self, request: EventRequest, traits: Mapping[str, EventTraits], others: Mapping[SignalId, Signal],
+                 column: EventColumn) -> None:
         self._events = [(name, request.signal(name), found.level) for name, found in traits.items()]
         self._others = [(name, signal.behavior is Behavior.COUNTER) for name, signal in others.items()]
         timed = [*(signal for _name, signal, level in self._events if not level),

@@ -11,11 +11,9 @@ _DOCUMENT = "kernel drivers/gpu/drm/i915 and drivers/gpu/drm/xe, sysfs files"
 
 
 def _clock(title: str, signal: SignalId, formula: str, help_text: str) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.FREQUENCY, groups=("frequency",), scope=Scope.PACKAGE, unit="MHz", decimals=0,
-        needs=(signal,), compute=mega_of(signal), formula=formula, help=help_text, document=_DOCUMENT, width=5,
-        priority=7,
-    )
+    return CounterColumn(id=title, category=Category.FREQUENCY, groups=("frequency",), scope=Scope.PACKAGE, unit="MHz",
+        decimals=0, needs=(signal,), compute=mega_of(signal), formula=formula, help=help_text, document=_DOCUMENT,
+        width=5, priority=7)
 
 
 def _engine(name: str, state: str, engine: str, what: str) -> tuple[CounterColumn, ...]:
@@ -33,7 +31,4 @@ def _engine(name: str, state: str, engine: str, what: str) -> tuple[CounterColum
     )
 
 
-COLUMNS = (
-    *_engine("GFX", "rc6", "gfx", "graphics engine"),
-    *_engine("SAM", "mc6", "media", "media engine"),
-)
+COLUMNS = (*_engine("GFX", "rc6", "gfx", "graphics engine"), *_engine("SAM", "mc6", "media", "media engine"))

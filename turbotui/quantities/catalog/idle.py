@@ -203,11 +203,9 @@ def _leaving(states: Sequence[int]) -> CounterColumn:
 
 
 def _entries(title: str, signal: SignalId, help_text: str, *, extra: bool = False) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.IDLE, groups=() if extra else ("cpuidle", "swidle", "sysfs"), scope=Scope.CPU,
-        unit="", decimals=0, needs=(signal,), compute=count_of(signal),
-        help=help_text, document=_CPUIDLE, width=6, priority=8, default=False, extra=extra,
-    )
+    return CounterColumn(id=title, category=Category.IDLE, groups=() if extra else ("cpuidle", "swidle", "sysfs"),
+        scope=Scope.CPU, unit="", decimals=0, needs=(signal,), compute=count_of(signal), help=help_text,
+        document=_CPUIDLE, width=6, priority=8, default=False, extra=extra)
 
 
 def _requested(title: str, signal: SignalId) -> CounterColumn:

@@ -12,19 +12,14 @@ _SOFT_DOCUMENT = "kernel Documentation/filesystems/proc.rst, /proc/softirqs"
 
 def _counted(title: str, signal: str, help_text: str, formula: str, *, document: str = _DOCUMENT,
              priority: int = 8) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.INTERRUPT, groups=("other",), scope=Scope.CPU, unit="", decimals=0,
+    return CounterColumn(id=title, category=Category.INTERRUPT, groups=("other",), scope=Scope.CPU, unit="", decimals=0,
         needs=(signal,), compute=count_of(signal), formula=formula, help=help_text, document=document, width=7,
-        priority=priority,
-    )
+        priority=priority)
 
 
 def _per_second(title: str, signal: str, help_text: str, document: str = _DOCUMENT) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.INTERRUPT, scope=Scope.CPU, unit="/s", decimals=0, needs=(signal,),
-        compute=rate_of(signal), help=help_text, document=document, width=7, priority=8,
-        default=False, extra=True,
-    )
+    return CounterColumn(id=title, category=Category.INTERRUPT, scope=Scope.CPU, unit="/s", decimals=0, needs=(signal,),
+        compute=rate_of(signal), help=help_text, document=document, width=7, priority=8, default=False, extra=True)
 
 
 COLUMNS = (

@@ -50,11 +50,9 @@ def _time(title: str, compute: Formula, help_text: str, *, default: bool = True,
 
 
 def _rate(title: str, signal: str, help_text: str, *, default: bool = True) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.KERNEL, scope=Scope.CPU, unit="/s", decimals=0, needs=(signal,),
-        compute=rate_of(signal), help=help_text, document=_PERF_DOCUMENT,
-        width=7, priority=6, default=default, extra=True,
-    )
+    return CounterColumn(id=title, category=Category.KERNEL, scope=Scope.CPU, unit="/s", decimals=0, needs=(signal,),
+        compute=rate_of(signal), help=help_text, document=_PERF_DOCUMENT, width=7, priority=6, default=default,
+        extra=True)
 
 
 COLUMNS = (

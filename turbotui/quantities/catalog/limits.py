@@ -71,12 +71,9 @@ def _reasons(signals: tuple[SignalId, ...], words: Mapping[SignalId, Mapping[int
 def _column(title: str, scope: Scope, signals: tuple[SignalId, ...], formula: str, help_text: str, *,
             logged: bool = False, default: bool = False) -> CounterColumn:
     words = _LOGS if logged else _STATES
-    return CounterColumn(
-        id=title, category=Category.THERMAL, scope=scope, unit="", decimals=-1, needs=signals[:1],
-        wants=signals[1:], compute=_reasons(signals, words),
-        formula=formula, help=help_text, document=_DOCUMENT, width=12, priority=7, default=default, extra=True,
-        bits=words,
-    )
+    return CounterColumn(id=title, category=Category.THERMAL, scope=scope, unit="", decimals=-1, needs=signals[:1],
+        wants=signals[1:], compute=_reasons(signals, words), formula=formula, help=help_text, document=_DOCUMENT,
+        width=12, priority=7, default=default, extra=True, bits=words)
 
 
 _WHOLE = (_PACKAGE, *_LIMITS)
@@ -105,10 +102,7 @@ def _licence_column(level: int, what: str) -> CounterColumn:
     )  # fmt: skip
 
 
-LICENCE_COLUMNS = (
-    _licence_column(1, "for dense AVX2 and light AVX-512"),
-    _licence_column(2, "for dense AVX-512"),
-)
+LICENCE_COLUMNS = (_licence_column(1, "for dense AVX2 and light AVX-512"), _licence_column(2, "for dense AVX-512"))
 
 CORE_COLUMNS = (
     _column("CoreLimit", Scope.CORE, (_CORE,), "state bits of MSR 0x19C",

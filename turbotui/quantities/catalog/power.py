@@ -40,11 +40,9 @@ def _throttled(title: str, signal: SignalId, what: str) -> CounterColumn:
 
 
 def _limit(title: str, signal: SignalId, formula: str, help_text: str, document: str = _POWERCAP) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=(signal,),
+    return CounterColumn(id=title, category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=(signal,),
         compute=value_of(signal), formula=formula, help=help_text, document=document, width=5, priority=8,
-        default=False, extra=True,
-    )
+        default=False, extra=True)
 
 
 def _nanojoules(row: Inputs) -> Value:

@@ -30,11 +30,9 @@ _GROUPS: Final = "kernel Documentation/admin-guide/cgroup-v2.rst"
 def _column(title: str, needs: tuple[str, ...], compute: Formula, help_text: str, *,
             document: str, unit: str = "", decimals: int = 0, thresholds: Thresholds | None = None,
             top: float | None = None, formula: str = "", doubt: Callable[[Inputs], str] | None = None) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.PRESSURE, scope=Scope.SYSTEM, unit=unit, decimals=decimals, needs=needs,
-        compute=compute, formula=formula, help=help_text, document=document, width=6, priority=7, default=False,
-        extra=True, whole_only=True, thresholds=thresholds, scale_max=top, doubt=doubt,
-    )
+    return CounterColumn(id=title, category=Category.PRESSURE, scope=Scope.SYSTEM, unit=unit, decimals=decimals,
+        needs=needs, compute=compute, formula=formula, help=help_text, document=document, width=6, priority=7,
+        default=False, extra=True, whole_only=True, thresholds=thresholds, scale_max=top, doubt=doubt)
 
 
 def _share(title: str, signal: str, help_text: str, thresholds: Thresholds | None) -> CounterColumn:

@@ -23,11 +23,9 @@ _WIDE = ("avx512", "amx")
 
 def _column(title: str, unit: str, decimals: int, needs: tuple[SignalId, ...], *, formula: str, says: str,
             scope: Scope = Scope.CPU) -> CounterColumn:
-    return CounterColumn(
-        id=title, category=Category.OTHER, groups=("roofline",), scope=scope, unit=unit, decimals=decimals, needs=needs,
-        compute=_unknown, formula=formula, help=says, document=_DOCUMENT, width=8, priority=6, default=False,
-        extra=True,
-    )
+    return CounterColumn(id=title, category=Category.OTHER, groups=("roofline",), scope=scope, unit=unit,
+        decimals=decimals, needs=needs, compute=_unknown, formula=formula, help=says, document=_DOCUMENT, width=8,
+        priority=6, default=False, extra=True)
 
 
 def _unknown(_row: Inputs) -> Value:
@@ -118,11 +116,8 @@ def _wide(column: CounterColumn, definitions: Sequence[MetricDefinition],
 
 def measured_definitions(signals: Mapping[SignalId, Signal]) -> tuple[MetricDefinition, ...]:
     """The definitions whose floating-point events this machine counts."""
-    return tuple(
-        definition
-        for definition in definitions_of(signals)
-        if definition.flops and _all(_flop_signals(definition), signals)
-    )
+    return tuple(definition for definition in definitions_of(signals) if definition.flops
+        and _all(_flop_signals(definition), signals))
 
 
 def _counted(column: CounterColumn, definitions: Sequence[MetricDefinition], compute: Callable[[Speed, Inputs], Value],

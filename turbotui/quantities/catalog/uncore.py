@@ -42,11 +42,6 @@ def uncore_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, .
             ids.append((int(parts[1]), int(parts[2])))
     if not ids:
         return COLUMNS
-    return tuple(
-        _clock(
-            f"UMHz{domain}.{cluster}", f"uncore.{domain}.{cluster}.cur",
-            f"Clock of fabric cluster {cluster} in power domain {domain} at one instant; the mean over packages.",
-            ("frequency", "UncMHz"),
-        )
-        for domain, cluster in sorted(ids)
-    )
+    return tuple(_clock(f"UMHz{domain}.{cluster}", f"uncore.{domain}.{cluster}.cur",
+        f"Clock of fabric cluster {cluster} in power domain {domain} at one instant; the mean over packages.",
+        ("frequency", "UncMHz")) for domain, cluster in sorted(ids))

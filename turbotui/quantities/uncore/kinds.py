@@ -124,11 +124,8 @@ def metrics_of(pmu: str, processor: str = "") -> tuple[Metric, ...]:
         rows = [("", False, row) for row in table.values]
         rows += [(tier, True, (what, unit, formula)) for tier, what, unit, formula in table.tiers]
         rows += [("", True, row) for row in table.more]
-        metrics += (
-            metric_of(pmu, what, unit, formula, document=table.document, clocks=clocks, chosen=chosen, tier=tier,
-                      events=dict(table.events))
-            for tier, chosen, (what, unit, formula) in rows
-        )
+        metrics += (metric_of(pmu, what, unit, formula, document=table.document, clocks=clocks, chosen=chosen,
+            tier=tier, events=dict(table.events)) for tier, chosen, (what, unit, formula) in rows)
     return tuple(metrics)
 
 

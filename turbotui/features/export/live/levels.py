@@ -113,8 +113,5 @@ def cpu_places(topology: Topology) -> Sequence[Mapping[str, str]]:
     """Return the labels of `turbotui_cpu_info`: for each CPU, the instances that contain it."""
     scopes = (Scope.CORE, Scope.DIE, Scope.PACKAGE, Scope.L3, Scope.NODE)
     names = {scope: row_labels(topology, scope) for scope in scopes}
-    return [
-        {"cpu": str(cpu), **{scope.value: names[scope][topology.row(scope, cpu)] for scope in scopes},
-         "core_type": (topology.places[cpu].core_type or "")}
-        for cpu in topology.cpus
-    ]
+    return [{"cpu": str(cpu), **{scope.value: names[scope][topology.row(scope, cpu)] for scope in scopes},
+        "core_type": (topology.places[cpu].core_type or "")} for cpu in topology.cpus]

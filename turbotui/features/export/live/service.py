@@ -68,9 +68,8 @@ async def _serve(exporter: Exporter, server: ScrapeServer, reread: Callable[[], 
                  announce: Callable[[], None]) -> int:
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
-    with ending_signals(lambda: loop.call_soon_threadsafe(over.set), {
-        signal.SIGHUP: lambda _number: loop.call_soon_threadsafe(_reread_into, server, reread)
-    }) as ended:
+    with ending_signals(lambda: loop.call_soon_threadsafe(over.set),
+            {signal.SIGHUP: lambda _number: loop.call_soon_threadsafe(_reread_into, server, reread)}) as ended:
         announce()
         exporter.start(on_end=lambda: loop.call_soon_threadsafe(over.set))
         serving = loop.create_task(server.run())
