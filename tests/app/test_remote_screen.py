@@ -46,6 +46,22 @@ async def test_a_lost_connection_is_reported_though_no_frame_comes() -> None:
             await pilot.pause(0.05)
 
 
+async def test_nothing_is_drawn_on_a_screen_that_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = False
+    async with dashboard(FakeRemoteSession()) as (app, _pilot):
+        close = app._close_all
+
+        async def closed_while_the_timer_ends() -> None:
+            nonlocal looked
+            await app._prune(*app.screen.query("#status"))
+            app._show_trouble()
+            looked = True
+            await close()
+
+        monkeypatch.setattr(app, "_close_all", closed_while_the_timer_ends)
+    assert looked
+
+
 async def test_what_was_lost_stands_on_the_status_line() -> None:
     session = FakeRemoteSession()
     session.remarks = ("12 FRAMES LOST: THIS SCREEN IS TOO SLOW",)

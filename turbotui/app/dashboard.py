@@ -185,7 +185,7 @@ class TurbotuiApp(FramesApp):
 
     def _show_trouble(self) -> None:
         """Say that frames no longer arrive, or that they arrive again; lines that have not changed are not drawn."""
-        if self.base is not None and self.base.composed:
+        if self.is_running and self.base is not None and self.base.composed:  # an app that ends takes screens apart
             self.base.show_trouble()
 
     def _start(self) -> None:
