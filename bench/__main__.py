@@ -114,7 +114,8 @@ def _dashboards(seconds: float, *, quick: bool) -> list[Cost]:
     ticks = 5 if quick else 12
     rows += [cost_without_model(f"{cpus} CPUs, {screen}, no model",
                                 ["--machine", "big-8s", *chosen, "--screen", screen], ticks)
-             for cpus, chosen in (("256", ["--cpu", "0-255"]), ("1,024", [])) for screen in ("overview", "cpus")]
+             for cpus, chosen in (("256", ["--cpu", "0-255"]), ("1,024", []))
+             for screen in ("overview", "cpus", "interrupts")]
     rows.append(cost_of_dashboard("this machine, cpus", ["--screen", "cpus"], seconds))
     if not quick:
         rows += [cost_of_program(name, words, seconds) for name, words in PEERS if shutil.which(words[0])]

@@ -36,7 +36,9 @@ class _KeptPool(WorkerPool):
         self._seen += 1
         if len(self._kept) < self.ticks:
             found = await super().ask(*arguments, **words)
-            if self._seen > _SETTLED and not found[1]:  # ticks in which nobody was late
+            answered = {kind for answer in found[0] for kind in answer.rows}
+            # ticks in which nobody was late, no reader of rows either
+            if self._seen > _SETTLED and not found[1] and answered == self._by_kind.keys():
                 self._kept.append(found)
             return found
         self._given += 1
