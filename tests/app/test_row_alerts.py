@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from dashboard_driver import dashboard, text_of
+from made_rows import DEFINITION, row_ticks
 from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.happened_window import HappenedWindow
+from turbotui.app.row_alerts import ContentMoment
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.settings import parse_settings
 from turbotui.app.why_window import WhyWindow
+from turbotui.sampling.row_differences import RowDifferences
+from turbotui.sampling.row_tables import row_table
 from turbotui.widgets.cells import StyleRole, slot_for
+from turbotui.widgets.kind_rows import NAMING
 from turbotui.widgets.row_content import RowContent
 
 
@@ -151,3 +158,16 @@ async def test_cells_of_the_rows_have_its_colour() -> None:
 async def test_what_cannot_be_watched_is_reported_with_its_line(settings: str, told: str) -> None:
     async with watched(settings) as (app, _pilot, _session):
         assert told in text_of(app, "status")
+
+
+def test_the_least_that_a_value_can_be_is_enough_for_a_limit_above() -> None:
+    """Its words say what the heat lacks; a limit below it may hold of the least, and not of the value."""
+    (tick,) = row_ticks(1, Random(4), known=True)
+    tick = replace(tick, quantities={**tick.quantities, "heat": replace(tick.quantities["heat"], lacks="words")})
+    content = RowContent(row_table(DEFINITION, RowDifferences(None, tick)), NAMING)
+    heat = next(column for column in DEFINITION.columns if column.id == "Heat")
+    moment, rows = ContentMoment(content, 0, 1), content.rows
+    least = [cell.partial for cell in (content.cell(heat, row) for row in rows)]
+    assert set(least) == {False, True}
+    assert None not in moment.cells(heat, rows, at_least=True)
+    assert [value is None for value in moment.cells(heat, rows)] == least

@@ -18,7 +18,7 @@ from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.alerting import Alert, AlertWatch
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.row_tables import KindDefinition, known_kinds, row_table
+from turbotui.sampling.row_tables import KindDefinition, KindRow, known_kinds, row_table
 from turbotui.widgets.kind_rows import NAMING
 from turbotui.widgets.row_content import RowContent
 
@@ -61,9 +61,11 @@ class ContentMoment:
         return self.content.rows
 
     def cells(self, column: Column[Any], rows: Sequence[Hashable], *, at_least: bool = False) -> Sequence[Value]:
-        """Values of a column; an unknown one is None, whatever the reason."""
-        del at_least  # a row that lacks a part is unknown
-        return [self.content.cell(column, row).bare for row in rows]
+        """Values of a column; an unknown one is None, whatever the reason, as is one that lacks a part."""
+        found = [(self.content.cell(column, row), self.content.get(row)) for row in rows]
+        # of a kind's row only the least that a value can be lacks a part
+        return [cell.value if at_least and cell.partial and isinstance(row, KindRow) else cell.bare
+                for cell, row in found]
 
     def words(self, row: Hashable) -> str:
         return self.content.words(row)
