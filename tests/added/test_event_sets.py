@@ -18,6 +18,7 @@ from turbotui.events.set_files import SetError, known_sets, model_id, parse_sets
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.expressions import parse_expression
+from turbotui.quantities.metric_table import definition
 from turbotui.quantities.unavailable import Reason
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.simulated.named import named_shape
@@ -112,6 +113,36 @@ def test_products_are_asked_for_by_the_codes_of_the_processor(model: str, events
     assert {event for one in fitting for event in parse_expression(one.formula).names} - {"dt"} == events
 
 
+def _formulas(name: str, model: int) -> list[str]:
+    """The formulas of a set on a model of Intel's family 6."""
+    processor = CpuModel(vendor="GenuineIntel", family=6, model=model)
+    return [next(one.formula for one in column.alternatives if one.suits(processor))
+            for column in shipped_sets()[name].columns]
+
+
+@pytest.mark.parametrize("model", [0x2A, 0x2D, 0x3A, 0x3E])
+def test_flops_of_sandy_and_ivy_bridge_are_those_of_the_roofline(model: int) -> None:
+    (formula,) = _formulas("flops", model)
+    terms = parse_expression(formula)
+    counted = definition("ivybridge")
+    codes = {event.key: f"cpu/event={event.config & 0xFF:#x},umask={event.config >> 8:#x}/" for event in counted.events}
+    expected = {codes[term.event]: term.weight for term in counted.flops}
+    assert set(terms.names) - {"dt"} == set(expected)
+    for name, flops in expected.items():
+        weight = terms.evaluate({**dict.fromkeys(terms.names, 0.0), name: 1e9, "dt": 1.0})
+        assert weight == flops, name
+
+
+def test_the_papers_set_beyond_the_core_on_its_processors() -> None:
+    names = [set(parse_expression(formula).names) - {"dt"} for formula in _formulas("offcore", 0x3A)]
+    assert names == [{"cpu/event=0x51,umask=0x1/"}, {"cache-references"}, {"cpu/event=0x24,umask=0x20/"},
+                     {"cpu/event=0xb7,umask=0x1,offcore_rsp=0x3f80400091/"}]
+    with adding("sapphire-2s", frozenset({0})) as here:
+        lines, references, *_rest = here.add("set:offcore")
+        assert here.why(references) is None
+        assert here.why(lines) is not None
+
+
 def test_top_down_fills_the_pipeline() -> None:
     with adding("sapphire-2s", frozenset(range(4))) as here:
         found, _before, _after = values(here, "topdown")
@@ -185,7 +216,7 @@ def test_adding_a_set_twice_changes_nothing_and_its_columns_can_be_removed() -> 
 def test_every_shipped_formula_can_be_read_and_has_a_document_or_generic_names() -> None:
     sets = shipped_sets()
     assert set(sets) == {"ipc", "branches", "caches", "tlb", "energy", "flops", "memory", "topdown", "latency",
-                         "products"}
+                         "products", "offcore"}
     for one in sets.values():
         assert one.title
         for column in one.columns:
