@@ -13,18 +13,20 @@ from treehost import TreeHost
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError
-from turbotui.machine.memory import Module, channels_named, parse_module, read_memory
+from turbotui.machine.memory import Module, channels_named, modules_in_words, parse_module, read_memory
 from turbotui.machine.memory_families import family_memory
 from turbotui.simulated import simulated_host
 
 
 def _raw(*, bits: int = 64, size: int = 16384, speed: int = 4800, extended: int = 0, texts: tuple[str, ...] = (),
-         length: int = 0x5C) -> bytes:
+         length: int = 0x5C, kind: int = 0x22, ranks: int = 2, large: int = 0) -> bytes:
     body = bytearray(0x5C)
     struct.pack_into("<BB", body, 0, 17, length)
     struct.pack_into("<HH", body, 0x0A, bits, size)
     struct.pack_into("<BB", body, 0x10, 1 if texts else 0, 2 if len(texts) > 1 else 0)
     struct.pack_into("<H", body, 0x15, 6400)  # what the module could do
+    body[0x12], body[0x1B] = kind, 0xF0 | ranks  # the upper bits are reserved
+    struct.pack_into("<I", body, 0x1C, large)
     struct.pack_into("<H", body, 0x20, speed)
     struct.pack_into("<I", body, 0x58, extended)
     return bytes(body[:length]) + b"".join(text.encode() + b"\0" for text in texts) + b"\0"
@@ -53,6 +55,28 @@ def test_what_firmware_leaves_open_is_unknown() -> None:
     fast = parse_module(_raw(speed=0xFFFF, extended=70_000))
     assert fast is not None
     assert fast.mts == 70_000
+
+
+@pytest.mark.parametrize(("raw", "words"), [
+    (_raw(), "1 x 16 GiB DDR5 4800 MT/s 2 ranks"),
+    (_raw(size=0x7FFF, large=131072, kind=0x1A, speed=3200, ranks=1), "1 x 128 GiB DDR4 3200 MT/s 1 rank"),
+    (_raw(size=0x8000 | 0x4000, kind=0x13, speed=0, ranks=0), "1 x 16 MiB DDR2"),
+    (_raw(size=0xFFFF, kind=0x02), "1 x 4800 MT/s 2 ranks"), (_raw(size=0x7FFF), "1 x DDR5 4800 MT/s 2 ranks"),
+    (_raw(length=0x15, size=1536), "1 x 1536 MiB DDR5"),
+])
+def test_size_type_speed_and_ranks_of_a_module(raw: bytes, words: str) -> None:
+    module = parse_module(raw)
+    assert module is not None
+    assert modules_in_words((module,)) == words
+
+
+def test_equal_modules_are_counted_together() -> None:
+    small, large = parse_module(_raw()), parse_module(_raw(size=0x7FFF, large=32768))
+    assert small is not None
+    assert large is not None
+    assert modules_in_words((small, large, replace(small, slot="other"))) == (
+        "2 x 16 GiB DDR5 4800 MT/s 2 ranks, 1 x 32 GiB DDR5 4800 MT/s 2 ranks")
+    assert modules_in_words(()) == ""
 
 
 @given(st.binary(max_size=200))

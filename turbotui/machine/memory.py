@@ -15,6 +15,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
 from turbotui.machine.small_files import line_of, names_in
+from turbotui.quantities.sentences import several
 from turbotui.untrusted import decoded, one_line
 
 _ENTRIES: Final = "/sys/firmware/dmi/entries"
@@ -38,6 +39,9 @@ class Module:
     channel: str  # the locators up to the channel's name; "" if they name no channel
     bits: int | None  # bits of data, without error correction; None if unknown
     mts: int | None  # configured speed in million transfers a second; None if unknown
+    kind: str = ""  # "DDR5"; "" for one that is in no table here
+    mebibytes: int | None = None  # size; None if unknown
+    ranks: int | None = None  # None if unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,28 @@ class MemoryFacts:
     modules: tuple[Module, ...]  # the modules by SMBIOS, without empty slots; empty if it cannot be read
     channels: int  # the number of channels with memory, by EDAC; 0 if unknown
     why: str  # why SMBIOS has no modules, for people; "" if it has
+
+
+_KINDS: Final = {
+    0x13: "DDR2", 0x18: "DDR3", 0x1A: "DDR4", 0x1B: "LPDDR", 0x1C: "LPDDR2", 0x1D: "LPDDR3", 0x1E: "LPDDR4",
+    0x1F: "persistent", 0x20: "HBM", 0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5", 0x24: "HBM3",
+}  # fmt: skip
+"""Types of memory (DSP0134 3.7, 7.18.2)."""
+_IN_EXTENDED: Final = 0x7FFF  # 7.18.1: the size in MiB is in the extended field
+_IN_KIBIBYTES: Final = 0x8000
+
+
+def modules_in_words(modules: Sequence[Module]) -> str:
+    """Describe modules, equal ones together: "16 x 32 GiB DDR5 4800 MT/s 2 ranks"; "" for none."""
+    kinds: dict[str, int] = {}
+    for module in modules:
+        size = "" if module.mebibytes is None else (
+            f"{module.mebibytes // 1024} GiB" if module.mebibytes % 1024 == 0 else f"{module.mebibytes} MiB")
+        speed = "" if module.mts is None else f"{module.mts} MT/s"
+        ranks = "" if module.ranks is None else several(module.ranks, "rank")
+        kind = " ".join(word for word in (size, module.kind, speed, ranks) if word)
+        kinds[kind] = kinds.get(kind, 0) + 1
+    return ", ".join(f"{number} x {kind or 'unknown'}" for kind, number in sorted(kinds.items()))
 
 
 def read_memory(host: Host) -> MemoryFacts:
@@ -94,7 +120,19 @@ def parse_module(raw: bytes) -> Module | None:
     mts = _double(body, 0x58) if speed == _UNKNOWN else speed
     bits = _word(body, 0x0A)
     return Module(" ".join(locator for locator in locators if locator), channel,
-                  bits if bits not in (0, None, _UNKNOWN) else None, mts or None)
+                  bits if bits not in (0, None, _UNKNOWN) else None, mts or None, _KINDS.get(body[0x12], ""),
+                  _mebibytes(body), body[0x1B] & 0xF or None if len(body) > 0x1B else None)
+
+
+def _mebibytes(body: bytes) -> int | None:
+    """Return the size by the field at 0x0C or the extended one (DSP0134 3.7, 7.18.1, 7.18.4); None if unknown."""
+    size = _word(body, 0x0C)
+    if size is None or size == _UNKNOWN:
+        return None
+    if size == _IN_EXTENDED:
+        extended = _double(body, 0x1C)
+        return None if extended is None else extended & 0x7FFFFFFF or None
+    return (size & 0x7FFF) // 1024 if size & _IN_KIBIBYTES else size
 
 
 def _word(body: bytes, offset: int) -> int | None:

@@ -125,7 +125,9 @@ def devices(model: Model, pmus: Iterable[SimulatedPmu]) -> tuple[Mapping[str, Fo
 
 _LENGTH: Final = 0x5C  # of the structure since version 3.3
 _DIMM: Final = 0x09  # form factor
-_DDR: Final = 0x22  # memory type DDR5; nothing here reads it
+_DDR4, _DDR5 = 0x1A, 0x22  # memory types
+_SLOWEST_DDR5: Final = 4000  # MT/s
+_RANKS: Final = 2
 _LARGE: Final = 0x7FFF  # size: see the extended one
 
 
@@ -153,8 +155,10 @@ def _structure(number: int, shape: MachineShape, mib: int, package: int, channel
     body = bytearray(_LENGTH)
     struct.pack_into("<BBH", body, 0, 17, _LENGTH, 0x1100 + number)
     struct.pack_into("<HHH", body, 0x08, 72, 64, min(_LARGE, mib))
-    struct.pack_into("<BBBBB", body, 0x0E, _DIMM, 0, 1, 2, _DDR)
+    struct.pack_into("<BBBBB", body, 0x0E, _DIMM, 0, 1, 2,
+                     _DDR4 if shape.memory_mts < _SLOWEST_DDR5 else _DDR5)
     struct.pack_into("<H", body, 0x15, shape.memory_mts)
+    body[0x1B] = _RANKS
     struct.pack_into("<IH", body, 0x1C, mib, shape.memory_mts)
     texts = (f"CPU{package}_DIMM_{chr(ord('A') + channel)}1", f"NODE {package} CHANNEL {channel} DIMM 0")
     return bytes(body) + b"".join(text.encode() + b"\0" for text in texts) + b"\0"
@@ -183,6 +187,7 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
                                   **(intel_root_ports(model.shape) if has_stacks(model.shape) else {})}),
         ("/sys/fs/resctrl", resctrl_tree(model)),
         ("/sys/firmware/dmi/entries", memory_modules(model.shape)),
+        ("/sys/class/dmi/id", {"bios_vendor": fixed("turbotui"), "bios_version": fixed("simulated")}),
         ("/sys/firmware/acpi/tables", persistent_memory(model.shape)),
         ("/dev/cpu", cpuid_folder(model)),
     ):

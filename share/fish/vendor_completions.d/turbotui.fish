@@ -313,6 +313,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from score' -l baseline -r -d 'p
 complete -c turbotui -n '__fish_seen_subcommand_from score' -s i -l interval -r -d 'the length of a run without a command (5)'
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l runs -r -d 'the number of runs, of which mean and median are taken (1)'
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l slower -r -d 'fleet check: exit status 5 when the predicted score is lower by more than this, 6 when there are warnings'
+complete -c turbotui -n '__fish_seen_subcommand_from score' -l anyway -d 'compare with the baseline although this machine'\''s model, CPUs, memory, DIMMs, BIOS, microcode or turbo differ from its machine'\''s: warn instead of refusing'
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l pattern -r -d 'a pattern that finds the score in the command'\''s output, such as '\''GFLOPS: ([0-9.]+)'\'': the score is kept'
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l table -x -a 'score runs ratios' -d 'only this table (csv: score)'
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l node -r -d 'another node whose runs are kept in this folder, or all (default: this machine)'

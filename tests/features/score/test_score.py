@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,16 @@ from turbotui.features.score.model import (
     CLOCK,
     SAMPLED,
     SHORTEST,
+    UNKNOWN,
     Baseline,
     CpuRatio,
     Throttling,
     differences,
+    differing,
     judge,
     load_differences,
     predict,
+    uncompared,
     unlike_loads,
 )
 from turbotui.features.score.verb import DOUBTFUL, SLOWER
@@ -190,7 +194,7 @@ def test_a_fleet_check_of_doubtful_measurements_is_not_an_all_clear(home: Path,
     assert main([*STORE, "--ratio", "0.01"]) == 0
     capsys.readouterr()
     words = ("score", "run", "--machine", "sapphire-2s", "-i", "0.2", "--runs", "2", "--baseline", "linpack",
-             "--slower", "5")
+             "--slower", "5", "--anyway")
     assert main([*words]) == DOUBTFUL
     out = capsys.readouterr().out
     assert "the load is not that of the baseline" in out
@@ -223,7 +227,7 @@ def test_the_text_is_labelled_and_compares_configurations(home: Path, capsys: py
     assert listed.startswith(f"# SIMULATED machine {LOADED}")
     assert "linpack  GFLOPS  113.200  1.00000" in listed
     # a small machine: the model of a large one takes so long under load that its interval is long enough
-    assert main(["score", "run", "--machine", "laptop", "-i", "0.1", "--baseline", "linpack"]) == 0
+    assert main(["score", "run", "--machine", "laptop", "-i", "0.1", "--baseline", "linpack", "--anyway"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("# SIMULATED")
     assert "the configuration differs: model" in out
@@ -330,7 +334,45 @@ def test_in_a_guest_the_ratio_is_of_moments_and_its_error_is_said(home: Path,
 def test_a_baseline_whose_clock_was_counted_is_not_compared_in_silence() -> None:
     counted = Baseline("b", "s", 100.0, 1.0, {"model": "m"})
     assert differences(counted, {"model": "m", CLOCK: SAMPLED}) == [
-        "the configuration differs: clock is at moments, the baseline was measured with unknown"]
+        "the configuration differs: clock is at moments, the baseline was measured with counted"]
+
+
+def test_hardware_that_is_configured_otherwise_is_refused_before_anything_is_measured(
+        home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*STORE, "--ratio", "1"]) == 0
+    path = score_baselines.path_of({"XDG_DATA_HOME": str(home)})
+    (known,) = score_baselines.load(path).values()
+    assert known.configuration["DIMMs"] == "2 x 8 GiB DDR4 2400 MT/s 2 ranks"
+    assert known.configuration["microcode"] == "0xf6"
+    words = ("score", "run", "--machine", LOADED, "-i", "0.1", "--baseline", "linpack")
+    for key, value in (("DIMMs", "1 x 16 GiB DDR4 2400 MT/s 2 ranks"), ("BIOS", "old 1.0"), ("microcode", "0xf4")):
+        score_baselines.store(path, replace(known, configuration={**known.configuration, key: value}))
+        capsys.readouterr()
+        assert main([*words]) == DOUBTFUL
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert f"{key} is {known.configuration[key]}, the baseline was measured with {value}" in err
+        assert "--anyway" in err
+        assert main([*words, "--anyway"]) == 0
+        assert f"warning: the configuration differs: {key}" in capsys.readouterr().out
+
+
+def test_what_only_the_baseline_or_only_this_machine_knows_is_no_difference(
+        home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = score_baselines.path_of({"XDG_DATA_HOME": str(home)})
+    assert main([*STORE, "--ratio", "1"]) == 0
+    (known,) = score_baselines.load(path).values()
+    older = {key: value for key, value in known.configuration.items() if key not in {"DIMMs", "BIOS", "microcode"}}
+    score_baselines.store(path, replace(known, configuration=older))
+    capsys.readouterr()
+    assert main(["score", "run", "--machine", LOADED, "-i", "0.1", "--baseline", "linpack"]) == 0
+    out, err = capsys.readouterr()
+    assert "the configuration differs" not in out
+    assert "for the baseline does not have it: BIOS, DIMMs, microcode" in err
+    assert uncompared(known, {**known.configuration, "DIMMs": UNKNOWN}) == [
+        "not compared, for it cannot be read here: DIMMs"]
+    assert differing(older, known.configuration) == []
+    assert differing({"BIOS": "a", "turbo": "on"}, {"BIOS": "b", "turbo": UNKNOWN}) == ["BIOS"]
 
 
 def test_what_a_hypervisor_takes_is_doubted() -> None:

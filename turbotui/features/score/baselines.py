@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from turbotui.errors import TurbotuiError
-from turbotui.features.score.model import Baseline
+from turbotui.features.score.model import UNKNOWN, Baseline
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.memory import modules_in_words, read_memory
 from turbotui.machine.own_files import data_folder, replace_file, sole_writer
-from turbotui.machine.small_files import memory_of
+from turbotui.machine.small_files import line_of, memory_of
 from turbotui.quantities.documents import parse_json
 from turbotui.quantities.plain_numbers import decimal, integer
 from turbotui.untrusted import json_text
@@ -25,6 +26,7 @@ _NO_TURBO: Final = (  # kernel Documentation/admin-guide/pm: intel_pstate (1 is 
     ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
     ("/sys/devices/system/cpu/cpufreq/boost", "0"),
 )
+_DMI: Final = "/sys/class/dmi/id"  # kernel Documentation/ABI/testing/sysfs-class-dmi
 _GIB: Final = 1 << 20  # KiB
 _LARGEST: Final = 1 << 24  # most bytes of the file, for tens of thousands of baselines
 _GREATEST: Final = 1e15  # limit of a score, so that values computed from it stay finite
@@ -36,19 +38,24 @@ def path_of(environment: Mapping[str, str]) -> str:
 
 
 def configuration(machine: Machine) -> dict[str, str]:
-    """Return the configuration that a baseline applies to: model, CPUs, memory and turbo."""
+    """Return the configuration that a baseline applies to, UNKNOWN for what cannot be read here."""
+    host = machine.host
     return {
         "model": machine.model.name,
         "CPUs": str(len(machine.topology.cpus)),
-        "memory": _memory(machine.host),
-        "turbo": _turbo(machine.host),
+        "memory": _memory(host),
+        "DIMMs": modules_in_words(read_memory(host).modules) or UNKNOWN,  # only root may read them
+        "BIOS": " ".join(word for file in ("bios_vendor", "bios_version") if (word := line_of(host, f"{_DMI}/{file}")))
+        or UNKNOWN,
+        "microcode": machine.model.microcode or UNKNOWN,
+        "turbo": _turbo(host),
     }
 
 
 def _memory(host: Host) -> str:
     """Return the memory in whole GiB, as firmware and kernels reserve varying amounts (proc(5))."""
     kibibytes = memory_of(host).get("MemTotal")
-    return "unknown" if kibibytes is None else f"{round(kibibytes / _GIB)} GiB"
+    return UNKNOWN if kibibytes is None else f"{round(kibibytes / _GIB)} GiB"
 
 
 def _turbo(host: Host) -> str:
@@ -57,7 +64,7 @@ def _turbo(host: Host) -> str:
             return "off" if host.read_text(path).strip() == off else "on"
         except HostError:
             continue
-    return "unknown"
+    return UNKNOWN
 
 
 def load(path: str) -> dict[str, Baseline]:

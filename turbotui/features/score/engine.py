@@ -23,6 +23,7 @@ from turbotui.errors import MachineError, SignalledError, TurbotuiError, UsageEr
 from turbotui.features.score import baselines, history
 from turbotui.features.score.model import (
     CLOCK,
+    COUNTED,
     SAMPLED,
     Baseline,
     CpuRatio,
@@ -33,6 +34,8 @@ from turbotui.features.score.model import (
     load_differences,
     percent,
     predict,
+    property_of,
+    uncompared,
 )
 from turbotui.features.score.report import ScoreReport
 from turbotui.machine.host import HostKind
@@ -61,6 +64,15 @@ _SAMPLED_NOTE = (
 _NOTHING = "none"  # the value of Throttle when nothing does
 
 
+class ConfigurationError(TurbotuiError):
+    """The hardware is not configured as that of the baseline, so that nothing was measured and nothing is concluded."""
+
+    exit_status = 6
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}: nothing was measured; --anyway compares all the same, with a warning")
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """The command that is run while the ratio is measured, and how its score is found."""
@@ -75,20 +87,25 @@ _NO_LOAD: Final = Load()
 
 
 def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load = _NO_LOAD,
-          baseline: Baseline | None = None, allowed: float | None = None) -> ScoreReport:
+          baseline: Baseline | None = None, allowed: float | None = None, anyway: bool = False) -> ScoreReport:
     """Measure several times, and predict a benchmark's score from the ratio.
 
     Args:
         baseline: the baseline of the prediction; None for no prediction.
         allowed: per cent by which the predicted score may be lower than the baseline's; None for no check.
+        anyway: whether to compare, with a warning, although the hardware is not configured as the baseline's was.
 
     Raises:
+        ConfigurationError: it is not.
         MachineError: there is no APERF and MPERF.
         TurbotuiError: the command cannot be run, or failed.
         UsageError: a command for a machine that is not this one.
     """
     if load.command and machine.host.kind is not HostKind.REAL:
         raise UsageError("a command loads this machine, not a simulated or recorded one: leave one of them out")
+    unlike_hardware = [] if baseline is None else _unlike_hardware(baseline, machine)
+    if unlike_hardware and not anyway:
+        raise ConfigurationError("; ".join(unlike_hardware))
     found: list[Run] = []
     scores: list[float | None] = []
     ended: list[datetime] = []
@@ -108,9 +125,11 @@ def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load =
     if baseline is None:
         return report
     unlike = load_differences(baseline, found)
+    doubts = [*unlike_hardware, *_unlike_clock(baseline, found)]
+    beside = uncompared(baseline, baselines.configuration(machine))
     ratios, error = report.ratios, max(one.error for one in found)
     return replace(
-        report, warnings=(*report.warnings, *unlike, *_comparing(baseline, machine, found)), comparable=not unlike,
+        report, warnings=(*report.warnings, *unlike, *doubts), notes=(*report.notes, *beside), comparable=not unlike,
         prediction=predict(baseline, statistics.median(ratios), ratios, error) if ratios else None)
 
 
@@ -120,12 +139,19 @@ def _configuration(machine: Machine, runs: Sequence[Run]) -> dict[str, str]:
     return baselines.configuration(machine) | sampled
 
 
-def _comparing(baseline: Baseline, machine: Machine, runs: Sequence[Run]) -> list[str]:
-    """Return reasons to doubt a comparison of this machine with the baseline."""
-    found = differences(baseline, _configuration(machine, runs))
+def _unlike_hardware(baseline: Baseline, machine: Machine) -> list[str]:
+    """Return a sentence for each difference of this machine from the baseline's, for which nothing need be measured."""
+    hardware = {key: value for key, value in baseline.configuration.items() if key != CLOCK}
+    found = differences(replace(baseline, configuration=hardware), baselines.configuration(machine))
     if baseline.simulated != label(machine.host):
         found.append(f"the baseline is of {baseline.simulated or 'a real machine'}")
     return found
+
+
+def _unlike_clock(baseline: Baseline, runs: Sequence[Run]) -> list[str]:
+    """Return a sentence if the clock was measured in another way than the baseline's."""
+    clock = {CLOCK: SAMPLED if any(one.error for one in runs) else COUNTED}
+    return differences(replace(baseline, configuration={CLOCK: property_of(baseline.configuration, CLOCK)}), clock)
 
 
 def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:

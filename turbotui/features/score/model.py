@@ -24,6 +24,9 @@ STOLEN: Final = 0.01  # share of the wanted CPU time from which a score is doubt
 CLOCK: Final = "clock"
 """The key of a configuration whose clock was not counted, with the way in which it was measured."""
 SAMPLED: Final = "at moments"
+COUNTED: Final = "counted"
+UNKNOWN: Final = "unknown"
+"""The value of a property that could not be read."""
 _TURBO: Final = 1.005  # ratio above which turbo was active; the counters' jitter is smaller
 _BASE: Final = 0.995
 _LIMITED: Final = 0.005  # share of the interval below which a power limit does not affect the ratio
@@ -184,14 +187,35 @@ def predict(baseline: Baseline, ratio: float, ratios: Sequence[float] = (), erro
     return Prediction(value, value * (BOUND + spread + error))
 
 
+def property_of(configuration: Mapping[str, str], key: str) -> str:
+    """Return a property of a configuration; UNKNOWN if it is not in it."""
+    return configuration.get(key, COUNTED if key == CLOCK else UNKNOWN)
+
+
+def differing(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    """Return the properties that both configurations know and in which they differ."""
+    pairs = {key: (property_of(one, key), property_of(other, key)) for key in sorted({*one, *other})}
+    return [key for key, (first, second) in pairs.items() if first != second and UNKNOWN not in (first, second)]
+
+
 def differences(baseline: Baseline, configuration: Mapping[str, str]) -> list[str]:
     """Return a sentence for each property in which this configuration differs from the baseline's."""
-    keys = sorted({*baseline.configuration, *configuration})
     return [
-        f"the configuration differs: {key} is {configuration.get(key, 'unknown')}, "
-        f"the baseline was measured with {baseline.configuration.get(key, 'unknown')}"
-        for key in keys if baseline.configuration.get(key) != configuration.get(key)
+        f"the configuration differs: {key} is {property_of(configuration, key)}, "
+        f"the baseline was measured with {property_of(baseline.configuration, key)}"
+        for key in differing(configuration, baseline.configuration)
     ]
+
+
+def uncompared(baseline: Baseline, configuration: Mapping[str, str]) -> list[str]:
+    """Return a sentence about the properties that only this machine or only the baseline knows."""
+    known = {*baseline.configuration, *configuration}
+    here = [key for key in sorted(known) if property_of(configuration, key) == UNKNOWN
+            and property_of(baseline.configuration, key) != UNKNOWN]
+    there = [key for key in sorted(known) if property_of(baseline.configuration, key) == UNKNOWN
+             and property_of(configuration, key) != UNKNOWN]
+    return [*([f"not compared, for it cannot be read here: {', '.join(here)}"] if here else []),
+            *([f"not compared, for the baseline does not have it: {', '.join(there)}"] if there else [])]
 
 
 def unlike_loads(cpus: int | None, busy: float | None, other_cpus: int, other_busy: float | None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.score.history import KeptRun
-from turbotui.features.score.model import BOUND, percent, unlike_loads
+from turbotui.features.score.model import BOUND, differing, percent, unlike_loads
 
 DAYS: Final = 7.0
 _CENTURY: Final = 36_500.0  # days, longer ago than any run, but still a valid date
@@ -89,10 +89,8 @@ def trends(runs: Iterable[KeptRun], days: float = DAYS) -> list[Trend]:
 
 def _trend(runs: Sequence[KeptRun], days: float) -> Trend:
     newest = runs[-1]
-    alike = [run for run in runs if run.configuration == newest.configuration]
-    others = [run for run in runs if run.configuration != newest.configuration]
-    differing = {key for other in others for key in {*other.configuration, *newest.configuration}
-                 if other.configuration.get(key) != newest.configuration.get(key)}
+    differences = [differing(run.configuration, newest.configuration) for run in runs]
+    alike = [run for run, keys in zip(runs, differences, strict=True) if not keys]
     certain = [one for one in alike if one.ratio is not None and not one.warnings]
     # similar to the newest valid run, even if the very newest one is doubtful
     last = certain[-1] if certain else newest
@@ -101,8 +99,9 @@ def _trend(runs: Sequence[KeptRun], days: float) -> Trend:
     scored = [one for one in sure if one.measured is not None]
     if scored:
         changes.append(_change("measured", scored, days, lambda one: one.measured))
-    return Trend(newest.baseline, newest.load, newest.unit, tuple(changes), len(alike) - len(certain), len(others),
-                 tuple(sorted(differing)), days, len(certain) - len(sure))
+    others = {key for keys in differences for key in keys}
+    return Trend(newest.baseline, newest.load, newest.unit, tuple(changes), len(alike) - len(certain),
+                 len(runs) - len(alike), tuple(sorted(others)), days, len(certain) - len(sure))
 
 
 def _change(quantity: str, runs: Sequence[KeptRun], days: float, value: Callable[[KeptRun], float | None]) -> Change:

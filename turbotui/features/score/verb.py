@@ -185,6 +185,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_.add_argument("--slower", metavar="PERCENT",
                       help=f"fleet check: exit status {SLOWER} when the predicted score is lower by more than this, "
                       f"{DOUBTFUL} when there are warnings")
+    run_.add_argument("--anyway", action="store_true",
+                      help="compare with the baseline although this machine's model, CPUs, memory, DIMMs, BIOS, "
+                      "microcode or turbo differ from its machine's: warn instead of refusing")
     run_.add_argument("--pattern", metavar="REGEX",
                       help="a pattern that finds the score in the command's output, such as 'GFLOPS: ([0-9.]+)': the "
                            "score is kept")
@@ -313,7 +316,8 @@ def _measure(arguments: argparse.Namespace, path: str) -> int:
     allowed = None if arguments.slower is None else positive(arguments.slower, "--slower")
     baseline, load = _baseline(arguments, path), _load(arguments)
     machine = read_machine(open_host(arguments))
-    report = check(machine, seconds=seconds, runs=arguments.runs, load=load, baseline=baseline, allowed=allowed)
+    report = check(machine, seconds=seconds, runs=arguments.runs, load=load, baseline=baseline, allowed=allowed,
+                   anyway=arguments.anyway)
     report = keep(machine, report, load)
     envelope = envelope_now(machine.host, notes=(*report.warnings, *report.notes))
     print_tables(arguments, envelope, report_tables(report), lambda: report_lines(envelope, report))
