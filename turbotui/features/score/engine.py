@@ -26,6 +26,7 @@ from turbotui.features.score.model import (
     COUNTED,
     SAMPLED,
     Baseline,
+    ConfigurationError,
     CpuRatio,
     Run,
     Throttling,
@@ -64,15 +65,6 @@ _SAMPLED_NOTE = (
 _NOTHING = "none"  # the value of Throttle when nothing does
 
 
-class ConfigurationError(TurbotuiError):
-    """The hardware is not configured as that of the baseline, so that nothing was measured and nothing is concluded."""
-
-    exit_status = 6
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"{why}: nothing was measured; --anyway compares all the same, with a warning")
-
-
 @dataclass(frozen=True, slots=True)
 class Load:
     """The command that is run while the ratio is measured, and how its score is found."""
@@ -105,7 +97,8 @@ def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load =
         raise UsageError("a command loads this machine, not a simulated or recorded one: leave one of them out")
     unlike_hardware = [] if baseline is None else _unlike_hardware(baseline, machine)
     if unlike_hardware and not anyway:
-        raise ConfigurationError("; ".join(unlike_hardware))
+        raise ConfigurationError(f"{'; '.join(unlike_hardware)}: nothing was measured; --anyway compares all the same, "
+                                 "with a warning")
     found: list[Run] = []
     scores: list[float | None] = []
     ended: list[datetime] = []

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.errors import TurbotuiError
 from turbotui.quantities.catalog.frequency import BUSY
 from turbotui.quantities.plain_numbers import whole_number
 
@@ -30,6 +31,12 @@ UNKNOWN: Final = "unknown"
 _TURBO: Final = 1.005  # ratio above which turbo was active; the counters' jitter is smaller
 _BASE: Final = 0.995
 _LIMITED: Final = 0.005  # share of the interval below which a power limit does not affect the ratio
+
+
+class ConfigurationError(TurbotuiError):
+    """Machines are not configured alike, so that nothing is concluded."""
+
+    exit_status = 6
 
 
 @dataclass(frozen=True, slots=True)

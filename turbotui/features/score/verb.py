@@ -21,6 +21,7 @@ from turbotui.features.score.engine import Load, check, keep
 from turbotui.features.score.history import KeptRun, RunHistory
 from turbotui.features.score.model import CLOCK, Baseline
 from turbotui.features.score.past_tables import TABLES, history_table, past_tables
+from turbotui.features.score.pooling import POOLED_TABLES, PooledRuns, pool
 from turbotui.features.score.tables import RUN_TABLES, baseline_table, report_tables
 from turbotui.features.score.text import against, damage_text, past_lines, report_lines
 from turbotui.features.score.trend import DAYS, Trend, trends
@@ -166,7 +167,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_machine_arguments(store)
     store.add_argument("--name", required=True, help="of the benchmark")
     store.add_argument("--unit", required=True, help="of the score, GFLOPS")
-    store.add_argument("--value", required=True, metavar="X", help="the score; more is better")
+    store.add_argument("--value", metavar="X", help="the score; more is better")
+    store.add_argument("--from", dest="runs", metavar="FILE", action="append", default=[],
+                       help="instead of --value and --ratio: the medians over the nodes whose kept runs these files have "
+                       f"($XDG_DATA_HOME/turbotui/scores/NODE.jsonl), with means and outliers; {_EVERY}: all files "
+                       "there; may be given several times")
+    store.add_argument("--load", metavar="NAME", help="with --from: runs of this command only")
+    store.add_argument("--anyway", action="store_true",
+                       help="with --from: take nodes whose hardware is configured otherwise, with a warning")
     store.add_argument("--ratio", metavar="R",
                        help="the lowest ratio while it ran (default 1, which is true with turbo off only)")
     store.add_argument("--busy-cpus", metavar="N", type=whole,
@@ -174,7 +182,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                             "ratio, else all)")
     store.add_argument("--busy", metavar="PERCENT",
                        help="for how much of the time they were busy (default: as in that run, else not compared)")
-    add_format_arguments(store)
+    add_format_arguments(store, POOLED_TABLES)
     run_ = verbs.add_parser("run", help="measure the ratio under load, predict the score, and keep both")
     add_machine_arguments(run_)
     run_.add_argument("--baseline", metavar="NAME", help="predict the score of this baseline")
@@ -219,6 +227,12 @@ def _store(arguments: argparse.Namespace, path: str) -> int:
     for word, text in (("--name", arguments.name), ("--unit", arguments.unit)):
         if not text.strip():
             raise UsageError(f'{word} "{text}": it needs a word that is seen')
+    if arguments.runs:
+        return _store_pooled(arguments, path)
+    if arguments.load is not None or arguments.anyway:
+        raise UsageError("--load and --anyway choose among the runs that --from names")
+    if arguments.value is None:
+        raise UsageError("the score is missing: give --value X, or --from FILE for the runs of several nodes")
     value = positive(arguments.value, "--value")
     ratio = 1.0 if arguments.ratio is None else positive(arguments.ratio, "--ratio")
     machine = read_machine(open_host(arguments))
@@ -234,6 +248,27 @@ def _store(arguments: argparse.Namespace, path: str) -> int:
               "run -- COMMAND, and give it as --ratio R", file=sys.stderr)
     baselines.store(path, baseline)
     _print_baselines(arguments, [baseline])
+    return 0
+
+
+def _store_pooled(arguments: argparse.Namespace, path: str) -> int:
+    """Store the medians of the kept runs of several nodes."""
+    if [one for one in (arguments.value, arguments.ratio, arguments.busy_cpus, arguments.busy) if one is not None]:
+        raise UsageError("--from takes score, ratio and load from the runs: leave --value, --ratio and --busy out")
+    files = [file for one in arguments.runs
+             for file in (kept_history.paths(os.environ) if one == _EVERY else (one,))]
+    pasts = [(file, kept_history.load(file)) for file in dict.fromkeys(files)]
+    for file, past in pasts:
+        if not past.runs:
+            raise TurbotuiError(f"no run is kept in {file}: turbotui score run keeps one")
+        for line in damage_text(past):
+            print(f"turbotui: {file}: {line}", file=sys.stderr)
+    if not pasts:
+        raise TurbotuiError(f"no run is kept in {kept_history.folder(os.environ)}: turbotui score run keeps one")
+    found = pool([run for _file, past in pasts for run in past.runs], arguments.name, arguments.unit,
+                 load=arguments.load, anyway=arguments.anyway)
+    baselines.store(path, found.baseline)
+    _print_baselines(arguments, [found.baseline], found)
     return 0
 
 
@@ -270,18 +305,20 @@ def _list(arguments: argparse.Namespace, path: str) -> int:
     return 0
 
 
-def _print_baselines(arguments: argparse.Namespace, known: Sequence[Baseline]) -> None:
-    """Print each machine's baselines in an envelope of its own; one file has those of all machines."""
+def _print_baselines(arguments: argparse.Namespace, known: Sequence[Baseline],
+                     pooled: PooledRuns | None = None) -> None:
+    """Print each machine's baselines in an envelope of its own, and the runs that one was made of."""
     labels = list(dict.fromkeys(baseline.simulated for baseline in known)) or [""]
     writer = make_writer(arguments, len(labels))
     for about in labels:
         name = about.partition(" machine ")[2] if about else LinuxHost().name
-        envelope = Envelope(name, kind_of(about), time.time_ns())
+        envelope = Envelope(name, kind_of(about), time.time_ns(), notes=() if pooled is None else pooled.notes)
         table = baseline_table([baseline for baseline in known if baseline.simulated == about])
         if writer is not None:
-            writer.write(envelope, (table,))
+            writer.write(envelope, (table, *(() if pooled is None else pooled.tables())))
         else:
-            print_lines([*([f"# {envelope.label}"] if about else []), *text_lines(envelope, table)])
+            print_lines([*([f"# {envelope.label}"] if about else []), *text_lines(envelope, table),
+                         *(() if pooled is None else pooled.lines(envelope))])
     if writer is not None:
         writer.end()
 
