@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from knownmachines import known_machine
@@ -33,17 +32,13 @@ class Beside(Protocol):
         """Their signals."""
 
 
-@contextlib.contextmanager
-def ten_moments() -> Iterator[None]:
-    """Have the clocks of machines timed at ten moments of each interval."""
-    sources = [source for source in SOURCES if isinstance(source, Focused)]
+def focused_sources() -> list[Source]:
+    """All sources, those of clocks looking at ten moments of each interval."""
+    sources = [source.own() if isinstance(source, Focused) else source for source in SOURCES]
     for source in sources:
-        source.look_often(None)
-    try:
-        yield
-    finally:
-        for source in sources:
-            source.look_often(())
+        if isinstance(source, Focused):
+            source.look_often(None)
+    return sources
 
 
 def frames_of_machine(
@@ -51,7 +46,7 @@ def frames_of_machine(
     cpus: frozenset[int] | None = None, small: bool = False,
     between: Callable[[SimulatedHost, int], None] | None = None,
     facts: Callable[[SimulatedHost, frozenset[int] | None], Machine] = known_machine,
-    beside: Callable[[Machine], Beside] | None = None,
+    beside: Callable[[Machine], Beside] | None = None, sources: Sequence[Source] = SOURCES,
 ) -> tuple[Machine, list[Frame]]:
     """A simulated machine, and its frames; the first one has no interval.
 
@@ -65,12 +60,13 @@ def frames_of_machine(
         between: called before each tick but the first with its number.
         facts: reads the machine.
         beside: returns what is read beside the columns.
+        sources: that are read.
     """
     clock = ManualClock(0)
     host = (small_host if small else simulated_host)(shape, clock, seed=7)
     clock.advance(20.0)
     machine = facts(host, cpus)
-    capabilities = probe_sources(machine, SOURCES)
+    capabilities = probe_sources(machine, sources)
     catalog = catalog_for(capabilities.signals)
     wanted = available_columns(catalog, capabilities, machine.topology)
     if columns is not None:

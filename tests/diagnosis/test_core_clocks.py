@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from judged_frames import MadeFrame, made
-from watched_machines import frames_of_machine, ten_moments
+from watched_machines import focused_sources, frames_of_machine
 
 from turbotui.diagnosis.core_clocks import ClockTick, LoweredClock, lowered
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
@@ -80,8 +80,8 @@ def test_no_fall_and_nothing_known() -> None:
 
 
 def test_a_host_that_lowers_the_clock_is_found_apart_from_steal() -> None:
-    with ten_moments():
-        _, frames = frames_of_machine("guest+host-clock+steal", 10, columns=("NowMHz", "NowErr%", "Load%", "steal%"))
+    _, frames = frames_of_machine("guest+host-clock+steal", 10, columns=("NowMHz", "NowErr%", "Load%", "steal%"),
+                                  sources=focused_sources())
     diagnosis = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
     sentences = []
     for frame in frames:

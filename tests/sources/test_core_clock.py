@@ -10,6 +10,7 @@ import pytest
 from fakehost import FakeHost, machine
 
 from turbotui.machine.code.chains import X86
+from turbotui.machine.cpu_times import PATH
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.linux import LinuxHost
@@ -17,7 +18,9 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.clock_moments import CLOCK, COUNT, ERROR, KEPT, SPREAD, VERDICT, MomentVerdict
 from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.session import Session
 from turbotui.simulated.chain_times import made_stamps
+from turbotui.sources import SOURCES
 from turbotui.sources.core_clock import CoreClock, clock_now
 from turbotui.sources.source import Momentary
 
@@ -98,6 +101,32 @@ def test_a_cpu_is_timed_from_five_percent_on(busy: int, known: MomentVerdict) ->
     read(reader)
     host.work(busy, 100 - busy)
     assert verdict(read(reader)) is known
+
+
+def test_where_the_times_of_cpus_cannot_be_read_that_is_the_reason() -> None:
+    host = Timed()
+    reader = opened(host)
+    read(reader)
+    del host.files[PATH]
+    host.advance(1.0)
+    values = read(reader)
+    assert (values[CLOCK], values[COUNT], verdict(values)) == (None, 0, MomentVerdict.UNREAD)
+    host.work(100, 0)
+    assert verdict(read(reader)) is MomentVerdict.FIRST, "the busy time since then is not known"
+    host.work(100, 0)
+    assert verdict(read(reader)) is MomentVerdict.KNOWN
+
+
+def test_the_closer_look_is_of_one_session_alone() -> None:
+    mine, other = CoreClock().own(), CoreClock().own()
+    mine.look_often(None)
+    assert (mine.looks_often_at(0), other.looks_often_at(0)) == (True, False)
+    (shared,) = (source for source in SOURCES if isinstance(source, CoreClock))
+    first, second = (Session(machine(Timed(), GUEST), (shared,), 1.0, FakeHost()) for _ in range(2))
+    first.look_often(None)
+    own = [next(one for one in session.capabilities.sources if isinstance(one, CoreClock))
+           for session in (first, second)]
+    assert [one.looks_often_at(0) for one in (*own, shared)] == [True, False, False]
 
 
 def test_between_two_ticks_of_the_kernel_the_last_share_holds() -> None:

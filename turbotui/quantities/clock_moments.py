@@ -37,6 +37,7 @@ class MomentVerdict(Enum):
     EMULATED = 4
     UNKNOWN_CORE = 5
     MIGRATED = 6
+    UNREAD = 7
 
 
 def moment_error(count: float, spread: float) -> float:

@@ -377,8 +377,9 @@ class Frame(Interval):
         return all(self._ran_throughout(one) for one in signals if one is not None and one.running)
 
     def signs(self, column: CounterColumn, row: RowId) -> str:
-        """The signs of a cell's marks, without that of a metric past its vendor's threshold, which is an alarm's."""
-        return "".join(mark.sign for mark in _SIGNED if getattr(self, mark.name)(column, row))
+        """The signs of a known cell's marks, but for a metric past its vendor's threshold, whose sign is an alarm's."""
+        signs = "".join(mark.sign for mark in _SIGNED if getattr(self, mark.name)(column, row))
+        return "" if not signs or self.cell(column, row) is None else signs
 
     def rows(self, scope: Scope) -> tuple[RowId, ...]:
         """Rows of one level, in topology order."""

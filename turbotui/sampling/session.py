@@ -65,7 +65,8 @@ class Session:
     def __init__(self, machine: Machine, sources: Sequence[Source], interval: float,
                  own_host: Host, cpus: frozenset[int] | None = None) -> None:
         self.machine = machine
-        self.capabilities = probe_sources(machine, sources)
+        own = [source.own() if isinstance(source, Focused) else source for source in sources]
+        self.capabilities = probe_sources(machine, own)
         self._known: Catalog = catalog_for(self.capabilities.signals)
         self.catalog: Catalog = self._known
         self.added: tuple[AddedCounter, ...] = ()
@@ -96,7 +97,6 @@ class Session:
         self._on_end: Callable[[], None] = _nothing
         self._meter = Meter(own_host)
         self._often_everywhere = False
-        self.look_often(())
 
     @property
     def interval(self) -> float:

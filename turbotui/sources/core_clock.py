@@ -191,7 +191,9 @@ class _MomentReader(NothingToClose):
         """Why the CPU is not timed in this tick; None if it is."""
         before, ticks = self._ticks, self._source.times.now(self._host, self._cpu)
         self._ticks = ticks
-        if before is None or ticks is None:
+        if ticks is None:
+            return MomentVerdict.UNREAD
+        if before is None:
             self._busy = None
         elif ticks.total > before.total:  # a tick of the kernel's is 10 ms; until the next one the last share holds
             self._busy = 1 - (ticks.idle - before.idle) / (ticks.total - before.total) >= _BUSY
@@ -214,6 +216,10 @@ class CoreClock(PerCpuSource):
     def look_often(self, cpus: Collection[int] | None) -> None:
         """Time ten moments an interval on these CPUs from the next tick on, and one on the others; None: on all."""
         self._often = cpus
+
+    def own(self) -> CoreClock:
+        """Return a source that another session may focus elsewhere."""
+        return CoreClock()
 
     def looks_often_at(self, cpu: int) -> bool:
         """Whether ten moments an interval are timed on a CPU."""

@@ -129,7 +129,10 @@ class Momentary(Protocol):
 
 @runtime_checkable
 class Focused(Protocol):
-    """A source that looks at some CPUs more often than at others."""
+    """A source that looks at some CPUs more often than at others, in each session at others."""
+
+    def own(self) -> Source:
+        """Return a source like this for one session."""
 
     def look_often(self, cpus: Collection[int] | None) -> None:
         """Look often at these CPUs from the next tick on; None: at all."""

@@ -304,7 +304,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from score' -l sysroot -r -d 're
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l name -r -d 'of the benchmark'
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l unit -r -d 'of the score, GFLOPS'
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l value -r -d 'the score; more is better'
-complete -c turbotui -n '__fish_seen_subcommand_from score' -l from -r -d 'instead of --value and --ratio: the medians over the nodes whose kept runs these files have ($XDG_DATA_HOME/turbotui/scores/NODE.jsonl), with means and outliers; all: all files there; may be given several times'
+complete -c turbotui -n '__fish_seen_subcommand_from score' -l from -r -d 'instead of --value and --ratio: the medians over the nodes whose runs these files keep ($XDG_DATA_HOME/turbotui/scores/NODE.jsonl), with means and outliers; all: all files there; may be given several times'
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l load -r -d 'with --from: runs of this command only'
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l anyway -d 'with --from: take nodes whose hardware is configured otherwise, with a warning'
 complete -c turbotui -n '__fish_seen_subcommand_from score' -l ratio -r -d 'the lowest ratio while it ran (default 1, which is true with turbo off only)'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from dashboard_driver import dashboard, text_of
 from knownmachines import known_machine
 from patience import PATIENCE
 from simulated_session import SimulatedSession
-from watched_machines import frames_of_machine, ten_moments
+from watched_machines import focused_sources, frames_of_machine
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.journal_past import JournalPast
@@ -42,6 +42,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES, SimulatedHost
 from turbotui.simulated.causes import CALM, CAUSES
 from turbotui.sources import SOURCES
+from turbotui.sources.source import Source
 
 SMALL = ("laptop-old", "laptop", "forest-1s", "icelake-2s", "grace-2s", "guest")
 BESIDE = ("bandwidth", "host-clock")
@@ -66,7 +67,8 @@ def columns_of(machine: Machine) -> tuple[str, ...]:
     return tuple(column.id for column in kept_columns(catalog, capabilities, machine.topology))
 
 
-def watched(name: str, intervals: int = INTERVALS) -> tuple[Machine, list[Frame], list[LookResults]]:
+def watched(name: str, intervals: int = INTERVALS,
+            sources: Sequence[Source] = SOURCES) -> tuple[Machine, list[Frame], list[LookResults]]:
     """A machine with its frames, and what was seen beside each."""
     looks: list[Looks] = []
     seen: list[LookResults] = []
@@ -85,7 +87,7 @@ def watched(name: str, intervals: int = INTERVALS) -> tuple[Machine, list[Frame]
         return machine
 
     machine, frames = frames_of_machine(name, intervals, columns=columns, small=True, between=look, facts=chosen,
-                                         beside=MemoryWatch)
+                                         beside=MemoryWatch, sources=sources)
     return machine, frames, seen
 
 
@@ -116,10 +118,10 @@ def facts(verdict: Verdict) -> Iterator[tuple[object, ...]]:
     yield verdict.sentence, verdict.sure, verdict.reasons
 
 
-def judged_twice(name: str, folder: Path,
-                 intervals: int = INTERVALS) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+def judged_twice(name: str, folder: Path, intervals: int = INTERVALS,
+                 sources: Sequence[Source] = SOURCES) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
     """What is shown of a machine's verdict, and of that of its recording."""
-    machine, frames, seen = watched(name, intervals)
+    machine, frames, seen = watched(name, intervals, sources)
     recorded = replayed(str(folder / "run.ttj"), machine, frames, seen)
     return list(facts(live(machine, frames, seen))), list(facts(recorded))
 
@@ -132,8 +134,7 @@ def test_a_recording_says_what_was_said_of_the_machine(names: tuple[str, ...], t
 
 
 def test_a_recording_says_that_the_host_lowered_the_clock(tmp_path: Path) -> None:
-    with ten_moments():
-        first, second = judged_twice("guest+host-clock", tmp_path, 10)
+    first, second = judged_twice("guest+host-clock", tmp_path, 10, focused_sources())
     assert [cause for cause, *_ in first[:-1]] == ["host-clock"]
     assert first == second
 

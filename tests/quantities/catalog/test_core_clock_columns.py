@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from watched_machines import frames_of_machine, ten_moments
+from watched_machines import focused_sources, frames_of_machine
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -15,13 +15,6 @@ from turbotui.sampling.frame import Frame
 from turbotui.tables.frame_evidence import frame_evidence
 
 COLUMNS = ("NowMHz", "NowErr%", "NowSpread%", "Load%")
-
-
-@pytest.fixture(autouse=True)
-def _without_focus() -> None:
-    """End the closer look at a CPU that a dashboard of another test has left on."""
-    with ten_moments():
-        pass
 
 
 @cache
@@ -63,14 +56,15 @@ def test_idle_cpus_are_no_gap_and_say_that_they_are_idle() -> None:
         assert why is not None
         assert why.reason is Reason.ASLEEP
         assert not frame.partial(clock, one)
+        assert frame.signs(clock, one) == "", "an unknown clock is no estimate"
+    assert seen("guest+overload")[1][-1].signs(clock, SYSTEM_ROW) == "~"
     first = frames[0].why(clock, row)
     assert first is not None
     assert first.reason is Reason.FIRST_TICK
 
 
 def test_ten_moments_have_a_smaller_error_and_a_spread() -> None:
-    with ten_moments():
-        _machine, frames = frames_of_machine("guest+overload", 3, columns=COLUMNS, small=True)
+    _machine, frames = frames_of_machine("guest+overload", 3, columns=COLUMNS, small=True, sources=focused_sources())
     frame, catalog = frames[-1], catalog_for(frames[0].capabilities.signals)
     row = frame.rows(Scope.CPU)[0]
     error, spread = (frame.cell(catalog.by_id[name], row) for name in ("NowErr%", "NowSpread%"))

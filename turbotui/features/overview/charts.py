@@ -139,7 +139,7 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
     else:
         top = nice_top(max(peak, 1.0))
     ceiling = next((limit.value for limit in limits if limit.word in {"PL1", "tj_max", "CPUs"}), None)
-    signs = "" if value is None else frame.signs(column, SYSTEM_ROW)
+    signs = frame.signs(column, SYSTEM_ROW)
     return Chart(source.spec.word, source.target, value, past, top, tuple(limits), ceiling, signs)
 
 

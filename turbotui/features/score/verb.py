@@ -169,7 +169,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     store.add_argument("--unit", required=True, help="of the score, GFLOPS")
     store.add_argument("--value", metavar="X", help="the score; more is better")
     store.add_argument("--from", dest="runs", metavar="FILE", action="append", default=[],
-                       help="instead of --value and --ratio: the medians over the nodes whose kept runs these files have "
+                       help="instead of --value and --ratio: the medians over the nodes whose runs these files keep "
                        f"($XDG_DATA_HOME/turbotui/scores/NODE.jsonl), with means and outliers; {_EVERY}: all files "
                        "there; may be given several times")
     store.add_argument("--load", metavar="NAME", help="with --from: runs of this command only")

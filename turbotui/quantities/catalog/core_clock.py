@@ -25,6 +25,8 @@ _WHY: Final[Mapping[MomentVerdict, Unavailable]] = {
         Reason.ASLEEP, "idle: busy for less than 5 % of the last interval; timing the CPU would wake it"),
     MomentVerdict.FIRST: Unavailable(
         Reason.FIRST_TICK, "only CPUs that were busy in the last interval are timed; known after the next one"),
+    MomentVerdict.UNREAD: Unavailable(
+        Reason.FAILED, "/proc/stat, which tells whether the CPU is busy, cannot be read, and timing wakes idle ones"),
     MomentVerdict.DISTURBED: Unavailable(
         Reason.INTERRUPTED, "disturbed: in three tries the chains of instructions took no whole ratios of cycles"),
     MomentVerdict.EMULATED: Unavailable(
