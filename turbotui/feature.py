@@ -124,7 +124,7 @@ class Feature:
     rows: str = ""  # "module:name" of the kinds of rows that it adds (`sampling.row_tables.KindDefinition`)
     # tables that can be read in the background, and the module whose `make_background(machine)` returns the reader
     background: tuple[tuple[str, str], ...] = ()
-    memory: str = ""  # module of the class `MemoryWatch`, which compares memory traffic with its peak; "" for none
+    memory: str = ""  # "module:name" of the class of a `diagnosis.memory_meter.MemoryTrafficMeter`; "" for none
 
 
 def part(reference: str) -> object:

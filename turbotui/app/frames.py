@@ -293,8 +293,8 @@ class FramesApp(App[int]):
 
     def _begin_recording(self, path: str) -> str:
         from turbotui.app.live_recorder import LiveRecorder  # noqa: PLC0415 - as above
-        from turbotui.app.memory_meter import watch_memory  # noqa: PLC0415 - as above
         from turbotui.commands.recording import kept_columns, open_recorder, recorded_rows  # noqa: PLC0415 - as above
+        from turbotui.diagnosis.memory_meter import watch_memory  # noqa: PLC0415 - as above
         from turbotui.recording.framing import RecordingError  # noqa: PLC0415 - as above
         from turbotui.recording.recorder import Recorder  # noqa: PLC0415 - as above
 

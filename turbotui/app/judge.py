@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
-from turbotui.app.memory_meter import watch_memory
 from turbotui.app.past import PastEvent
 from turbotui.app.sessions import PlayedSession, WatchedSession
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.looks import Looks
+from turbotui.diagnosis.memory_meter import watch_memory
 from turbotui.diagnosis.recorded_looks import RecordedLooks
 from turbotui.diagnosis.rules import LookResults, SlownessRule
 from turbotui.diagnosis.verdict import Verdict

@@ -10,10 +10,10 @@ from typing import ClassVar, Final
 from textual.binding import Binding, BindingType
 
 from turbotui.app.list_window import MenuWindow
-from turbotui.app.memory_meter import watch_memory
 from turbotui.app.watch import Watch
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT
+from turbotui.diagnosis.memory_meter import watch_memory
 from turbotui.diagnosis.rules import Certainty
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.row_tables import kind_sources

@@ -28,8 +28,8 @@ from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.recorded_looks import LookRecord, RecordedLooks, look_results
 from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
 from turbotui.diagnosis.verdict import Verdict
+from turbotui.features.roofline.memory_watch import MemoryWatch
 from turbotui.features.why.engine import read_recording
-from turbotui.features.why.memory import MemoryWatch
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.unavailable import Reason, Unavailable

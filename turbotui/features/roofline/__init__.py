@@ -36,4 +36,5 @@ FEATURE = Feature(
     places=(KeyPlace("roofline", "Roofline", (*ROWS, *PAST, "pages", "ends")),),
     keys="turbotui.features.roofline.keys:KEYS",
     recorded="turbotui.features.roofline.traffic:RECORDED",
+    memory="turbotui.features.roofline.memory_watch:MemoryWatch",
 )

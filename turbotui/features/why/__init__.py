@@ -13,5 +13,4 @@ FEATURE = Feature(
                 ("turbotui why --replay run.ttj", "the same of a recording"),
             )),
     ),
-    memory="turbotui.features.why.memory",
 )

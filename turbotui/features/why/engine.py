@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.looks import Looks
+from turbotui.diagnosis.memory_meter import watch_memory
 from turbotui.diagnosis.recorded_looks import RecordedLooks
 from turbotui.diagnosis.verdict import Verdict
 from turbotui.diagnosis.wait_tails import ThreadNames, tail_sentence
 from turbotui.diagnosis.waiting_rules import OVERLOAD
 from turbotui.errors import MachineError
-from turbotui.features.why.memory import MemoryWatch
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
@@ -67,9 +67,10 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     session.want(column.id for column in diagnosis.wanted(
         lambda column: why_absent(column, capabilities, topology) is None))
     session.look_often(None)
-    memory = MemoryWatch(machine)
-    session.read_also(memory.sources(), memory.signals())
-    diagnosis.memory = memory.share
+    memory = watch_memory(machine)
+    if memory is not None:
+        session.read_also(memory.sources(), memory.signals())
+        diagnosis.memory = memory.share
     session.read_rows(diagnosis, kind_sources(diagnosis.kinds()))
     looks = Looks(machine.host)
     wall_ns, watched = 0, 0.0
@@ -137,8 +138,8 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
         start_ns = clocks[-intervals]
     catalog = journal.catalog if present is None else journal.catalog.mapped(present)
     diagnosis = MachineDiagnosis(catalog, kept=max(intervals, len(clocks)), recorded=True)
-    memory = MemoryWatch(journal.machine, journal.definitions())
-    diagnosis.memory = memory.share
+    memory = watch_memory(journal.machine, journal.definitions())
+    diagnosis.memory = None if memory is None else memory.share
     looks = RecordedLooks(journal.rows)
     wall_ns, watched = last, 0.0
     for frame in journal.frames(start_ns, end_ns):

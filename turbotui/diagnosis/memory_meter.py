@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, cast
 
 from turbotui.diagnosis.rules import MemoryShare
+from turbotui.feature import part
 from turbotui.feature_list import FEATURES
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
@@ -33,16 +33,14 @@ class MemoryTrafficMeter(Protocol):
         """Memory traffic of the fullest package in an interval, or why it is unknown."""
 
 
-def watch_memory(machine: Machine, definitions: Sequence[Definition] | None = None) -> MemoryTrafficMeter | None:
+def watch_memory(machine: Machine, definitions: Iterable[Definition] | None = None) -> MemoryTrafficMeter | None:
     """The reader of memory traffic and its peak; None if no feature has one.
 
     It reads files of a live machine: call it on a thread.
 
     Args:
         machine: real, simulated or recorded.
+        definitions: what a recording counted beside its catalog; None for a live machine.
     """
-    module = next((feature.memory for feature in FEATURES if feature.memory), "")
-    if not module:
-        return None
-    made: MemoryTrafficMeter = importlib.import_module(module).MemoryWatch(machine, definitions)
-    return made
+    meter = next((feature.memory for feature in FEATURES if feature.memory), "")
+    return cast("Callable[..., MemoryTrafficMeter]", part(meter))(machine, definitions) if meter else None
