@@ -104,3 +104,13 @@ async def test_where_no_controller_can_be_read_bandwidth_is_among_what_could_not
     async with asked("guest+calm") as (app, _pilot, session):
         assert not session.also
         assert "memory bandwidth cannot be read here (bandwidth not judged)" in " ".join(text(app).split())
+
+
+async def test_rows_are_read_for_a_cause_that_they_tell_more_of_and_for_no_other() -> None:
+    for machine, read in (("guest+interrupts", {"interrupts"}), ("laptop-old+storage", set[str]())):
+        async with asked(machine, ticks=5) as (app, pilot, session):
+            session.tick()
+            await pilot.pause()
+            assert isinstance(app.screen, WhyWindow)
+            assert session.latest is not None
+            assert {*session.latest.newer.rows, *session.latest.newer.no_rows} == read
