@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import random
 import threading
+from collections.abc import Collection
 from dataclasses import replace
 
+import pytest
 from made_frames import frames_of, machine, topology_of_cpus
 from made_rows import DEFINITION, KIND, Jobs, frames_with_rows, row_ticks
 from patience import PATIENCE
@@ -16,15 +18,18 @@ from smallmachines import small_host
 from turbotui.app.sessions import RowReadingSession
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
+from turbotui.quantities.clock_moments import CLOCK
 from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.tables import Cell
-from turbotui.remote.requests import WantedSignals, rows_word
+from turbotui.remote import requests
+from turbotui.remote.requests import MOMENTS, WantedSignals, rows_word
 from turbotui.remote.session import RemoteSession
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import row_table
 from turbotui.sampling.session import Session
 from turbotui.simulated.clock import ManualClock
+from turbotui.sources.core_clock import CoreClock
 
 TOPOLOGY = topology_of_cpus(range(2))
 FRAMES = frames_with_rows([*row_ticks(9, random.Random(4))], TOPOLOGY)
@@ -109,3 +114,31 @@ def test_a_collector_reads_the_kinds_that_it_knows_and_some_reader_names() -> No
     session.kinds.clear()
     wanted.take([{"tsc", "aperf"}, {rows_word(KIND.id)}])
     assert session.kinds == []  # nothing new is asked for
+
+
+class _CountedLooks(Session):
+    """A session that notes on which CPUs its clocks are timed more often."""
+
+    looks: list[Collection[int] | None]
+
+    def look_often(self, cpus: Collection[int] | None) -> None:
+        self.looks.append(cpus)
+        super().look_often(cpus)
+
+
+def test_a_collector_times_more_moments_while_some_reader_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = _CountedLooks(read_machine(small_host("guest", ManualClock(1))), (CoreClock(),), 1.0, LinuxHost())
+    session.looks = []
+    wanted = WantedSignals(session, ())
+    (clock,) = session.capabilities.sources
+    assert isinstance(clock, CoreClock)
+    wanted.take([{CLOCK}])
+    assert session.looks == []
+    wanted.take([{CLOCK}, {CLOCK, MOMENTS}])
+    wanted.take([{CLOCK}, {CLOCK, MOMENTS}])
+    assert session.looks == [session.machine.topology.cpus]
+    assert clock.looks_often_at(0)
+    monkeypatch.setattr(requests, "LINGER", -1.0)  # of the reader that asked nothing is left
+    wanted.take([{CLOCK}])
+    assert session.looks[1:] == [()]
+    assert not clock.looks_often_at(0)

@@ -2,7 +2,7 @@ r"""Requests of a reader to a collector: which signals are read, and nothing els
 
 A request is one line of JSON, `{"want": ["tsc", "aperf"]}`, with every signal that the reader shows; the next one takes
 its place. Nothing in it is run, opened or looked up but as the name of a signal that the collector knows. A screen adds
-the word `SCREEN`, which is no signal: its collector goes on without CPUs that are late.
+the word `SCREEN`, which is no signal: its collector goes on without CPUs that are late. `MOMENTS` is another such word.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ MOST_BYTES: Final = 1 << 16
 _WORD: Final = "want"
 SCREEN: Final = "(screen)"
 """Among the signals of a request: the reader is a screen. Older collectors know no such signal and ignore it."""
+MOMENTS: Final = "(moments)"
+"""Likewise: the clocks of virtual CPUs are to be timed at ten moments of an interval, not one."""
 
 
 class RequestError(TurbotuiError):
@@ -86,6 +88,7 @@ class WantedSignals:
         self._session = session
         self._columns = tuple(columns)
         self._kinds = {rows_word(source.kind.id): source for source in kinds}
+        self._beside = frozenset({*self._kinds, MOMENTS})  # words that are no signals
         self._last: dict[SignalId, float] = {}
         self._read: frozenset[SignalId] = frozenset()
 
@@ -98,10 +101,12 @@ class WantedSignals:
         self._session.waits = not requests or not all(SCREEN in one for one in requests)
         wanted = frozenset(itertools.chain(*requests))
         known, now = self._session.capabilities.signals, time.monotonic()
-        self._last |= {name: now for name in wanted if name in known or name in self._kinds}
+        self._last |= {name: now for name in wanted if name in known or name in self._beside}
         self._last = {name: at for name, at in self._last.items() if now - at < LINGER}
         if self._last.keys() != self._read:
             before, self._read = self._read, frozenset(self._last)
-            self._session.want(self._columns, self._read.difference(self._kinds))
+            self._session.want(self._columns, self._read.difference(self._beside))
+            if MOMENTS in before ^ self._read:
+                self._session.look_often(self._session.machine.topology.cpus if MOMENTS in self._read else ())
             if (before ^ self._read) & self._kinds.keys():
                 self._session.read_rows(self, [source for name, source in self._kinds.items() if name in self._read])

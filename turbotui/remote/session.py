@@ -28,7 +28,7 @@ from turbotui.recording.recorded_source import recorded_catalog
 from turbotui.recording.stream_writer import Gap
 from turbotui.remote.incoming import Arrival, Incoming, Received
 from turbotui.remote.links import Connector, Link, LinkError
-from turbotui.remote.requests import SCREEN, request_line, rows_word
+from turbotui.remote.requests import MOMENTS, SCREEN, request_line, rows_word
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.fixed_columns import FixedColumns
 from turbotui.sampling.frame import Frame
@@ -100,7 +100,7 @@ class RemoteSession(FixedColumns):
         RecordingError: the collector is of a later version.
     """
 
-    def __init__(self, way: Connector, own_host: Host, *, screen: bool = False,
+    def __init__(self, way: Connector, own_host: Host, *, screen: bool = False, moments: bool = False,
                  clock: Callable[[], float] = time.monotonic,
                  pause: Callable[[threading.Event, float], bool] = threading.Event.wait) -> None:
         self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(shipped_sets)
@@ -109,7 +109,7 @@ class RemoteSession(FixedColumns):
         self.lost = 0
         self.missing: tuple[str, ...] = ()
         self._way = way
-        self._beside = frozenset({SCREEN} if screen else ())
+        self._beside = frozenset({*((SCREEN,) if screen else ()), *((MOMENTS,) if moments else ())})
         self._clock = clock
         self._pause = pause
         self._incoming = Incoming()

@@ -95,7 +95,8 @@ def _run(arguments: argparse.Namespace, abilities: Abilities, keeper: RunKeeper,
         load_asyncio()
         from turbotui.app.remote import show_remote  # noqa: PLC0415 - as above
 
-        return show_remote(way, abilities, theme=arguments.theme, screen=arguments.screen or _FIRST_SCREEN)
+        return show_remote(way, abilities, theme=arguments.theme, screen=arguments.screen or _FIRST_SCREEN,
+                           moments=arguments.moments)
     from turbotui.opening.waiting import UserLeftError  # noqa: PLC0415 - as above
 
     try:

@@ -44,7 +44,7 @@ def watch_remote(options: StatOptions, streams: Streams) -> int:
         RecordingError: the collector is of a later version.
         StatError: there is no such column.
     """
-    session = RemoteSession(connector_of(options), LinuxHost())
+    session = RemoteSession(connector_of(options), LinuxHost(), moments=options.moments)
     frames: EveryItem[Frame] = EveryItem()
     try:
         layout = _layout(options, session)
