@@ -1,18 +1,23 @@
 """Draws the pictures of the README: `python screenshots/make.py` writes screenshots/*.svg.
 
-Every picture is of a simulated machine. Scenes have a clock that is moved by hand, so that the same program gives the
-same pictures; live scenes are of what watches with threads and counters of its own, over seconds of real time.
+Scenes have a simulated machine and a clock that is moved by hand, so that the same program gives the same pictures.
+Live scenes are of what watches with threads and counters of its own, over seconds of real time. Text scenes are what a
+verb prints about a command on this machine, which should do nothing else meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from rich.console import Console
+from rich.text import Text
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
@@ -87,6 +92,20 @@ LIVE: tuple[LiveScene, ...] = (
     LiveScene("topdown-120x36", "sapphire-2s", (120, 36), ((1.0, "d"), (4.0, "enter"), (3.0, "enter")), rest=14.0),
     LiveScene("tasks-120x36", "sapphire-2s", (120, 36), ((1.0, "7"),)),
     LiveScene("timeline-120x36", "laptop", (120, 36), ((1.0, "7"), (2.0, "v")), rest=24.0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TextScene:
+    """One picture of what a verb prints on this machine: its name, the verb's words, and the columns that are shown."""
+
+    name: str
+    words: Sequence[str]
+    columns: int
+
+
+TEXTS: tuple[TextScene, ...] = (
+    TextScene("long-120", ("tasks", "--timeline", "--", "make", "-s", "-j2", "-f", "long.mk"), 120),
 )
 
 
@@ -232,6 +251,19 @@ async def draw_live(scene: LiveScene) -> None:
     print(scene.name)
 
 
+def draw_text(scene: TextScene) -> None:
+    """Write one picture of a verb's output."""
+    words = [sys.executable, "-m", "turbotui", *scene.words]
+    printed = subprocess.run(words, cwd=HERE, check=True, capture_output=True,  # noqa: S603 - the words above
+                             encoding="utf-8").stdout
+    console = Console(record=True, width=scene.columns, file=io.StringIO())
+    for line in printed.splitlines():
+        console.print(Text(line), no_wrap=True, overflow="ellipsis", crop=True)
+    title = f"turbotui {' '.join(scene.words)}"
+    (HERE / f"{scene.name}.svg").write_text(console.export_svg(title=title), encoding="utf-8")
+    print(scene.name)
+
+
 def main() -> None:
     """Draw every scene, or those that are named."""
     named = set(sys.argv[1:])
@@ -242,6 +274,9 @@ def main() -> None:
     for live in LIVE:
         if not named or live.name in named:
             asyncio.run(draw_live(live))
+    for text in TEXTS:
+        if not named or text.name in named:
+            draw_text(text)
 
 
 if __name__ == "__main__":
