@@ -47,8 +47,19 @@ class RowRecorder:
     def start(self) -> None:
         """Begin to count; rows that are read at ticks need nothing before the first one."""
 
+    def settle(self) -> None:
+        """Wait until the requested interval was recorded; called before the next tick is, which a reader waits for."""
+        if self._asked and self._can_answer:
+            self._taken.acquire(timeout=PATIENCE)
+        self._asked = False
+
+    @property
+    def _can_answer(self) -> bool:
+        """Whether a requested interval will come."""
+        return True
+
     def end_interval(self, frame: Frame) -> None:
-        """End the interval of the rows at a frame's tick."""
+        """End the interval of the rows at a frame's tick, after the previous one was recorded."""
         raise NotImplementedError
 
     def stop(self) -> None:
@@ -58,11 +69,6 @@ class RowRecorder:
         with contextlib.suppress(RecordingError):  # the next frame fails in the same way, and is reported
             self._recorder.rows(rows)
 
-    def _wait(self, *, running: bool = True) -> None:
-        """Wait until the requested interval was recorded, if one was requested and its counters are open."""
-        if self._asked and running:
-            self._taken.acquire(timeout=PATIENCE)
-        self._asked = False
 
 
 @dataclass(slots=True)

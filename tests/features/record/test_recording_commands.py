@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import jsontables
@@ -17,11 +18,20 @@ from watched_machines import frames_of_machine
 from turbotui import recording
 from turbotui.cli import main
 from turbotui.commands.recording import kept_answers
+from turbotui.dataclass import dataclass
 from turbotui.features.doctor.model import diagnose
 from turbotui.features.info.model import configuration
+from turbotui.features.record.engine import record
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.recording.recorded_tables import RecordedTables, RowRecorder
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.rotation import Retention, RotatingRecorder
+from turbotui.recording.rows import IntervalRows
 from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.session import Session
+from turbotui.simulated import simulated_host
 from turbotui.sources import SOURCES
 
 PROGRAM = (sys.executable, "-m", "turbotui")
@@ -173,3 +183,83 @@ def test_no_more_is_kept_than_was_said(tmp_path: Path) -> None:
     recorder.close()
     with recording.read(path) as journal:
         assert journal.frame_at(live[-1].newer.wall_ns) is not None
+
+
+@dataclass(frozen=True)
+class LateRecord(IntervalRows):
+    """An interval of `LateRows`."""
+
+    stream = 1
+
+    def facts(self) -> dict[str, object]:
+        return {}
+
+
+class LateRows(RowRecorder):
+    """Rows that arrive when the next tick is waiting for them, or is recorded already."""
+
+    def __init__(self, log: TickLog) -> None:
+        super().__init__(log)
+        self._log = log
+        self._answering: list[threading.Thread] = []
+
+    def settle(self) -> None:
+        self._log.go_on.set()
+        super().settle()
+
+    def end_interval(self, frame: Frame) -> None:
+        if frame.older is not None:
+            self._asked = True
+            self._log.go_on.clear()
+            self._answering.append(threading.Thread(target=self._answer, args=frame.clocks))
+            self._answering[-1].start()
+
+    def stop(self) -> None:
+        self.settle()
+        for one in self._answering:
+            one.join()
+
+    def _answer(self, wall_ns: int, started_ns: int) -> None:
+        assert self._log.go_on.wait(PATIENCE)
+        self._record(LateRecord(wall_ns, started_ns))
+        self._taken.release()
+
+
+class TickLog:
+    """A recorder that keeps the wall clocks of ticks and of rows in the order in which they come."""
+
+    size = 0
+
+    def __init__(self) -> None:
+        self.came: list[tuple[str, int]] = []
+        self.failures: dict[str, str] = {}
+        self.go_on = threading.Event()
+
+    def take(self, frame: Frame) -> None:
+        self.came.append(("tick", frame.newer.wall_ns))
+        self.go_on.set()
+
+    def rows(self, rows: IntervalRows) -> None:
+        if isinstance(rows, LateRecord):
+            self.came.append(("rows", rows.wall_ns))
+
+    def lost(self, frames: int) -> None:
+        self.came.append(("lost", frames))
+
+    def mark(self, text: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def test_rows_of_a_tick_are_recorded_before_the_next_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of a stream waits for the next tick, and has then what belongs to the interval."""
+    log = TickLog()
+    late = RecordedTables({}, recorders=lambda request: request.made.append(LateRows(log)))
+    monkeypatch.setattr("turbotui.features.record.engine.known_tables", lambda: (late,))
+    session = Session(read_machine(simulated_host("laptop-old")), SOURCES, 0.05, LinuxHost())
+    session.want(["Busy%"])
+    record(session, log, intervals=4)
+    ticks = [wall for what, wall in log.came if what == "tick"]
+    assert log.came == [("tick", ticks[0]), *(pair for wall in ticks[1:] for pair in (("tick", wall), ("rows", wall)))]

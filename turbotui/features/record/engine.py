@@ -98,6 +98,8 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         stack.callback(session.stop)
         watcher: threading.Thread | None = None
         for frame in _with_losses(frames, recorder, result):
+            for one in beside:
+                contained(one.settle)
             _take(recorder, frame, result, take_marks)
             for one in beside:
                 contained(one.end_interval, frame)

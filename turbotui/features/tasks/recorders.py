@@ -34,16 +34,19 @@ class TaskRecorder(RowRecorder):
         """Open the counters."""
         self._watcher.start(self._request)
 
+    @property
+    def _can_answer(self) -> bool:
+        return self._watcher.running
+
     def end_interval(self, frame: Frame) -> None:
-        """End the tasks' interval at a frame's tick, after the previous one was recorded."""
-        self._wait(running=self._watcher.running)
+        """End the tasks' interval at a frame's tick."""
         if not self.failure and self._watcher.running:
             self._asked = True
             self._watcher.snapshot(replace(self._request, clocks=frame.clocks))
 
     def stop(self) -> None:
         """Close the counters; the last interval is recorded."""
-        self._wait(running=self._watcher.running)
+        self.settle()
         self._watcher.stop()
 
     def _take(self, snapshot: TaskSnapshot) -> None:

@@ -56,15 +56,14 @@ class TopdownThreadRecorder(RowRecorder):
             self._watch.start()
 
     def end_interval(self, frame: Frame) -> None:
-        """End the threads' interval at a frame's tick, after the previous one was recorded."""
-        self._wait()
+        """End the threads' interval at a frame's tick."""
         if not self.failure:
             self._asked = True
             self._watch.request(frame.clocks)
 
     def stop(self) -> None:
         """Close the counters; the last interval is recorded."""
-        self._wait()
+        self.settle()
         if self._started:
             self._watch.stop()
             self._watch.wait()
