@@ -145,12 +145,14 @@ class OpenFiles:
 
 
 def _why(path: str, error: HostError) -> Unavailable:
+    # without the group, which the row names: a thousand groups without a file share the reason
+    name = path.rpartition("/")[2]
     if error.errno in _GONE:
-        return Unavailable(Reason.NO_DRIVER, f"there is no {path}")
+        return Unavailable(Reason.NO_DRIVER, f"the group has no {name}")
     if error.errno in _REFUSED:
-        return Unavailable(Reason.NOT_PERMITTED, f"{path}: {_REFUSED[error.errno]}", "run as root")
+        return Unavailable(Reason.NOT_PERMITTED, f"{name} of the group: {_REFUSED[error.errno]}", "run as root")
     if error.errno in (errno.EMFILE, errno.ENFILE):
-        return Unavailable(Reason.NO_DESCRIPTORS, f"{path}: no descriptor is left", "ulimit -n 65536")
+        return Unavailable(Reason.NO_DESCRIPTORS, f"{name} of the group: no descriptor is left", "ulimit -n 65536")
     if error.errno == errno.EOPNOTSUPP:  # pressure files of a kernel with psi=0
-        return Unavailable(Reason.NOT_SET, f"{path}: the kernel counts no pressure", "boot with psi=1")
+        return Unavailable(Reason.NOT_SET, f"{name} of the group: the kernel counts no pressure", "boot with psi=1")
     return Unavailable(Reason.FAILED, f"{path}: {error}")

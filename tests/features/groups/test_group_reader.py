@@ -54,6 +54,15 @@ def test_counters_have_increases_and_gauges_their_value(tree: GroupTree) -> None
     reader.close()
 
 
+def test_groups_that_lack_the_same_file_share_the_reason(tree: GroupTree) -> None:
+    tree.used("b.slice", 1)
+    reader = CgroupReader(tree.host)
+    absent = [sample.absent["memory.peak"] for sample in reader.read().samples.values()]
+    reader.close()
+    assert len(absent) == 4
+    assert {why.detail for why in absent} == {"the group has no memory.peak"}
+
+
 @pytest.mark.parametrize(("quantity", "files"), [
     ("read_bytes", {"io_stat": f"8:0 rbytes={2**63} wbytes=2 rios=3 wios=4\n"}),
     ("writes", {"io_stat": f"8:0 rbytes=1 wbytes=2 rios=3 wios={2**63}\n"}),
