@@ -6,11 +6,13 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
 
 
 def test_the_lines_that_lead_to_sql_work_as_they_are_written(tmp_path: Path) -> None:
@@ -27,3 +29,12 @@ def test_the_lines_that_lead_to_sql_work_as_they_are_written(tmp_path: Path) -> 
     assert rows, done.stdout
     assert {int(cpu) for cpu, _busy in rows} <= set(range(os.sysconf("SC_NPROCESSORS_CONF")))
     assert all(-50.0 <= float(busy) <= 150.0 for _cpu, busy in rows)
+
+
+def test_extras_are_named_as_this_checkout_has_them() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = re.findall(r"(\S*)\[([a-z,]+)\]'", README.read_text(encoding="utf-8"))
+    assert len(named) >= 3
+    for way, names in named:
+        assert way == "'.", "turbotui is on no index: extras are those of the checkout"
+        assert {*names.split(",")} <= extras.keys()

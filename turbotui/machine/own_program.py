@@ -21,7 +21,10 @@ ld.so(8), where an empty entry is the working folder too)."""
 def own_command() -> list[str]:
     """The first words of a command line that starts this turbotui, by its path, with this interpreter."""
     user_site = ["-s"] if sys.flags.no_user_site else []
-    return [sys.executable, "-P", *user_site, os.path.join(os.path.abspath(turbotui.__path__[0]), "__main__.py")]
+    package = os.path.abspath(turbotui.__path__[0])
+    unpacked = os.path.isfile(os.path.join(package, "PYZ"))  # .ci/pyz: what turbotui needs lies beside it
+    started = os.path.dirname(package) if unpacked else os.path.join(package, "__main__.py")
+    return [sys.executable, "-P", *user_site, started]
 
 
 def environment_of_children(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,42 @@
+"""What turbotui needs to run, as files: the checkout's package, and the packages of this environment that it requires."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+_LEFT_OUT = frozenset(("__pycache__", "tests", "test"))
+
+
+def packages(name: str, known: set[str]) -> Iterator[str]:
+    """A package's requirements, and theirs, without extras."""
+    for requirement in distribution(name).requires or ():
+        words, _, marker = requirement.partition(";")
+        found = re.match(r"[\w.-]+", words)
+        wanted = "" if found is None else re.sub(r"[-_.]+", "-", found[0]).lower()
+        if "extra" in marker or not wanted or wanted in known:
+            continue
+        try:
+            distribution(wanted)
+        except PackageNotFoundError:
+            if marker:  # of another platform or version
+                continue
+            raise
+        known.add(wanted)
+        yield wanted
+        yield from packages(wanted, known)
+
+
+def files() -> Iterator[tuple[str, bytes]]:
+    """Names and contents: the checkout's package, and modules of the packages that it needs."""
+    for path in (ROOT / "turbotui").rglob("*"):
+        if path.is_file() and path.suffix in (".py", ".toml", ".tcss", ".typed"):
+            yield str(path.relative_to(ROOT)), path.read_bytes()
+    yield "turbotui/PYZ", b""  # by which turbotui starts itself again: machine/own_program.py
+    for name in sorted(packages("turbotui", {"turbotui"})):
+        for file in distribution(name).files or ():
+            if file.parts[0] != ".." and file.suffix != ".pyc" and not set(file.parts[:-1]) & _LEFT_OUT:
+                yield str(file), Path(str(file.locate())).read_bytes()
