@@ -260,7 +260,8 @@ def test_perf_is_run_once(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.M
 
 
 FAILING = (
-    ("echo '  Error: unknown switch `j'\"'\" >&2; exit 129", r"fails: unknown switch `j' \(JSON since perf 6\.2\)"),
+    ("echo '  Error: unknown switch `j'\"'\" >&2; exit 129",
+     r"fails: unknown switch `j' \(JSON since perf 6\.2\); install a newer package linux-perf .*, or name a folder"),
     ("echo 'WARNING: perf not found for kernel 9.9' >&2; exit 2", "fails: WARNING: perf not found for kernel 9.9"),
     ("echo '[]'", r"perf \[\] lists none for the CPU GenuineIntel-6-8F-8"),
     ("printf '\\033[31mno' >&2; exit 1", "fails: ␛"),

@@ -31,6 +31,7 @@ _ONLINE: Final = "/sys/devices/system/cpu/online"
 _WRAPPED: Final = ("/usr/lib/linux-tools/{0}/perf", "/usr/lib/linux-tools-{0}/perf")
 """The program that Ubuntu's script /usr/bin/perf runs, by the kernel's release (package linux-tools-common)."""
 _NOT_VENDORS: Final = frozenset({"tool", "software", "tracepoint"})
+_NEWER: Final = "install a newer package linux-perf (Debian 12: from bookworm-backports)"
 _REMEDY: Final = "name a folder of pmu-events JSON with --event-tables"
 
 _HIDDEN: Final = ("perf lists no event that its vendor calls deprecated; a folder of pmu-events JSON has those "
@@ -181,8 +182,9 @@ def _run(path: str, words: tuple[str, ...], environment: dict[str, str]) -> byte
     if done.returncode != 0 or not done.stdout.strip():
         lines = [one_line(line) for line in decoded(done.stderr).splitlines() if line.strip()]
         words_of_perf = lines[0].removeprefix("Error:").strip() if lines else f"status {done.returncode}, and no output"
-        older = " (JSON since perf 6.2)" if "unknown switch" in words_of_perf else ""
-        raise NoTablesError(f"{failure} fails: {words_of_perf}{older}; {_REMEDY}.")
+        older = "unknown switch" in words_of_perf
+        remedy = f"{_NEWER}, or {_REMEDY}" if older else _REMEDY
+        raise NoTablesError(f"{failure} fails: {words_of_perf}{' (JSON since perf 6.2)' if older else ''}; {remedy}.")
     return done.stdout
 
 

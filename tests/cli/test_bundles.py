@@ -1,8 +1,9 @@
-# ruff: noqa: S603 - programs are run with words of these tests
-"""`.ci/pyz`: one file that any Python from 3.11 on starts, with nothing installed."""
+# ruff: noqa: S603, S607 - programs are run with words of these tests
+"""`.ci/pyz` and `.ci/deb`: turbotui and all it needs, started by a Python that has nothing installed."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -79,3 +80,30 @@ def test_the_same_checkout_makes_the_same_file(pyz: Path, tmp_path: Path) -> Non
     again = tmp_path / "again.pyz"
     subprocess.run([sys.executable, ROOT / ".ci/pyz", again], capture_output=True, timeout=PATIENCE, check=True)
     assert again.read_bytes() == pyz.read_bytes()
+
+
+def test_the_debian_package_has_all_that_turbotui_needs(tmp_path: Path) -> None:
+    if not all(map(shutil.which, ("dpkg-deb", "git"))):
+        pytest.skip("there is no dpkg-deb or git here: apt-get install dpkg git")
+    who = {**os.environ, "DEBFULLNAME": "Ann", "DEBEMAIL": "ann@example.org"}
+    done = subprocess.run([sys.executable, ROOT / ".ci/deb", tmp_path], capture_output=True, text=True, check=False,
+                          timeout=PATIENCE, env=who)
+    if "PackageNotFoundError" in done.stderr or "not a git repository" in done.stderr:
+        pytest.skip("turbotui is not installed in this environment, or this is no clone")
+    (package,) = tmp_path.glob("turbotui_*.deb")
+    assert done.stdout == f"{hashlib.sha256(package.read_bytes()).hexdigest()}  {package}\n"
+    subprocess.run(["dpkg-deb", "-R", package, tmp_path / "root"], check=True)
+    root = tmp_path / "root"
+    control = (root / "DEBIAN/control").read_text("utf-8")
+    assert "\nDepends: python3 (>= 3.11)," in control
+    assert "\nMaintainer: Ann <ann@example.org>\n" in control
+    for line in (root / "DEBIAN/md5sums").read_text("utf-8").splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.md5((root / name).read_bytes(), usedforsecurity=False).hexdigest() == digest, name
+    assert "Busy%" in run(root / "usr/lib/turbotui", tmp_path, *STAT)
+    assert (root / "usr/bin/turbotui").stat().st_mode & 0o777 == 0o755
+    assert (root / "usr/bin/turbotui").read_text("utf-8").startswith("#!/usr/bin/python3 -P\n")
+    pages = {path.name for path in (ROOT / "share/man/man1").iterdir()}
+    assert {path.name.removesuffix(".gz") for path in (root / "usr/share/man/man1").iterdir()} == pages
+    assert (root / "usr/lib/systemd/system/turbotui-collect.service").exists()
+    assert (root / "usr/share/doc/turbotui/copyright").exists()
