@@ -143,7 +143,7 @@ class AddCounter(FieldWindow):
         items = [*follow, *there] if text else [*there, *follow]
         listing = self.query_one(Listing)
         listing.show(items)
-        texts = [one.text for one in found]
+        texts = [completion.text for completion in found]
         if texts and listing.key not in texts:
             listing.select(texts[0])
 
@@ -159,7 +159,7 @@ class AddCounter(FieldWindow):
         if is_turbostats(text):
             return counters
         events = complete_events(host, text, sets, search=self._search)
-        known = {one.text for one in events}
+        known = {completion.text for completion in events}
         return [*events, *(one for one in counters if one.text not in known and _is_place(one.text))]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -209,7 +209,7 @@ def _complete(text: str) -> str:
         return ""
     if any(not ("/" in event or ":" in event or generic_event(event)) for one in requests for event in one.events):
         return ""
-    names = ", ".join(column.name for one in requests for column in one.columns)
+    names = ", ".join(column.name for request in requests for column in request.columns)
     return f"Enter adds {names}" if written == text else f"Enter adds {written}"
 
 

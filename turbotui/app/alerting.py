@@ -201,7 +201,7 @@ class Alerting:
     def ended(self) -> Sequence[PastEvent]:
         """The alerts that ended, each at its end."""
         frame = self._frame
-        over = [alert for watch in (self.watch, *(one.watch for one in self.tables)) for alert in watch.ended]
+        over = [alert for watch in (self.watch, *(alerts.watch for alerts in self.tables)) for alert in watch.ended]
         return [] if frame is None else [PastEvent(alert.ended_ns or 0, f"alert {sentence(frame, alert)}")
                                          for alert in over]
 

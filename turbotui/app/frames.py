@@ -261,7 +261,7 @@ class FramesApp(App[int]):
         if cursor is not None:
             index = cursor.index
             time_ns = cursor.timeline.times[index]
-            mark = PastEvent(time_ns, f"mark {1 + sum(one.text.startswith('mark ') for one in cursor.marks)}")
+            mark = PastEvent(time_ns, f"mark {1 + sum(event.text.startswith('mark ') for event in cursor.marks)}")
             cursor.marks = (*cursor.marks, mark)
             self.say(f"{mark.text}: ( and ) lead back to it")
             if cursor.at is None:
@@ -315,17 +315,17 @@ class FramesApp(App[int]):
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:
         """Search the past in a task beside keys and frames."""
-        looked, began, found = 0, time.monotonic(), None
-        for found in cursor.search(by):
+        looked, began, moment = 0, time.monotonic(), None
+        for moment in cursor.search(by):
             looked += 1
-            if found is None and time.monotonic() - began > _PART:
+            if moment is None and time.monotonic() - began > _PART:
                 self.say(f"Searching {'forward' if by > 0 else 'back'}: {looked:,} moments")
                 await asyncio.sleep(0)
                 began = time.monotonic()
-        if isinstance(found, FoundMoment):
-            cursor.jump(found.time_ns)
+        if isinstance(moment, FoundMoment):
+            cursor.jump(moment.time_ns)
             self._show_moment(cursor)
-            self.say(found.text)
+            self.say(moment.text)
         else:
             wanted = "" if cursor.condition is None else f" where {cursor.condition.text}"
             self.say(f"Nothing {'later' if by > 0 else 'earlier'}{wanted}: {looked:,} moments were looked at")

@@ -164,7 +164,7 @@ class Graph(Window[None]):
         live = past is None or past.live
         latest = app.watched.session.latest if isinstance(app, FramesApp) else None
         now = latest.newer.wall_ns if live and latest is not None else moments[-1]
-        happened = () if past is None else tuple(GraphEvent(one.time_ns, one.text) for one in past.events)
+        happened = () if past is None else tuple(GraphEvent(event.time_ns, event.text) for event in past.events)
         newest = cursor.span.last >= moments[-1]
         return GraphPicture(cells.panels(), cursor.span, cursor.here, max(now, cursor.here), live and newest,
                        live and cursor.at is None, happened, self._loading)

@@ -182,6 +182,6 @@ class GraphCells:
         found: list[CurvePanel] = []
         for panel in self._panels:
             several = len(self.rows) > 1
-            curves = [Curve(one.name, one.role if several else StyleRole.SPARK, one.timed) for one in panel]
+            curves = [Curve(curve.name, curve.role if several else StyleRole.SPARK, curve.timed) for curve in panel]
             found.append(CurvePanel(panel[0].cell.column, curves, panel[0].cell.top))
         return found

@@ -60,9 +60,9 @@ class Judge:
 
     def fresh(self) -> MachineDiagnosis:
         """A diagnosis of the same machine by the same rules that has seen no frame."""
-        found = MachineDiagnosis(self._session.catalog, self._rules, recorded=self._recorded is not None)
-        found.memory = None if self._memory is None else self._memory.share
-        return found
+        diagnosis = MachineDiagnosis(self._session.catalog, self._rules, recorded=self._recorded is not None)
+        diagnosis.memory = None if self._memory is None else self._memory.share
+        return diagnosis
 
     @property
     def can_look(self) -> bool:

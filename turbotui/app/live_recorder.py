@@ -57,9 +57,9 @@ class LiveRecorder:
             self._came.wait()
             self._came.clear()
             frame = self._newest
-            found = None if frame is None else looks.record(frame)
-            if found is not None:
-                self.rows(found)
+            record = None if frame is None else looks.record(frame)
+            if record is not None:
+                self.rows(record)
 
     def rows(self, rows: IntervalRows) -> None:
         """Write rows of another table for an interval whose frame was written; called on any thread."""

@@ -79,10 +79,10 @@ class WhyWindow(MenuWindow[str]):
         """The finding under the cursor, or why there is none, for the clipboard."""
         key = self.query_one(Listing).key
         verdict = self._judge.verdict()
-        found = next((one for one in verdict.findings if one.rule.id == key), None)
-        if found is None:
+        finding = next((one for one in verdict.findings if one.rule.id == key), None)
+        if finding is None:
             return verdict.quiet
-        lines = ("".join(text for text, _ in item.segments).strip() for item in _finding_items(found, _COPIED))
+        lines = ("".join(text for text, _ in item.segments).strip() for item in _finding_items(finding, _COPIED))
         return "\n".join(line for line in lines if line)
 
     def on_mount(self) -> None:
@@ -184,8 +184,8 @@ class WhyWindow(MenuWindow[str]):
     def action_choose(self) -> None:
         """Go to the screen of the current finding."""
         key = self.query_one(Listing).key
-        found = next((one for one in self._judge.verdict().findings if one.rule.id == key), None)
-        self.dismiss(None if found is None else found.rule.screen)
+        finding = next((one for one in self._judge.verdict().findings if one.rule.id == key), None)
+        self.dismiss(None if finding is None else finding.rule.screen)
 
 
 def _finding_items(finding: Finding, width: int) -> list[Item]:

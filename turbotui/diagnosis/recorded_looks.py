@@ -59,8 +59,8 @@ def look_results(document: JsonValue) -> LookResults:
         None if throttled is None else ThrottledGroup(
             throttled["name"].text(), throttled["percent"].number(), _number(throttled.get("quota")),
             _number(throttled.get("stood"))),
-        {name: PressedGroup(one["name"].text(), one["percent"].number())
-         for name, one in document["pressed"].entries().items()},
+        {name: PressedGroup(value["name"].text(), value["percent"].number())
+         for name, value in document["pressed"].entries().items()},
         document["placement"].text(),
         {whose: who[whose.name].texts() for whose in RankedBy if whose.name in who},
         None if unseen is None else UnseenTasks(reason_from(unseen["why"]), _number(unseen.get("ran"))),

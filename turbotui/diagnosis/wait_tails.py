@@ -29,7 +29,7 @@ def tail_sentence(threads: Mapping[int, WaitSums], names: Callable[[int], str], 
         wakeups: whether waits after wake-ups are among them.
     """
     waited: dict[str, WaitSums] = {}
-    often = sorted(((tid, one) for tid, one in threads.items() if one.ended), key=lambda item: -item[1].ended)
+    often = sorted(((tid, sums) for tid, sums in threads.items() if sums.ended), key=lambda item: -item[1].ended)
     for tid, one in often[:_ASKED]:
         waited.setdefault(names(tid), WaitSums()).add(one)
     seen = {name: one for name, one in waited.items() if name != _ENDED} or waited

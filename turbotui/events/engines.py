@@ -121,16 +121,16 @@ class LibpfmEngine:
             raise PfmNotSupportedError(text, why) from error
 
     def _encode(self, string: str) -> EncodedEvent:
-        found = self.library.perf_encoding(string, self._plm, extended=self._extended)
-        model = self.library.pmu_of(found.idx)
-        attr = found.attr
+        encoding = self.library.perf_encoding(string, self._plm, extended=self._extended)
+        model = self.library.pmu_of(encoding.idx)
+        attr = encoding.attr
         if model.kind is PmuKind.UNCORE and attr.type == RAW:
             # The library answers "raw core event" for an uncore PMU that sysfs lacks: it would count something else.
             raise PfmNotSupportedError(string, f"the kernel has no PMU for {model.name} here")
         pmu = self._devices.of_type(attr.type)
         event = EncodedEvent(
             string=string,
-            fstr=found.fstr,
+            fstr=encoding.fstr,
             pmu=model.name if pmu is None else pmu.name,
             attr=attr,
             engine="libpfm",
@@ -138,8 +138,8 @@ class LibpfmEngine:
             cpus=() if pmu is None else pmu.cpumask or pmu.cpus,
             covers=self._devices.covered(pmu) if pmu is not None and pmu.cpumask else (),
             uncore=pmu is not None and bool(pmu.cpumask),
-            cpu=found.cpu,
-            index=found.idx,
+            cpu=encoding.cpu,
+            index=encoding.idx,
         )
         return event if pmu is None else _with_unit(event, pmu)
 

@@ -64,10 +64,10 @@ def parse_modifiers(letters: str, group: str = "") -> Modifiers:
     Raises:
         ModifierError: an unknown letter, one given twice, or more than three p.
     """
-    found = Modifiers()
+    modifiers = Modifiers()
     for part in (letters, group):
-        found = _add(found, part)
-    return found
+        modifiers = _add(modifiers, part)
+    return modifiers
 
 
 def _add(found: Modifiers, letters: str) -> Modifiers:

@@ -136,7 +136,7 @@ def _rapl(value: object) -> frozenset[RaplRegister]:
 
 
 def _turbo(value: object) -> TurboLayout:
-    found = NO_TURBO
+    layout = NO_TURBO
     for part in each(named(TurboLayout))(value):
-        found |= part
-    return found
+        layout |= part
+    return layout

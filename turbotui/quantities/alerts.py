@@ -96,7 +96,7 @@ def _first(condition: Condition[Column[Any]]) -> Comparison[Column[Any]] | None:
     """The first comparison in a condition that has a column."""
     match condition:
         case JoinedConditions(parts):
-            return next((found for part in parts if (found := _first(part)) is not None), None)
+            return next((comparison for part in parts if (comparison := _first(part)) is not None), None)
         case Comparison() if condition.columns:
             return condition
     return None

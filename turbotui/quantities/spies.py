@@ -193,15 +193,15 @@ class _Entry:
 def _entry(number: int, table: Mapping[str, object], reference: str) -> Spy:
     where = f"[[spy]] number {number}"
     try:
-        found = make_row(_Entry, table, on=_cpus, events=_events, sets=_sets)
-        target = parse_target(found.on)
+        entry = make_row(_Entry, table, on=_cpus, events=_events, sets=_sets)
+        target = parse_target(entry.on)
     except (RowError, SpyError) as error:
         raise SpyError(f"{where}: {error}") from error
-    if (found.events is None) == (found.sets is None):
+    if (entry.events is None) == (entry.sets is None):
         raise SpyError(f"{where} needs either events or sets")
-    sets = found.sets if found.events is None else (found.events,)
+    sets = entry.sets if entry.events is None else (entry.events,)
     counted = tuple(tuple(name for name in events if name != reference) for events in sets or ())
-    return Spy(target, counted, split=found.sets is None)
+    return Spy(target, counted, split=entry.sets is None)
 
 
 def _event(value: object) -> str:

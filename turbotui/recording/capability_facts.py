@@ -82,26 +82,26 @@ def capabilities_from(stored: JsonValue) -> Capabilities:
     probes = {name: Probe({**named(probe["signals"], signals), **named(probe["missing"], reasons)},
         probe["note"].text()) for name, probe in stored["probes"].entries().items()}
     sources: list[Source] = []
-    for one in _listed_sources(stored):
-        sources.append(_source_from(one, probes, sources))
+    for value in _listed_sources(stored):
+        sources.append(_source_from(value, probes, sources))
     chosen = {name: pair.items() for name, pair in stored["chosen"].entries().items()}
     if any(len(pair) != 2 for pair in chosen.values()):
         raise DamagedError("a signal of the recording has no source")
     read = {name: signals[pair[0]] for name, pair in chosen.items()}
     made = times_together(read)
     provider = {name: _at(sources, pair[1]) for name, pair in chosen.items()}
-    found = Capabilities(
+    capabilities = Capabilities(
         sources=tuple(sources),
         probes=probes,
         signals=read | made,
-        provider=provider | {name: provider[one.made_of[0]] for name, one in made.items()},
+        provider=provider | {name: provider[signal.made_of[0]] for name, signal in made.items()},
         missing=named(stored["missing"], reasons),
         disbelieved=named(stored["disbelieved"], reasons),
         remarks={name: text.text() for name, text in stored["remarks"].entries().items()},
         beside={name: others.texts() for name, others in stored["beside"].entries().items()},
     )
-    _check(found)
-    return found
+    _check(capabilities)
+    return capabilities
 
 
 class _Numbered(Generic[T_co]):
@@ -129,8 +129,8 @@ def layout_definitions(stored: JsonValue) -> Iterator[Definition]:
         DamagedError: it is none.
     """
     for source in _listed_sources(stored):
-        found = source.get("definition")
-        definition = None if found is None else definition_from(found)
+        value = source.get("definition")
+        definition = None if value is None else definition_from(value)
         if definition is not None:
             yield definition
 
@@ -144,9 +144,9 @@ def _listed_sources(stored: JsonValue) -> Sequence[JsonValue]:
 
 def _check(found: Capabilities) -> None:
     """Refuse signals that refer to missing signals."""
-    for name, one in found.signals.items():
-        others = (one.enabled, one.running, *found.beside.get(name, ()))
-        if one.id != name or any(other and other not in found.signals for other in others):
+    for name, signal in found.signals.items():
+        others = (signal.enabled, signal.running, *found.beside.get(name, ()))
+        if signal.id != name or any(other and other not in found.signals for other in others):
             raise DamagedError(f"signal {name!r} of the recording refers to what is not there")
 
 
@@ -188,21 +188,21 @@ def _signal_facts(signal: Signal, reasons: Mapping[Unavailable, int]) -> dict[st
 
 
 def _signal_from(stored: JsonValue, reasons: _Numbered[Unavailable]) -> Signal:
-    found = Signal(
+    signal = Signal(
         id=stored["id"].text(), scope=stored["scope"].one_of(Scope), unit=stored["unit"].one_of(Unit, Unit.COUNT),
         behavior=stored["behavior"].one_of(Behavior), reduce=stored["reduce"].one_of(Reduce),
         origin=stored["origin"].text(),
-        **{name: read(one) for name, read in _OTHERS.items() if (one := stored.get(name)) is not None},
+        **{name: read(value) for name, read in _OTHERS.items() if (value := stored.get(name)) is not None},
     )
     absent = stored.get("absent")
     if absent is not None:
-        found = replace(found, absent={whole(cpu): reasons[why] for cpu, why in absent.entries().items()})
-    plain = found.origin.replace("{cpu}", "")
+        signal = replace(signal, absent={whole(cpu): reasons[why] for cpu, why in absent.entries().items()})
+    plain = signal.origin.replace("{cpu}", "")
     if "{" in plain or "}" in plain:  # the CPU is filled in when the reason is shown
-        raise DamagedError(f"the origin of {found.id!r} in the recording cannot be: {found.origin[:80]!r}")
-    if not 0 < found.width_bits <= 64 or not 0 <= found.low_bit < 64:
-        raise DamagedError(f"{found.id!r} of the recording has {found.width_bits} bits from bit {found.low_bit} on")
-    return found
+        raise DamagedError(f"the origin of {signal.id!r} in the recording cannot be: {signal.origin[:80]!r}")
+    if not 0 < signal.width_bits <= 64 or not 0 <= signal.low_bit < 64:
+        raise DamagedError(f"{signal.id!r} of the recording has {signal.width_bits} bits from bit {signal.low_bit} on")
+    return signal
 
 
 def _constant(stored: JsonValue) -> Raw:

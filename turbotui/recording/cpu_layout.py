@@ -53,9 +53,9 @@ def topology_facts(topology: Topology) -> dict[str, object]:
 def topology_from(stored: JsonValue) -> Topology:
     """Restore the topology of `topology_facts`. Raises DamagedError if it is none."""
     places: dict[int, CpuPlace] = {}
-    for one in stored["places"].items():
-        kind = one.get("type")
-        numbers = {name: one[name].integer() for name in _NUMBERS}
+    for value in stored["places"].items():
+        kind = value.get("type")
+        numbers = {name: value[name].integer() for name in _NUMBERS}
         places[numbers["cpu"]] = CpuPlace(**numbers, core_type=None if kind is None else kind.text())
     if not 0 < len(places) <= _MOST_CPUS:
         raise DamagedError(f"a recording of {len(places)} CPUs is not possible")
@@ -81,10 +81,10 @@ def topology_from(stored: JsonValue) -> Topology:
 def _chiplets(stored: JsonValue | None) -> Mapping[Key, str]:
     """Return the names of L3 caches, which older recordings lack."""
     found: dict[Key, str] = {}
-    for one in () if stored is None else stored.items():
-        parts = one.items()
+    for value in () if stored is None else stored.items():
+        parts = value.items()
         if not parts:
-            raise DamagedError(f"{one.where} of the recording names no L3 cache")
+            raise DamagedError(f"{value.where} of the recording names no L3 cache")
         found[tuple(number.integer() for number in parts[:-1])] = parts[-1].text()
     return found
 
@@ -92,7 +92,7 @@ def _chiplets(stored: JsonValue | None) -> Mapping[Key, str]:
 def _keys(stored: JsonValue | None, scope: Scope, places: Mapping[int, CpuPlace]) -> Mapping[int, Key]:
     if stored is None:
         return {cpu: place.key(scope) for cpu, place in places.items()}
-    keys = [one.integers() for one in stored.items()]
+    keys = [value.integers() for value in stored.items()]
     if len(keys) != len(places):
         raise DamagedError(f"{stored.where} of the recording names {len(keys)} of {len(places)} CPUs")
     return dict(zip(places, keys, strict=True))
@@ -163,7 +163,7 @@ class CpuTableLayout:
         """
         seq, span, busy, overruns, late_total, behind = tick.counts
         stored = JsonValue(tick.extras, "a tick")
-        no_rows = {kind: reason_from(one) for kind, one in _entries(stored, "no_rows").items()}
+        no_rows = {kind: reason_from(value) for kind, value in _entries(stored, "no_rows").items()}
         return Snapshot(
             seq=seq, wall_ns=tick.head.wall_ns, started_ns=tick.head.started_ns, topology=self.topology,
             values=_Values(tick, self._columns), stamps=_Words(tick, self.signals), wraps=_Words(tick, self._wrapped),
@@ -180,8 +180,8 @@ class CpuTableLayout:
 
     def _positions(self, stored: JsonValue, key: str) -> dict[SignalId, frozenset[int]]:
         columns = self.lane_layout.columns
-        return {name: frozenset(one.runs(columns[self.signals[name]].rows))
-                for name, one in _entries(stored, key).items() if name in self.signals}
+        return {name: frozenset(value.runs(columns[self.signals[name]].rows))
+                for name, value in _entries(stored, key).items() if name in self.signals}
 
 
 def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool = False) -> CpuTableLayout:
@@ -238,20 +238,20 @@ def layout_from(stored: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLa
     wraps: list[SignalId] = []
     columns: list[ColumnLayout] = []
     clocks = 0
-    for one in stored["columns"].items():
-        kind, rows = one["kind"].text(), one["rows"].integer()
+    for value in stored["columns"].items():
+        kind, rows = value["kind"].text(), value["rows"].integer()
         if kind == _CLOCK and not signals and not wraps:
             clocks += 1
         elif kind in (_VALUE, _WRAPS):
-            name = one["signal"].text()
+            name = value["signal"].text()
             signal = capabilities.signals.get(name)
             if signal is None or rows != len(topology.instances(signal.scope)):
-                raise DamagedError(f"{one.where} of the recording has {rows} rows of {name!r}, which cannot be")
+                raise DamagedError(f"{value.where} of the recording has {rows} rows of {name!r}, which cannot be")
             if kind == _WRAPS:
                 wraps.append(name)
             elif not wraps:
-                signals[name] = one["clock"].integer()
-        columns.append(ColumnLayout(rows, one["against"].integer(), one["rounded"].flag()))
+                signals[name] = value["clock"].integer()
+        columns.append(ColumnLayout(rows, value["against"].integer(), value["rounded"].flag()))
     if len(columns) != clocks + len(signals) + len(wraps):
         raise DamagedError("the columns of the recording are in no order")
     for at, (name, clock) in enumerate(signals.items()):
@@ -290,18 +290,18 @@ def _all_runs(positions: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, li
 
 
 def _entries(stored: JsonValue, key: str) -> Mapping[str, JsonValue]:
-    found = stored.get(key)
-    return {} if found is None else found.entries()
+    value = stored.get(key)
+    return {} if value is None else value.entries()
 
 
 def _numbers(stored: JsonValue, key: str) -> tuple[int, ...]:
-    found = stored.get(key)
-    return () if found is None else found.integers()
+    value = stored.get(key)
+    return () if value is None else value.integers()
 
 
 def _triples(stored: JsonValue, key: str) -> Iterator[Sequence[JsonValue]]:
-    found = stored.get(key)
-    for one in () if found is None else found.items():
+    value = stored.get(key)
+    for one in () if value is None else value.items():
         parts = one.items()
         if len(parts) != 3:
             raise DamagedError(f"{one.where} of the recording is no triple")

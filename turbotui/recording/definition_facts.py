@@ -118,11 +118,11 @@ def _metric_facts(column: EventColumn) -> dict[str, object]:
 
 
 def _events_from(stored: JsonValue) -> CountedEvents:
-    columns = tuple(_column_from(one) for one in stored["columns"].items())
+    columns = tuple(_column_from(value) for value in stored["columns"].items())
     raw = stored.get("raw")
     request = EventRequest(stored["text"].text(), stored["items"].texts(), stored["events"].texts(), columns,
                            stored["others"].texts(), stored["together"].flag(), raw is not None and raw.flag())
-    names = {name for one in columns if one.formula is not None for name in (*one.names, *one.rule_names)}
+    names = {name for column in columns if column.formula is not None for name in (*column.names, *column.rule_names)}
     plain = {one.event for one in columns if one.formula is None}
     if not columns or not plain <= {*request.events} or not names <= {*request.events, *request.others, "dt"}:
         raise DamagedError(f"{stored.where} of the recording is no request for events")
@@ -154,14 +154,14 @@ def _units_from(stored: JsonValue) -> CountedUnits:
 
 
 def _spies_from(stored: JsonValue) -> SpyPlan:
-    return SpyPlan(tuple(_spy_from(one) for one in stored["spies"].items()), stored["reference"].text())
+    return SpyPlan(tuple(_spy_from(value) for value in stored["spies"].items()), stored["reference"].text())
 
 
 def _spy_from(stored: JsonValue) -> Spy:
     cpus, package, core = (stored.get(name) for name in ("cpus", "package", "core"))
     target = Target(stored["on"].text(), None if cpus is None else frozenset(cpus.integers()),
                     None if package is None else package.integer(), None if core is None else core.integer())
-    return Spy(target, tuple(one.texts() for one in stored["sets"].items()), stored["split"].flag())
+    return Spy(target, tuple(value.texts() for value in stored["sets"].items()), stored["split"].flag())
 
 
 def _hexadecimal(stored: JsonValue) -> int:

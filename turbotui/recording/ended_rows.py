@@ -64,7 +64,7 @@ def _ended_row(tick: RowTick, slot: RowSlot) -> _EndedRow:
 def _with(tick: RowTick, ended: Sequence[_EndedRow], omitted: int) -> RowTick:
     """Add rows that ended to a tick, in free slots and behind all slots; differences find rows by their identity."""
     there = tick.roster.slots
-    ended = [one for one in ended if one.row.identity not in there]  # else it went on, whatever was said of its end
+    ended = [row for row in ended if row.row.identity not in there]  # else it went on, whatever was said of its end
     if not ended:
         return tick
     roster = tick.roster

@@ -117,10 +117,10 @@ class Journal:
 
     def header_at(self, wall_ns: int) -> Header:
         """Return the header of the session at a wall clock; before the first session, the first one's."""
-        found = self._first.header
+        header = self._first.header
         for tick in self._ticks(wall_ns, wall_ns, all_of_them=False):
-            found = tick.header
-        return found
+            header = tick.header
+        return header
 
     @property
     def machine(self) -> Machine:
@@ -165,12 +165,12 @@ class Journal:
     @property
     def first_ns(self) -> int:
         """Wall clock of the first tick, in ns since 1970."""
-        return min((one.first_ns for one in self.covered()), default=self._first.snapshot.wall_ns)
+        return min((covered.first_ns for covered in self.covered()), default=self._first.snapshot.wall_ns)
 
     @property
     def last_ns(self) -> int:
         """Wall clock of the last tick so far, in ns since 1970."""
-        return max((one.last_ns for one in self.covered()), default=self._first.snapshot.wall_ns)
+        return max((covered.last_ns for covered in self.covered()), default=self._first.snapshot.wall_ns)
 
     @property
     def missing(self) -> tuple[Missing, ...]:
@@ -250,10 +250,10 @@ class Journal:
 
     def frame_at(self, wall_ns: int) -> Frame | None:
         """Return the newest frame at a wall clock; None before the first tick."""
-        found = self._last_frame(wall_ns, wall_ns)
-        if found is not None and found.older is None:  # a key tick, whose previous tick lies in the minute before
-            found = self._last_frame(found.newer.wall_ns, wall_ns)
-        return found
+        frame = self._last_frame(wall_ns, wall_ns)
+        if frame is not None and frame.older is None:  # a key tick, whose previous tick lies in the minute before
+            frame = self._last_frame(frame.newer.wall_ns, wall_ns)
+        return frame
 
     def _last_frame(self, start_ns: int, end_ns: int) -> Frame | None:
         maker, found = FrameMaker(), None
@@ -268,8 +268,8 @@ class Journal:
     def clocks(self) -> Sequence[int]:
         """Return the wall clock of every recorded tick, in ns since 1970, ascending."""
         found: set[int] = set()
-        for one in self.covered():
-            found.update(clock for clock in one.part.clocks() if one.first_ns <= clock <= one.last_ns)
+        for covered in self.covered():
+            found.update(clock for clock in covered.part.clocks() if covered.first_ns <= clock <= covered.last_ns)
         return sorted(found)
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
@@ -280,9 +280,9 @@ class Journal:
             start_ns: wall clock, in ns since 1970.
             end_ns: likewise.
         """
-        for one in self.covered():
-            if one.first_ns <= end_ns and one.last_ns > start_ns:
-                yield from one.part.rows(stream, max(start_ns, one.first_ns - 1), min(end_ns, one.last_ns))
+        for covered in self.covered():
+            if covered.first_ns <= end_ns and covered.last_ns > start_ns:
+                yield from covered.part.rows(stream, max(start_ns, covered.first_ns - 1), min(end_ns, covered.last_ns))
 
     @property
     def size(self) -> int:

@@ -160,7 +160,7 @@ class JournalFile:
         """Return the offset of the last index record (0: none), and those of gaps and events behind it."""
         last = self._last_index(self.size)[0]
         behind = (one for one in self.records(last) if isinstance(one, Record))
-        return last, tuple(one.offset for one in behind if one.kind in NOTED)
+        return last, tuple(record.offset for record in behind if record.kind in NOTED)
 
     def _from_the_end(self, size: int) -> list[KeyEntry]:
         """Return the entries of the chain of index records; where the chain is broken, read all records before."""

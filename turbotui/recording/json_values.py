@@ -93,7 +93,7 @@ class JsonValue:
 
     def integers(self) -> tuple[int, ...]:
         """Return the value as a list of integers."""
-        return tuple(one.integer() for one in self.items())
+        return tuple(value.integer() for value in self.items())
 
     def runs(self, most: int) -> list[int]:
         """Return ascending numbers below `most` from the runs of `runs_of`."""
@@ -106,7 +106,7 @@ class JsonValue:
 
     def texts(self) -> tuple[str, ...]:
         """Return the value as a list of texts."""
-        return tuple(one.text() for one in self.items())
+        return tuple(value.text() for value in self.items())
 
     def lines(self) -> list[str]:
         """Return the value as a list of texts of one line each; faster than `texts`."""

@@ -29,14 +29,14 @@ def kept_facts(kept: KeptAnswers) -> dict[str, object]:
 def kept_from(stored: JsonValue) -> KeptAnswers:
     """Restore the answers of `kept_facts`. Raises DamagedError if they are none."""
     words = {}
-    for one in stored["words"].items():
-        parts = one.items()
+    for value in stored["words"].items():
+        parts = value.items()
         if len(parts) != 3:
-            raise DamagedError(f"{one.where} of the recording is no reading of a file")
+            raise DamagedError(f"{value.where} of the recording is no reading of a file")
         try:
             data = bytes.fromhex(parts[2].text())
         except ValueError:
-            raise DamagedError(f"{one.where} of the recording holds no bytes") from None
+            raise DamagedError(f"{value.where} of the recording holds no bytes") from None
         words[parts[0].text(), parts[1].integer()] = data
     return KeptAnswers(texts={path: text.document() for path, text in stored["texts"].entries().items()},
         folders={path: names.texts() for path, names in stored["folders"].entries().items()}, words=words,

@@ -140,7 +140,7 @@ def _tier_from(stored: JsonValue) -> tuple[float, int]:
 
 def _model_from(stored: JsonValue) -> CpuModel:
     mhz = stored.get("mhz")
-    family, model, stepping, implementer, part = (None if (one := stored.get(name)) is None else one.integer()
+    family, model, stepping, implementer, part = (None if (value := stored.get(name)) is None else value.integer()
         for name in _NUMBERS)
     return CpuModel(
         architecture=stored["architecture"].text(), vendor=stored["vendor"].text(), family=family, model=model,

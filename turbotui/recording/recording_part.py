@@ -185,14 +185,14 @@ class RecordingPart:
         """Return the last tick that can be read."""
         size = self.file.size
         if self._last[0] != size:
-            found = None
+            tick = None
             begins: list[KeyEntry | int] = [0, *self.file.index()]  # 0: there is no usable index
             for entry in reversed(begins):
                 for item in self.items(entry):
-                    found = item if isinstance(item, RecordedTick) else found
-                if found is not None:
+                    tick = item if isinstance(item, RecordedTick) else tick
+                if tick is not None:
                     break
-            self._last = size, found
+            self._last = size, tick
         return self._last[1]
 
     def items(self, begin: KeyEntry | int, *, following: bool = False) -> Iterator[Item]:
@@ -226,7 +226,7 @@ class RecordingPart:
         """
         index = self.file.index()
         if not self.clock_was_set:
-            return next((one for one in reversed(index) if one.wall_ns < wall_ns), 0)
+            return next((entry for entry in reversed(index) if entry.wall_ns < wall_ns), 0)
         if all_of_them:
             within = next((at for at, (one, following) in enumerate(pairwise(index))
                            if one.wall_ns + following.started_ns - one.started_ns >= wall_ns), len(index) - 1)

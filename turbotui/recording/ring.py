@@ -222,9 +222,9 @@ class PastRing:
     def frames(self) -> Iterator[Frame]:
         """Yield every frame that can be shown, oldest first."""
         for time_ns in self.times:
-            found = self.frame(time_ns)
-            if found is not None:
-                yield found
+            frame = self.frame(time_ns)
+            if frame is not None:
+                yield frame
 
     def _list_times(self) -> tuple[int, ...]:
         """Return the tier's moments, then all ticks since every tick is kept; the first of each has no interval."""
@@ -246,16 +246,16 @@ class PastRing:
         else:
             return None
         at = group.walls.index(wall_ns)
-        found = self._decoded_of(group).frame(at)
+        frame = self._decoded_of(group).frame(at)
         if before is None or (at and before.is_large):
-            return found
+            return frame
         earlier = self._decoded_of(before)
         if at:
             earlier.decode(_AHEAD)
-            return found
+            return frame
         maker, last = FrameMaker(), earlier.frame(len(before.payloads) - 1)
         maker.frame(last.newer, last.capabilities)
-        return maker.frame(found.newer, found.capabilities)
+        return maker.frame(frame.newer, frame.capabilities)
 
     def _decoded_of(self, group: _Group) -> _DecodedGroup:
         """Return a group's frames, which stay decoded for the next step."""

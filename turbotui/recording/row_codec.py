@@ -98,7 +98,7 @@ class RowEncoder:
                                      f"{_MOST_LETTERS:,} letters")
             return self.encode(tick, key=True, most_cells=most_cells)  # with those alone that there are now
         columns: list[Sequence[Cell]] = [tick.stamps[clock] for clock in layout.clocks]
-        columns += [_cells(one.form, tick.values[one.id]) for one in layout.quantities.values()]
+        columns += [_cells(quantity.form, tick.values[quantity.id]) for quantity in layout.quantities.values()]
         counts = (tick.omitted, 0, 0, 0, 0, 0)
         encoded = self._encoder.encode(TableTick(tick.wall_ns, tick.started_ns, counts, columns, extras), key=key)
         if not key and HEAD.unpack_from(encoded)[-1] > most_unpacked(encoded, TICK_TIMES):
@@ -228,10 +228,10 @@ class RowDecoder:
         rows = {slot: row for slot, row in self._roster.rows.items() if slot not in self._died}
         for slot in () if gone is None else gone.runs(self._capacity):
             rows.pop(slot, None)
-        for one in () if came is None else came.items():
-            slot, row = _row_from(one)
+        for value in () if came is None else came.items():
+            slot, row = _row_from(value)
             if not 0 <= slot < self._capacity:
-                raise DamagedError(f"{one.where} of the recording has slot {slot} of {self._capacity}")
+                raise DamagedError(f"{value.where} of the recording has slot {slot} of {self._capacity}")
             rows.pop(slot, None)  # the order is that in which they came
             rows[slot] = row
         if sum(map(_letters, rows.values())) > _MOST_LETTERS:
@@ -241,7 +241,7 @@ class RowDecoder:
     def _take_absent(self, stored: JsonValue) -> None:
         """Take what is absent from now on; quantities that the same rows lack share one object."""
         reasons, changed, known = stored.get("reasons"), stored.get("absent"), len(self._reasons)
-        self._reasons += () if reasons is None else [reason_from(one) for one in reasons.items()]
+        self._reasons += () if reasons is None else [reason_from(value) for value in reasons.items()]
         self._letters += sum(len(why.detail) + len(why.remedy) for why in self._reasons[known:])
         if len(self._reasons) > _MOST_REASONS or self._letters > _MOST_LETTERS:
             raise DamagedError(f"more than {_MOST_REASONS:,} reasons or {_MOST_LETTERS:,} letters since a key tick")
@@ -261,28 +261,28 @@ class RowDecoder:
 
     def _absent_from(self, stored: JsonValue) -> dict[RowSlot, Unavailable]:
         found: dict[RowSlot, Unavailable] = {}
-        for one in stored.items():
-            number, *runs = one.items() or (one,)
+        for value in stored.items():
+            number, *runs = value.items() or (value,)
             at = number.integer()
             if len(runs) != 1 or not 0 <= at < len(self._reasons):
-                raise DamagedError(f"{one.where} of the recording is no reason with its rows")
+                raise DamagedError(f"{value.where} of the recording is no reason with its rows")
             found |= dict.fromkeys(runs[0].runs(self._capacity), self._reasons[at])
         return found
 
     def _values(self, tick: DecodedTick) -> Mapping[QuantityId, RawColumn]:
         """The values of a tick; words are decoded when they are needed, and texts that stay are the same object."""
         others: dict[QuantityId, RawColumn] = {}
-        for one in self.layout.quantities.values():
-            if one.form is Form.TEXT:
-                cells = tick.column(self._columns[one.id])
+        for quantity in self.layout.quantities.values():
+            if quantity.form is Form.TEXT:
+                cells = tick.column(self._columns[quantity.id])
                 texts = tuple(cell for cell in cells if isinstance(cell, str))
                 if len(texts) != self._capacity:
-                    raise DamagedError(f"{one.id} of {self.layout.kind.title} in the recording are no texts")
-                before = self._texts.get(one.id)
-                others[one.id] = self._texts[one.id] = texts if before is None or before != texts else before
-            elif one.form is Form.DOUBLE:
-                doubles = others[one.id] = array("d")
-                doubles.frombytes(array("Q", tick.words(self._columns[one.id])).tobytes())
+                    raise DamagedError(f"{quantity.id} of {self.layout.kind.title} in the recording are no texts")
+                before = self._texts.get(quantity.id)
+                others[quantity.id] = self._texts[quantity.id] = texts if before is None or before != texts else before
+            elif quantity.form is Form.DOUBLE:
+                doubles = others[quantity.id] = array("d")
+                doubles.frombytes(array("Q", tick.words(self._columns[quantity.id])).tobytes())
         return _Values(tick, self._columns, others)
 
     def _not_finite(self, values: Mapping[QuantityId, RawColumn]) -> dict[QuantityId, dict[RowSlot, Unavailable]]:

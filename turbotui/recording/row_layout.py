@@ -39,7 +39,7 @@ class RowLayout:
         return (tick.kind == self.kind and tick.values.keys() == self.quantities.keys()
                 and tick.stamps.keys() == set(self.clocks)
                 and (tick.quantities is self.quantities
-                     or all(tick.quantities[name] == one for name, one in self.quantities.items())))
+                     or all(tick.quantities[name] == quantity for name, quantity in self.quantities.items())))
 
     def lanes(self, capacity: int, most_cells: int = MOST_CELLS) -> LaneLayout:
         """Return the lanes of a tick with that many slots.
@@ -51,7 +51,7 @@ class RowLayout:
             raise DamagedError(f"{capacity:,} rows of {self.columns:,} columns are more than a recording may have")
         first = len(self.clocks)
         columns = [ColumnLayout(capacity, clock - 1 if clock else CLOCK_OF_TICK) for clock in range(first)]
-        numbers = {one.id: first + at for at, one in enumerate(self.quantities.values())}
+        numbers = {quantity.id: first + at for at, quantity in enumerate(self.quantities.values())}
         enabled = {one.running: one.enabled for one in self.quantities.values() if one.running}  # nearly always equal
         for at, one in enumerate(self.quantities.values()):
             partner = numbers.get(enabled.get(one.id, ""), NO_COLUMN)
@@ -68,7 +68,7 @@ def layout_of_rows(tick: RowTick) -> RowLayout:
 def row_layout_facts(layout: RowLayout, number: int) -> dict[str, object]:
     """Convert a layout to JSON, with the number by which ticks refer to it."""
     return {"number": number, "kind": _facts(layout.kind), "clocks": list(layout.clocks),
-            "quantities": [_facts(one) for one in layout.quantities.values()]}
+            "quantities": [_facts(quantity) for quantity in layout.quantities.values()]}
 
 
 def row_layout_from(stored: JsonValue) -> tuple[int, RowLayout]:
@@ -85,8 +85,8 @@ def row_layout_from(stored: JsonValue) -> tuple[int, RowLayout]:
     clocks = tuple(dict.fromkeys(stored["clocks"].texts()))
     if len(found) + len(clocks) > MOST_QUANTITIES:
         raise DamagedError(f"{kind.title} of the recording have {len(found):,} quantities, which cannot be")
-    read = [_quantity_from(one, kind.id) for one in found]
-    quantities = {one.id: one for one in read}
+    read = [_quantity_from(value, kind.id) for value in found]
+    quantities = {quantity.id: quantity for quantity in read}
     for one in read:
         if one.clock not in clocks or not {one.enabled, one.running, one.gaps, one.lacks} <= quantities.keys() | {""}:
             raise DamagedError(f"{one.id!r} of {kind.title} in the recording refers to what is not there")
@@ -116,7 +116,7 @@ def _facts(one: RowKind | Quantity) -> dict[str, object]:
 
 
 def _fields(stored: JsonValue, readers: Mapping[str, Callable[[JsonValue], Any]]) -> dict[str, Any]:
-    return {name: read(one) for name, read in readers.items() if (one := stored.get(name)) is not None}
+    return {name: read(value) for name, read in readers.items() if (value := stored.get(name)) is not None}
 
 
 _KIND_FIELDS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {

@@ -38,8 +38,8 @@ class RowsEncoder:
         """
         if key:
             self._due.update(self._encoders)
-        return tuple(found for kind, tick in snapshot.rows.items() if (key or kind not in snapshot.no_rows)
-                     and (found := self._encoded(kind, tick)) is not None)
+        return tuple(rows for kind, tick in snapshot.rows.items() if (key or kind not in snapshot.no_rows)
+                     and (rows := self._encoded(kind, tick)) is not None)
 
     def _encoded(self, kind: KindId, tick: RowTick) -> EncodedRows | None:
         encoder = self._encoders.get(kind)
@@ -50,13 +50,13 @@ class RowsEncoder:
             encoder = self._encoders[kind] = RowEncoder(FIRST_STREAM + len(self._encoders))
         others = sum(one.cells for one in self._encoders.values() if one is not encoder)
         try:
-            found = encoder.encode(tick, key=kind in self._due, most_cells=MOST_CELLS - others)
+            rows = encoder.encode(tick, key=kind in self._due, most_cells=MOST_CELLS - others)
         except RecordingError as error:
             self.failures[tick.kind.title] = str(error)
             self._due.add(kind)
             return None
         self._due.discard(kind)
-        return found
+        return rows
 
 
 @dataclass(slots=True, eq=False)

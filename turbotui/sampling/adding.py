@@ -77,7 +77,7 @@ def open_request(
     others = {name: capabilities.signals[name] for name in request.others if name in capabilities.signals}
     coarse = any(signal.scope is not Scope.CPU and signal.behavior is Behavior.COUNTER for signal in others.values())
     source = EventSource(request, coarse=coarse)
-    source.check(machine, [one.source.filters for one in beside])
+    source.check(machine, [events.source.filters for events in beside])
     found = capabilities.plus(machine, source)
     columns = tuple(event_column(column, request, source.traits, others) for column in request.columns)
     return AddedEvents(request, source, columns), found
@@ -97,12 +97,12 @@ class ChosenColumn:
 
 def named_set(sets: Mapping[str, EventSet], name: str) -> EventSet:
     """The event set of that name. Raises AddError if there is no such set."""
-    found = sets.get(name)
-    if found is None:
+    event_set = sets.get(name)
+    if event_set is None:
         near = difflib.get_close_matches(name, sets, n=3, cutoff=0.4)
         hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(sets))}"
         raise AddError(f"there is no event set {name!r}; {hint}")
-    return found
+    return event_set
 
 
 def open_set(
@@ -159,7 +159,7 @@ def _closest(
     machine: Machine, refused: Sequence[tuple[Alternative, Unavailable]]
 ) -> tuple[Alternative, Unavailable]:
     """The most telling refusal: of an alternative for this processor, or else for any, with the reasons of all such."""
-    suited = [(one, why) for one, why in refused if one.suits(machine.model)]
+    suited = [(alternative, why) for alternative, why in refused if alternative.suits(machine.model)]
     made = next(((one, why) for one, why in suited if one.models), None)
     if made is not None or not suited:
         return made or refused[0]

@@ -107,14 +107,14 @@ def open_metrics(
         AddError: an event is malformed, or its filters exclude another column's.
     """
     found: list[AddedEvents] = []
-    for one in planned:
-        if one.refused is None:
-            added, capabilities = open_request(machine, capabilities, one.request, taken, (*beside, *found))
+    for request in planned:
+        if request.refused is None:
+            added, capabilities = open_request(machine, capabilities, request.request, taken, (*beside, *found))
         else:
-            source = EventSource(one.request, refused=one.refused)
+            source = EventSource(request.request, refused=request.refused)
             capabilities = capabilities.plus(machine, source)
-            added = AddedEvents(one.request, source, tuple(
-                event_column(column, one.request, {}, {}) for column in one.request.columns))
+            added = AddedEvents(request.request, source, tuple(
+                event_column(column, request.request, {}, {}) for column in request.request.columns))
         found.append(added)
     return tuple(found), capabilities
 
@@ -152,7 +152,7 @@ def _named(constants: MachineConstants, tables: VendorTables, text: str) -> Iter
         single, group = tables.metric(name), tables.group(name)
         if not single and not group:
             raise AddError(f'--add "{text}": {_unknown(name, tables)}')
-        here = [one for one in (single or group) if constants.is_here(one)]
+        here = [metric for metric in (single or group) if constants.is_here(metric)]
         if not here:
             others = dict.fromkeys(one.compat or core_of(one) for one in single or group)
             raise AddError(f'--add "{text}": {name} is of another machine: of {", ".join(others)}')

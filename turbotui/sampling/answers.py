@@ -81,10 +81,10 @@ class Readings:
 
     def known(self) -> Readings:
         """A copy without failed reads."""
-        found = Readings()
+        readings = Readings()
         for one in self.each():
-            found.add(*one)
-        return found
+            readings.add(*one)
+        return readings
 
     def kind(self) -> Readings:
         """The CPUs, sources and signals of these readings without their values; cheap to keep."""

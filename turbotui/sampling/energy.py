@@ -98,8 +98,8 @@ class EnergyMeter:
     def take(self) -> Energy:
         """The energy accumulated since the last call."""
         with self._lock:
-            found, self._energy = self._energy, self._empty(_TOO_SOON)
-        return found if found.joules or self._absent is None else replace(found, why=self._absent)
+            energy, self._energy = self._energy, self._empty(_TOO_SOON)
+        return energy if energy.joules or self._absent is None else replace(energy, why=self._absent)
 
     def _empty(self, why: Unavailable) -> Energy:
         return Energy({}, {}, why=self._absent or why)

@@ -106,7 +106,7 @@ def complete_events(
         found = [*_terms(devices, pmu, word), *_vendors_of(search, devices, pmu, word, limit)]
     else:
         found = list(_words(devices, word, after_event=before.endswith(",")))
-        known = {one.text for one in found}
+        known = {completion.text for completion in found}
         found += (one for one in _vendors(search, word, limit) if one.text not in known)
     return tuple(Completion(before + one.text, one.note) for one in found if before + one.text != text)[:limit]
 

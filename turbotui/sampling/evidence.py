@@ -29,7 +29,7 @@ class CellArithmetic:
     @property
     def signals(self) -> frozenset[SignalId]:
         """The signals whose readings the term contains."""
-        return frozenset() if self.term is None else frozenset(one.signal for one in readings_of(self.term))
+        return frozenset() if self.term is None else frozenset(reading.signal for reading in readings_of(self.term))
 
 
 @dataclass(frozen=True, slots=True)

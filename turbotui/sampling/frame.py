@@ -247,9 +247,9 @@ class Frame(Interval):
             return refused
         for name in column.needs:
             signal = self.capabilities.signals[name]
-            found = problem(self, signal, instance.cpus)
-            if found is not None:
-                return found
+            reason = problem(self, signal, instance.cpus)
+            if reason is not None:
+                return reason
             part = self.inputs(instance.row).unknown_part(name)
             if part is not None:
                 return self._part_missing(signal, part)
@@ -278,14 +278,14 @@ class Frame(Interval):
 
     def _part_missing(self, signal: Signal, position: int) -> Unavailable:
         part = self.topology.instances(signal.scope)[position]
-        found = problem(self, signal, part.cpus)
+        reason = problem(self, signal, part.cpus)
         place = f"{part.row.scope.value} {part.label if part.label >= 0 else '.'.join(map(str, part.row.key))}"
         if part.row.scope in (Scope.CORE, Scope.DIE) and self.topology.varies(Scope.PACKAGE):
             place += f" of package {part.row.key[0]}"  # packages number their cores alike
-        if found is None:
+        if reason is None:
             return Unavailable(Reason.FAILED, f"a part is unknown, {place}: {signal.id}")
-        detail = found.detail if found.detail.startswith(place) else f"{place}: {found.detail}"
-        return Unavailable(found.reason, f"a part is unknown, {detail}", found.remedy)
+        detail = reason.detail if reason.detail.startswith(place) else f"{place}: {reason.detail}"
+        return Unavailable(reason.reason, f"a part is unknown, {detail}", reason.remedy)
 
     def marks(self) -> Marks:
         """Readings that contradict each other without a known culprit, by signal and position."""
@@ -374,7 +374,7 @@ class Frame(Interval):
         if column.error is not None:
             return False
         signals = (self.capabilities.signals.get(name) for name in (*column.needs, *column.wants))
-        return all(self._ran_throughout(one) for one in signals if one is not None and one.running)
+        return all(self._ran_throughout(signal) for signal in signals if signal is not None and signal.running)
 
     def signs(self, column: CounterColumn, row: RowId) -> str:
         """The signs of a known cell's marks, but for a metric past its vendor's threshold, whose sign is an alarm's."""
@@ -395,11 +395,11 @@ class Frame(Interval):
 
     def kind(self, kind: KindId) -> RowDifferences | Unavailable:
         """The rows of a kind over this interval, or why they were not read."""
-        found = self._kinds.get(kind)
-        if found is None:
+        differences = self._kinds.get(kind)
+        if differences is None:
             rows, why = self.newer.rows.get(kind), self.newer.no_rows.get(kind)
             if rows is None:
                 return why or Unavailable(Reason.NOT_READ, f"{kind} were not read in this interval")
             older = None if self.older is None else self.older.rows.get(kind)
-            found = self._kinds[kind] = RowDifferences(older, rows, why)
-        return found
+            differences = self._kinds[kind] = RowDifferences(older, rows, why)
+        return differences

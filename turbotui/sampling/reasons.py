@@ -42,21 +42,21 @@ def _why_no_level(interval: Interval, signal: Signal, positions: set[int]) -> Un
     levels, doubted = interval.levels(signal.id), interval.unbelieved(signal.id)
     if signal.unit is Unit.TEXT or any(levels[position] is not None for position in positions):
         return None
-    found = next((doubted[position] for position in sorted(positions) if position in doubted), None)
-    if found is None and signal.unit is Unit.CELSIUS:
+    reason = next((doubted[position] for position in sorted(positions) if position in doubted), None)
+    if reason is None and signal.unit is Unit.CELSIUS:
         return Unavailable(
             Reason.OUT_OF_RANGE,
             f"{signal.origin.format(cpu=interval.topology.cpus[0])} has all bits set: the sensor's readout is"
             " saturated",
         )
-    return found
+    return reason
 
 
 def _why_no_difference(interval: Interval, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
     doubted = interval.unbelieved(signal.id)
-    found = next((doubted[position] for position in sorted(positions) if position in doubted), None)
-    if found is not None:
-        return found
+    reason = next((doubted[position] for position in sorted(positions) if position in doubted), None)
+    if reason is not None:
+        return reason
     if positions & interval.newer.unsure.get(signal.id, frozenset()):
         return Unavailable(
             Reason.OUT_OF_RANGE,

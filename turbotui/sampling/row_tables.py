@@ -138,8 +138,8 @@ def known_kinds() -> Mapping[KindId, KindDefinition]:
     """The kinds of all features by their ids; of two with one id, the first."""
     found: dict[KindId, KindDefinition] = {}
     for feature in FEATURES:
-        for one in parts_of(feature, "rows", KindDefinition):
-            found.setdefault(one.source.kind.id, one)
+        for definition in parts_of(feature, "rows", KindDefinition):
+            found.setdefault(definition.source.kind.id, definition)
     return found
 
 
@@ -267,5 +267,5 @@ def unknown_columns(table: RowTable[KindRow]) -> tuple[str, ...]:
 
 def words_of(row: KindRow) -> str:
     """The text in which searches and filters look: name, key and all texts of a row."""
-    texts = (row.text(one.id) for one in row.differences.quantities.values() if one.form is Form.TEXT)
+    texts = (row.text(quantity.id) for quantity in row.differences.quantities.values() if quantity.form is Form.TEXT)
     return " ".join(filter(None, (row.row.name, row.row.key, *texts))).lower()

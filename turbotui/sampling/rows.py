@@ -109,7 +109,7 @@ class Columns:
 
     def __init__(self, kind: RowKind, quantities: Iterable[Quantity]) -> None:
         self.kind = kind
-        self.quantities: Mapping[QuantityId, Quantity] = {one.id: one for one in quantities}
+        self.quantities: Mapping[QuantityId, Quantity] = {quantity.id: quantity for quantity in quantities}
         strangers = [one.id for one in self.quantities.values() if one.kind != kind.id]
         if strangers:
             raise ValueError(f"{kind.id}: quantities of another kind: {', '.join(strangers)}")

@@ -215,11 +215,11 @@ class Sampler:
         before, read = self._offered, self._plan.signals()
         give_up()
         self._machine = replace(self._machine, privileges=self._machine.host.privileges())
-        found = probe_sources(self._machine, before.sources)
+        capabilities = probe_sources(self._machine, before.sources)
         from turbotui.sampling.relinquishing import relinquish  # noqa: PLC0415 - few give root up
 
-        self._relinquished = relinquish(before, found, read)
-        self._offered = self._relinquished.offered(found)
+        self._relinquished = relinquish(before, capabilities, read)
+        self._offered = self._relinquished.offered(capabilities)
         self._replan()
 
     def _next_deadline(self, now: float, deadline: float) -> float:
@@ -266,7 +266,7 @@ class Sampler:
         torn = self._asleep.look()
         clock, wall = (clock_offset(ahead, lambda: round(now() * 1e9)) for ahead in (host.now_ns, host.wall_ns))
         # a tick cut between two of its readings counts as not read
-        ends = [max(one.ticks, default=-1) + 1 for one in answers]
+        ends = [max(answer.ticks, default=-1) + 1 for answer in answers]
         read = min(ends, default=sum(tick <= now() for tick in ticks))
         by_worker = {one.worker: one.ticks for one in answers}
         by_cpu = {cpu: by_worker[worker] for cpu, worker in self._pool.by_cpu.items() if worker in by_worker}

@@ -366,7 +366,7 @@ class Session:
         from turbotui.sampling.adding import named_set, open_set  # noqa: PLC0415 - as above
 
         wanted = named_set(self.find_sets(), name)
-        known = [one for one in self.events if one.request.text.startswith(f"{SET}{name}/")]
+        known = [events for events in self.events if events.request.text.startswith(f"{SET}{name}/")]
         if not known:
             chosen, self.capabilities = open_set(self.machine, self.capabilities, wanted, self.catalog.by_id)
             known = [one.added for one in chosen if one.added is not None]
@@ -391,7 +391,7 @@ class Session:
         others = self.catalog.by_id.keys() - titles
         tables, constants = self.find_tables(), constants_of(self.machine)
         every = metric_requests(self.machine, tables, text, taken=others, constants=constants)
-        wanted = {column.name for one in every for column in one.request.columns}
+        wanted = {column.name for request in every for column in request.request.columns}
         planned = metric_requests(self.machine, tables, text, taken=others, without=titles, constants=constants)
         events, planned = share_counters(self.events, planned)
         shared = [column for before, now in zip(self.events, events, strict=True)
@@ -429,7 +429,7 @@ class Session:
         self._typed.pop(name, None)
         with self._changing:
             events = (one.without(name) for one in self.events)
-            added = tuple(one for one in self.added if one.name != name)
+            added = tuple(counter for counter in self.added if counter.name != name)
             self._keep(added, tuple(one for one in events if one.columns))
 
     @property
@@ -440,8 +440,8 @@ class Session:
     @property
     def spy_notes(self) -> tuple[str, ...]:
         """Sentences about parts of the spies' plan that this machine cannot count."""
-        found = self._spies.arrangement
-        return (*found.notes, *(why.sentence() for why in found.refused.values()))
+        arrangement = self._spies.arrangement
+        return (*arrangement.notes, *(why.sentence() for why in arrangement.refused.values()))
 
     def spy(self, plan: SpyPlan) -> None:
         """Change what spies count from the next interval on; events that remain in the plan lose nothing.
@@ -461,8 +461,8 @@ class Session:
 
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
         """Added columns that were not removed: the name, and what each counts in the grammar of --add."""
-        counters = tuple((one.name, str(one.place)) for one in self.added)
-        return counters + tuple(pair for one in self.events for pair in one.shown())
+        counters = tuple((counter.name, str(counter.place)) for counter in self.added)
+        return counters + tuple(pair for events in self.events for pair in events.shown())
 
     def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
         """Give the columns of the catalog a user's units and marks; the computation does not change."""

@@ -22,9 +22,9 @@ class SpyFile:
             SpyError: the file cannot be read or parsed; one sentence that names it.
         """
         try:
-            found = read_given(self.path)
-            self._reported = _mark(found.status)
-            text = found.text()
+            file = read_given(self.path)
+            self._reported = _mark(file.status)
+            text = file.text()
         except GivenFileError as error:
             raise SpyError(f"{self.path} cannot be read: {error.why}") from error
         try:

@@ -44,13 +44,13 @@ def cppc_files(model: Model, place: SimulatedCpu) -> dict[str, Node]:
 
     The reference counter runs at `reference_perf` while the CPU is in C0, the delivered one at the actual frequency.
     """
-    shape, one = model.shape, model.cpu[place.cpu]
+    shape, basis = model.shape, model.cpu[place.cpu]
     kind = shape.core_types[place.type]
     running = c0_seconds(kind)
 
     def feedback(now: float) -> str:
-        reference = int(one.value(running, now) * shape.reference_hz)
-        return f"ref:{reference} del:{int(one.value(APERF, now))}\n"
+        reference = int(basis.value(running, now) * shape.reference_hz)
+        return f"ref:{reference} del:{int(basis.value(APERF, now))}\n"
 
     return {
         "feedback_ctrs": File(feedback, cpu=place.cpu),
@@ -70,8 +70,8 @@ def uncore_files(model: Model) -> dict[str, Node]:
     shape = model.shape
 
     def limits(package: int) -> dict[str, Node]:
-        one = model.package[package]
-        return {"current_freq_khz": whole(lambda _now: int(one.rate[b.PKG_UNCORE_CYCLES] / 1000)),
+        basis = model.package[package]
+        return {"current_freq_khz": whole(lambda _now: int(basis.rate[b.PKG_UNCORE_CYCLES] / 1000)),
             "min_freq_khz": fixed(800000), "max_freq_khz": fixed(2200000), "initial_min_freq_khz": fixed(800000),
             "initial_max_freq_khz": fixed(2200000)}
 
@@ -87,9 +87,9 @@ def uncore_files(model: Model) -> dict[str, Node]:
 
 def low_power_idle(model: Model) -> dict[str, Node]:
     """Residency of the platform's low-power idle in microseconds (ACPI LPIT, kernel Documentation/ABI cpuidle)."""
-    one = model.package[0]
-    return {"low_power_idle_cpu_residency_us": whole(lambda now: int(one.at(b.PKG_C10, now) * 1e6)),
-        "low_power_idle_system_residency_us": whole(lambda now: int(one.at(b.PKG_C10, now) * 0.8e6))}
+    basis = model.package[0]
+    return {"low_power_idle_cpu_residency_us": whole(lambda now: int(basis.at(b.PKG_C10, now) * 1e6)),
+        "low_power_idle_system_residency_us": whole(lambda now: int(basis.at(b.PKG_C10, now) * 0.8e6))}
 
 
 _REMEMBERED = 8  # directories of CPUs and of policies that are kept, because programs read CPU by CPU
@@ -281,12 +281,12 @@ class CpuFiles:
 
     def _idle(self, cpu: int, kind: CoreType, number: int, state: IdleState) -> dict[str, Node]:
         """Kernel Documentation/ABI/testing/sysfs-devices-system-cpu, cpuidle; time in microseconds."""
-        one = self._model.cpu[cpu]
+        basis = self._model.cpu[cpu]
         usage = idle_usage(kind, number)
         depth = number + b.CPU_IDLE
 
         def entered(share: float) -> Callable[[float], int]:
-            return lambda now: int(one.value(usage, now) * share)
+            return lambda now: int(basis.value(usage, now) * share)
 
         return {
             "name": fixed(state.name),
@@ -297,7 +297,7 @@ class CpuFiles:
             "disable": fixed(0),
             "default_status": fixed("enabled"),
             "usage": whole(entered(1.0), cpu=cpu),
-            "time": whole(lambda now: int(one.at(depth, now) * 1e6), cpu=cpu),
+            "time": whole(lambda now: int(basis.at(depth, now) * 1e6), cpu=cpu),
             "above": whole(entered(state.above), cpu=cpu),
             "below": whole(entered(state.below), cpu=cpu),
             "rejected": whole(entered(0.002 if state.depth > 1 else 0.0), cpu=cpu),

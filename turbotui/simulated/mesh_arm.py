@@ -102,9 +102,9 @@ class _Event:
 def event_files(mesh: str) -> Mapping[str, EventFile]:
     """Return the files of the events directory, for the types of nodes that the mesh has."""
     files = {"dtc_cycles": EventFile(f"type={_DTC:#x}")}
-    for name, one in _named(mesh).items():
-        terms = f"type={one.kind:#x},eventid={one.code:#x}"
-        files[name] = EventFile(terms if one.occupancy is None else f"{terms},occupid={one.occupancy:#x}")
+    for name, event in _named(mesh).items():
+        terms = f"type={event.kind:#x},eventid={event.code:#x}"
+        files[name] = EventFile(terms if event.occupancy is None else f"{terms},occupid={event.occupancy:#x}")
     for name, code in (("watchpoint_up", _UP), ("watchpoint_down", _DOWN)):
         files[name] = EventFile(f"type={_WATCHPOINT:#x},eventid={code:#x},"
                                 "wp_dev_sel=?,wp_chn_sel=?,wp_grp=?,wp_val=?,wp_mask=?")
@@ -167,13 +167,13 @@ def _forms(mesh: str) -> Mapping[Key, Form]:
         "sbsx_txdat_flitv": ((written, 1 / _FLIT),), "ccla_rx_cxs": ((read, CROSSING / _LINE),),
         "ccla_tx_cxs": ((written, CROSSING / _LINE),),
     }  # fmt: skip
-    return {(one.kind, one.code, one.occupancy): by_name.get(name, ()) for name, one in _named(mesh).items()}
+    return {(event.kind, event.code, event.occupancy): by_name.get(name, ()) for name, event in _named(mesh).items()}
 
 
 @functools.cache
 def _selects(mesh: str) -> Mapping[tuple[int, int], int]:
     """Return the field with an event's filter, by type and code."""
-    return {(one.kind, one.code): one.select for one in _named(mesh).values() if one.occupancy is not None}
+    return {(event.kind, event.code): event.select for event in _named(mesh).values() if event.occupancy is not None}
 
 
 class Mesh:
@@ -216,10 +216,10 @@ class Mesh:
         return self._counter(((index, part / _FLIT),), _XP)
 
     def _counter(self, form: Form, kind: int, *, cycles: bool = False) -> SimulatedCounter:
-        one = self._one
+        basis = self._one
         if cycles:
-            return SimulatedCounter(lambda now: one.value(form, now), slots=0)
-        return SimulatedCounter(lambda now: one.value(form, now), slots=1, local=f"{kind:#x}")
+            return SimulatedCounter(lambda now: basis.value(form, now), slots=0)
+        return SimulatedCounter(lambda now: basis.value(form, now), slots=1, local=f"{kind:#x}")
 
 
 def _share(attr: PerfAttr, ids: Sequence[int]) -> float:

@@ -108,10 +108,10 @@ class Model:
             self._rate_package(package, 0.0)
         self._rate_system(0.0)
         for every in (self.cpu, self.core, self.module, self.package, [self.system]):
-            for one in every:
-                one.age(_UPTIME)
-        for state, one in zip(self.state, self.package, strict=True):
-            state.average_watts = one.rate[b.PKG_JOULES]
+            for basis in every:
+                basis.age(_UPTIME)
+        for state, basis in zip(self.state, self.package, strict=True):
+            state.average_watts = basis.rate[b.PKG_JOULES]
             state.sink.start = min(state.sink.target, 0.5 * (self.shape.power.ambient + self.shape.power.tj_max))
         for heat in self.core_heat:
             heat.start = heat.target
@@ -166,8 +166,8 @@ class Model:
 
     def _control(self, package: int, now: float, length: float) -> bool:
         """Apply the package's limits (turbo bins, power, heat), and tell whether frequencies have to change."""
-        shape, state, one = self.shape, self.state[package], self.package[package]
-        watts = one.rate[b.PKG_JOULES]
+        shape, state, basis = self.shape, self.state[package], self.package[package]
+        watts = basis.rate[b.PKG_JOULES]
         state.average_watts += (watts - state.average_watts) * (1.0 - exp(-length / shape.power.tau))
         cores = self.layout.package_cores[package]
         state.active = sum([self.core[core].rate[b.CORE_ANY_C0] > _ACTIVE for core in cores])
@@ -189,7 +189,7 @@ class Model:
         state.top_mhz = top
         hot = hottest >= power.tj_max or (state.hot and hottest >= power.tj_max - _COOL_ENOUGH)
         if hot and not state.hot:
-            one.start[b.PKG_THROTTLES] += 1.0
+            basis.start[b.PKG_THROTTLES] += 1.0
         state.hot = hot
         # On the way up again it is not the power limit that holds the cores.
         near = watts > 0.7 * budget
@@ -208,11 +208,11 @@ class Model:
             hot = sink + above >= limit
             if hot != self.core_hot[core]:
                 self.core_hot[core] = hot
-                one = self.core[core]
-                one.turn(now, one.rate.copy())
-                one.rate[b.CORE_THROTTLED] = 1.0 if hot else 0.0
+                basis = self.core[core]
+                basis.turn(now, basis.rate.copy())
+                basis.rate[b.CORE_THROTTLED] = 1.0 if hot else 0.0
                 if hot:
-                    one.start[b.CORE_THROTTLES] += 1.0
+                    basis.start[b.CORE_THROTTLES] += 1.0
         return sink + hottest
 
     def _rate_core(self, core: int, now: float) -> None:

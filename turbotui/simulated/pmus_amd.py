@@ -112,8 +112,8 @@ def _counted_at(model: Model, package: int, part: _Instances, umask: int) -> Cal
     if share is None or direction is None:
         return None
     form, size = direction
-    one, factor = model.package[package], share / size / part.count
-    return lambda now: factor * one.value(form, now)
+    basis, factor = model.package[package], share / size / part.count
+    return lambda now: factor * basis.value(form, now)
 
 
 _ZEN5: Final = 26  # family
@@ -187,7 +187,7 @@ def amd_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
 
 
 def _controller(model: Model, package: int) -> Callable[[PerfAttr, int], SimulatedCounter | int]:
-    one = model.package[package]
+    basis = model.package[package]
     part = 1.0 / _LINE / _CONTROLLERS
     reads, writes = (b.PKG_READ_BYTES, part), (b.PKG_WRITTEN_BYTES, part)
     forms: dict[int, b.Form] = {
@@ -201,7 +201,7 @@ def _controller(model: Model, package: int) -> Callable[[PerfAttr, int], Simulat
         form = forms.get(attr.config)
         if form is None:
             return errno.EINVAL
-        return SimulatedCounter(lambda now: one.value(form, now), slots=1)
+        return SimulatedCounter(lambda now: basis.value(form, now), slots=1)
 
     return resolve
 
@@ -216,7 +216,7 @@ def _slice(model: Model) -> Callable[[PerfAttr, int], SimulatedCounter | int]:
         word = "llc-references" if code == _LOOKUP and mask == _ALL else "llc-misses"
         around = model.layout.l3_cpus[places[cpu].l3]
         parts = [(model.cpu[one], counts(model.shape.core_types[places[one].type])[word]) for one in around]
-        return SimulatedCounter(lambda now: factor * sum(one.value(form, now) for one, form in parts), slots=1)
+        return SimulatedCounter(lambda now: factor * sum(basis.value(form, now) for basis, form in parts), slots=1)
 
     return resolve
 

@@ -108,7 +108,7 @@ def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPm
     parts: dict[int, list[tuple[b.Basis, Form]]] = {
         0x11: [(package, ((b.PKG_SECONDS, _CLUSTER_HZ),))], 0x1D: [(package, ((b.PKG_SECONDS, _CLUSTER_HZ / 2),))],
         0x2B: lookups, 0x2A: refills, 0x29: refills, 0x1A: [],
-        0x2C: [(one, b.scaled(form, WRITE_BACKS)) for one, form in refills],
+        0x2C: [(basis, b.scaled(form, WRITE_BACKS)) for basis, form in refills],
         0x19: [(one, b.scaled(form, 1 + WRITE_BACKS)) for one, form in refills],
     }  # fmt: skip
 
@@ -132,7 +132,7 @@ def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPm
 
 def _smmu(model: Model, package: int, name: str, share: float, types: Mapping[str, int]) -> SimulatedPmu:
     """A counter group of an SMMU: its mask names the CPU that probed the driver, wherever the SMMU is."""
-    one = model.package[package]
+    basis = model.package[package]
     passed = dict.fromkeys((b.PKG_IO_READ_BYTES, b.PKG_IO_WRITTEN_BYTES), share / _LINE)
     weights = (0.0, 1.0, TLB_MISSES, CONFIG_MISSES, TLB_MISSES * WALK_READS, CONFIG_MISSES * WALK_READS, 0.0, 0.0)
 
@@ -144,7 +144,7 @@ def _smmu(model: Model, package: int, name: str, share: float, types: Mapping[st
         part = weights[event] * _stream_share(attr)
         form: Form = (((b.PKG_SECONDS, _SMMU_HZ),) if event == 0 else
                       tuple((index, weight * part) for index, weight in passed.items()))
-        return SimulatedCounter(lambda now: one.value(form, now), slots=1)
+        return SimulatedCounter(lambda now: basis.value(form, now), slots=1)
 
     return SimulatedPmu(
         name, types[name], Context.UNCORE, resolve,
@@ -164,7 +164,7 @@ def _stream_share(attr: PerfAttr) -> float:
 
 def _controller(model: Model, package: int, name: str, types: Mapping[str, int]) -> SimulatedPmu:
     """Make a memory channel, whose driver cannot stop counters together and so accepts one event a group."""
-    one = model.package[package]
+    basis = model.package[package]
     each: Form = tuple((index, 1 / _LINE / _CHANNELS) for index in (b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES))
     halved: dict[int, Form] = {0x00: ((b.PKG_SECONDS, _DMC_HZ / 2),), 0x11: b.scaled(each, ROW_MISSES), 0x12: each}
     whole, divided = pmu_codes("dmc620").codes, pmu_codes("dmc620-clkdiv2").codes
@@ -176,7 +176,7 @@ def _controller(model: Model, package: int, name: str, types: Mapping[str, int])
         if event >= len(divided if half else whole):
             return errno.EINVAL
         form = (halved if half else clocked).get(event, ())
-        return SimulatedCounter(lambda now: one.value(form, now), slots=1)
+        return SimulatedCounter(lambda now: basis.value(form, now), slots=1)
 
     events = {f"clkdiv2_{event}": EventFile(f"event={code:#x},clkdiv2=0x1") for event, code in divided.items()}
     events |= {f"clk_{event}": EventFile(f"event={code:#x},clkdiv2=0x0") for event, code in whole.items()}
@@ -189,17 +189,17 @@ def _controller(model: Model, package: int, name: str, types: Mapping[str, int])
 
 def _network(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
     """Make a clock domain of a network-on-chip: its clock, and any named event of a node."""
-    one, name = model.package[package], f"arm_ni_{package}_cd_0"
+    basis, name = model.package[package], f"arm_ni_{package}_cd_0"
     asked: Form = ((b.PKG_IO_READ_BYTES, 1 / _LINE / _NI_NODES),)
 
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         del cpu
         kind, node = attr.config & 0xFFFF, attr.config >> 16 & 0xFFFF
         if kind == _NI_CYCLES:
-            return SimulatedCounter(lambda now: one.value(((b.PKG_SECONDS, 1.0e9),), now), slots=0)
+            return SimulatedCounter(lambda now: basis.value(((b.PKG_SECONDS, 1.0e9),), now), slots=0)
         if kind != _NI_AMNI or node >= _NI_NODES:
             return errno.EINVAL
-        return SimulatedCounter(lambda now: one.value(asked, now), slots=1)
+        return SimulatedCounter(lambda now: basis.value(asked, now), slots=1)
 
     events = {"cycles": EventFile(f"type={_NI_CYCLES:#x}"),
               "amni": EventFile(f"type={_NI_AMNI:#x},eventid=?,nodeid=?")}

@@ -185,9 +185,9 @@ class CorePmu:
         return sum_of(*(self._forms[parts[bit]] for bit in bits))
 
     def _counter(self, form: Form, flags: int, cpu: int, slots: int, fixed: str) -> SimulatedCounter:
-        one = self._model.cpu[cpu]
+        basis = self._model.cpu[cpu]
         counted = in_mode(form, not flags & EXCLUDE_USER, not flags & EXCLUDE_KERNEL)
-        return SimulatedCounter(lambda now: one.value(counted, now), slots, fixed, form=counted)
+        return SimulatedCounter(lambda now: basis.value(counted, now), slots, fixed, form=counted)
 
     def _core_wide(self, name: str, cpu: int) -> SimulatedCounter:
         """Return the count of all threads of the core (the AnyThread bit, Intel SDM vol. 3, 20.2.3.1)."""
@@ -280,7 +280,7 @@ def software_pmu(model: Model) -> SimulatedPmu:
         # Clocks are not split by mode; switches and migrations happen in the kernel, faults mostly in user mode.
         if attr.config not in (0, 1) and attr.flags & EXCLUDE_KERNEL:
             form = () if attr.config in (3, 4, 11) else in_mode(form, user=True, kernel=False)
-        one = model.cpu[cpu]
-        return SimulatedCounter(lambda now: one.value(form, now), form=form)
+        basis = model.cpu[cpu]
+        return SimulatedCounter(lambda now: basis.value(form, now), form=form)
 
     return SimulatedPmu("software", SOFTWARE, Context.SOFTWARE, resolve, modes=True)

@@ -118,7 +118,7 @@ def _resolver(model: Model, box: _Box, share: float,
 
 def _value(model: Model, parts: Parts) -> Value:
     behind = [(model.package[package], form) for package, form in parts]
-    return lambda now: sum(one.value(form, now) for one, form in behind)
+    return lambda now: sum(basis.value(form, now) for basis, form in behind)
 
 
 def _mapping(shape: MachineShape, box: _Box, number: int) -> Mapping[str, str]:

@@ -66,4 +66,4 @@ class _Unit:
         if parts is None:
             return errno.EINVAL
         behind = [] if attr.config1 & 0x1F else [(self._model.package[package], form) for package, form in parts]
-        return SimulatedCounter(lambda now: sum(one.value(form, now) for one, form in behind), slots=1)
+        return SimulatedCounter(lambda now: sum(basis.value(form, now) for basis, form in behind), slots=1)

@@ -64,8 +64,8 @@ def msr_pmu(model: Model, number: int) -> SimulatedPmu:
 
     def form(which: b.Form, factor: float = 1.0) -> Make:
         def make(place: SimulatedCpu) -> Value:
-            one = model.cpu[place.cpu]
-            return lambda now: one.value(which, now) * factor
+            basis = model.cpu[place.cpu]
+            return lambda now: basis.value(which, now) * factor
 
         return make
 
@@ -103,11 +103,11 @@ def cstate_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
 
     def core(index: int) -> Make:
         def make(place: SimulatedCpu) -> Value:
-            one = model.core[place.core]
+            basis = model.core[place.core]
             small = shape.core_types[place.type].name in ("E", "LP")
             if index == b.CORE_C6 and small:  # the E-cores' register includes C7
-                return lambda now: (one.at(b.CORE_C6, now) + one.at(b.CORE_C7, now)) * hertz
-            return lambda now: one.at(index, now) * hertz
+                return lambda now: (basis.at(b.CORE_C6, now) + basis.at(b.CORE_C7, now)) * hertz
+            return lambda now: basis.at(index, now) * hertz
 
         return make
 
@@ -155,8 +155,8 @@ def power_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
 
     def energy(pick: Callable[[SimulatedCpu], Basis], index: int) -> Make:
         def make(place: SimulatedCpu) -> Value:
-            one = pick(place)
-            return lambda now: one.at(index, now) * 2.0**32
+            basis = pick(place)
+            return lambda now: basis.at(index, now) * 2.0**32
 
         return make
 
@@ -200,8 +200,8 @@ def memory_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         form = codes.get(attr.config)
         if form is None:
             return errno.EINVAL
-        one = model.package[model.layout.places[cpu].package]
-        return SimulatedCounter(lambda now: one.value(form, now), slots=1)
+        basis = model.package[model.layout.places[cpu].package]
+        return SimulatedCounter(lambda now: basis.value(form, now), slots=1)
 
     return [SimulatedPmu(name=name, type=types[name], context=Context.UNCORE, resolve=resolve,
         formats={"event": "config:0-7", "umask": "config:8-15"}, events=files,

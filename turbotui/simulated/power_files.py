@@ -46,8 +46,8 @@ def powercap(model: Model) -> Mapping[str, Node]:
         )
 
     def reader(package: int, index: int) -> Callable[[float], float]:
-        one = model.package[package]
-        return lambda now: one.at(index, now)
+        basis = model.package[package]
+        return lambda now: basis.at(index, now)
 
     def first_core(core: int) -> Callable[[float], float]:
         one = model.core[core]
@@ -218,18 +218,18 @@ def graphics(model: Model) -> Mapping[str, Node]:
     """/sys/class/drm of a machine with built-in graphics, in the layout of i915 (docs/specs/turbostat.md 2.4)."""
     if not model.shape.power.gpu:
         return {}
-    one = model.package[0]
+    basis = model.package[0]
 
     def megahertz(_now: float) -> int:
-        busy = one.rate[b.PKG_GPU_BUSY]
+        busy = basis.rate[b.PKG_GPU_BUSY]
         return 300 + round(busy * 39) * 50
 
     def gt(factor: float) -> Folder:
         return folder(
             {
-                "rc6_residency_ms": whole(lambda now: int(one.at(b.PKG_GPU_RC6, now) * 1000 * factor)),
+                "rc6_residency_ms": whole(lambda now: int(basis.at(b.PKG_GPU_RC6, now) * 1000 * factor)),
                 "rps_cur_freq_mhz": whole(megahertz),
-                "rps_act_freq_mhz": whole(lambda now: megahertz(now) if one.rate[b.PKG_GPU_BUSY] > 0.06 else 0),
+                "rps_act_freq_mhz": whole(lambda now: megahertz(now) if basis.rate[b.PKG_GPU_BUSY] > 0.06 else 0),
                 "rps_min_freq_mhz": fixed(300),
                 "rps_max_freq_mhz": fixed(2250),
             }

@@ -83,20 +83,20 @@ class ProcFiles:
         totals = [0] * len(self._stat)
         lines = [""]
         switches = forks = interrupts = 0.0
-        for cpu, one in enumerate(model.cpu):
-            fields = [int(one.value(form, now) * _JIFFIES) for form in self._stat]
+        for cpu, basis in enumerate(model.cpu):
+            fields = [int(basis.value(form, now) * _JIFFIES) for form in self._stat]
             totals = [total + field for total, field in zip(totals, fields, strict=True)]
-            switches += one.value(SWITCHES, now)
-            forks += one.value(FORKS, now)
-            interrupts += one.value(DEVICE, now) + one.value(INTERRUPTS["LOC"], now)
+            switches += basis.value(SWITCHES, now)
+            forks += basis.value(FORKS, now)
+            interrupts += basis.value(DEVICE, now) + basis.value(INTERRUPTS["LOC"], now)
             if model.online[cpu]:
                 lines.append(f"cpu{cpu} {' '.join(map(str, fields))}")
         lines[0] = f"cpu  {' '.join(map(str, totals))}"
         softirqs = dict.fromkeys(SOFTIRQS, 0)
-        for one in model.cpu:
+        for basis in model.cpu:
             for name, form in self._soft.items():
                 if form:
-                    softirqs[name] += int(one.value(form, now))
+                    softirqs[name] += int(basis.value(form, now))
         lines.append(f"intr {int(interrupts)}")
         lines.append(f"ctxt {int(switches)}")
         lines.append(f"btime {model.boot_ns // 10**9}")
@@ -178,7 +178,7 @@ class ProcFiles:
         cpus = self._model.cpu
         lines = [" " * 20 + "".join(f"CPU{cpu:<8d}" for cpu in range(len(cpus)))]
         for name, form in self._soft.items():
-            cells = ("".join([f" {int(one.value(form, now)):>10d}" for one in cpus]) if form
+            cells = ("".join([f" {int(basis.value(form, now)):>10d}" for basis in cpus]) if form
                 else f" {0:>10d}" * len(cpus))
             lines.append(f"{name:>12s}:{cells}")
         return "\n".join(lines) + "\n"

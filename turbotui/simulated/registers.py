@@ -64,8 +64,8 @@ def _core_ticks(*indexes: int) -> Read:
     """Core residencies in reference ticks."""
 
     def read(model: Model, place: SimulatedCpu, now: float) -> int:
-        one = model.core[place.core]
-        return int(sum(one.at(index, now) for index in indexes) * model.shape.reference_hz)
+        basis = model.core[place.core]
+        return int(sum(basis.at(index, now) for index in indexes) * model.shape.reference_hz)
 
     return read
 

@@ -101,13 +101,13 @@ def _each(domains: list[tuple[int, float]], number: int) -> str:
 
 
 def _traffic(model: Model, package: int, share: float) -> Callable[[float], float]:
-    one = model.package[package]
-    return lambda now: share * (one.at(b.PKG_READ_BYTES, now) + one.at(b.PKG_WRITTEN_BYTES, now))
+    basis = model.package[package]
+    return lambda now: share * (basis.at(b.PKG_READ_BYTES, now) + basis.at(b.PKG_WRITTEN_BYTES, now))
 
 
 def _cores_joules(model: Model, package: int, share: float) -> Callable[[float], float]:
-    one = model.package[package]
-    return lambda now: share * one.at(b.PKG_CORES_JOULES, now)
+    basis = model.package[package]
+    return lambda now: share * basis.at(b.PKG_CORES_JOULES, now)
 
 
 def _scaled(value: Callable[[float], float], factor: float) -> Callable[[float], float]:

@@ -147,10 +147,10 @@ class StrainFiles:
         """Kernel Documentation/scheduler/sched-stats.rst, version 17."""
         lines = ["version 17", f"timestamp {int(now * 250) + 4_294_667_296}"]
         strained = self._model.system.at(b.SYS_WAITED, now)
-        for cpu, one in enumerate(self._model.cpu):
+        for cpu, basis in enumerate(self._model.cpu):
             if self._model.online[cpu]:
-                ran, slices = one.value(BUSY, now), int(one.value(SWITCHES, now))
-                waited = one.value(DELAY, now) + strained
+                ran, slices = basis.value(BUSY, now), int(basis.value(SWITCHES, now))
+                waited = basis.value(DELAY, now) + strained
                 lines.append(f"cpu{cpu} 0 0 0 0 0 0 {int(ran * _NANO)} {int(waited * _NANO)} {slices}")
                 lines.append(f"domain0 PKG {1 << min(cpu, 31):08x} 0 0 0 0 0 0 0 0")
         return "\n".join(lines) + "\n"

@@ -103,11 +103,11 @@ def task_files(ran: Ran, waits: TaskWaits) -> dict[str, Node]:
     work = [_Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
         for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)]
     files: dict[str, Node] = {str(one.pid): folder({**_files(one), "stat": fixed(_stat(one, []))}) for one in _OTHERS}
-    for kind, one in enumerate(work):
-        files[str(one.pid)] = folder({
-            **_files(one), "stat": File(partial(_stat_now, one, partial(ran, kind), kind, waits)),
-            "status": File(partial(_status_now, one, kind, waits)),
-            "task": Folder(partial(_threads, one, partial(ran, kind))),
+    for kind, process in enumerate(work):
+        files[str(process.pid)] = folder({
+            **_files(process), "stat": File(partial(_stat_now, process, partial(ran, kind), kind, waits)),
+            "status": File(partial(_status_now, process, kind, waits)),
+            "task": Folder(partial(_threads, process, partial(ran, kind))),
         })
     return files
 

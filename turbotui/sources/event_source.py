@@ -231,7 +231,7 @@ class EventSource(PerCpuSource):
         scale_text = f", of {one.table}" if one.table else ""
         scale_text += f", scale {one.scale:g} (this kernel says {kernels[0].scale:g}, wrongly)" if wrong else ""
         summed = f", the sum of {len(pmus)} PMUs: {', '.join(pmus)}" if len(pmus) > 1 and one.uncore else ""
-        found = Signal(
+        signal = Signal(
             id=name,
             scope=family.scope,
             unit=unit.si,
@@ -246,9 +246,9 @@ class EventSource(PerCpuSource):
             absent=absent,
         )
         if one.snapshot:
-            return {name: found}
+            return {name: signal}
         clocks = times.signals(event, family.scope, readers=readers, absent=absent)
-        return {name: found, **clocks}
+        return {name: signal, **clocks}
 
     def _whole_only(self, machine: Machine) -> Unavailable | None:
         """Why counts of some CPUs cannot be combined with those of a whole package; None if they can."""

@@ -97,7 +97,7 @@ class LocatedFiles(PerCpuSource, ABC):
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """Descriptors of the wanted signals: their files on each reading CPU."""
         located = {} if self._sightings.last is None else self._sightings.last.located
-        return readers * sum(found.descriptors for name, found in located.items() if name in wanted)
+        return readers * sum(signal.descriptors for name, signal in located.items() if name in wanted)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Open the wanted files that belong to one CPU; a missing file, and a signal without any, read None."""

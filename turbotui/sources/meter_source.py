@@ -52,12 +52,12 @@ class MeterSource(SharedSource, ABC):
 
     def probe(self, machine: Machine) -> Probe:
         """Find the devices."""
-        found = self._found.look(machine)
+        devices = self._found.look(machine)
         signals: dict[SignalId, Signal | Unavailable] = {}
-        for device, position in numbered(found.devices):
+        for device, position in numbered(devices.devices):
             signals |= device.signals(position)
-        return Probe({**{name: why for name, why in found.absent.items() if name not in signals}, **signals},
-                     found.note)
+        return Probe({**{name: why for name, why in devices.absent.items() if name not in signals}, **signals},
+                     devices.note)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
         """One for each wanted file, and for the state of each device that can sleep."""

@@ -125,8 +125,8 @@ class PerfSource(PerCpuSource, ABC):
 
     def probe(self, machine: Machine) -> Probe:
         """Open and close each counter once, on one CPU that would read it."""
-        found = self._findings.look(machine)
-        return Probe(found.signals, found.note, found.doubtful)
+        findings = self._findings.look(machine)
+        return Probe(findings.signals, findings.note, findings.doubtful)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One for each counter of each group that holds a wanted signal, on each reader."""

@@ -66,25 +66,25 @@ class Spies(PerCpuSource):
 
     def probe(self, machine: Machine) -> Probe:
         """Try each event and each set once."""
-        found = arrange(machine, self._plan)
+        arrangement = arrange(machine, self._plan)
         signals: dict[SignalId, Signal | Unavailable] = {}
         rotating = self._plan.rotating
-        counted = {cpu: found.counted(cpu) for cpu in machine.topology.cpus}
-        several = any(len(sets) > 1 for sets in found.sets.values())
+        counted = {cpu: arrangement.counted(cpu) for cpu in machine.topology.cpus}
+        several = any(len(sets) > 1 for sets in arrangement.sets.values())
         for name in self._plan.events:
             ids = SpySignals(name)
-            why = found.refused.get(name)
-            absent = {cpu: NOT_SPIED if cpu in found.sets else NO_SPY for cpu, names in counted.items()
+            why = arrangement.refused.get(name)
+            absent = {cpu: NOT_SPIED if cpu in arrangement.sets else NO_SPY for cpu, names in counted.items()
                 if name not in names}
             for id_ in (*ids.measured, *(ids.joined if name in rotating and several else ())):
                 signals[id_] = replace(_signal(ids, id_), absent=absent) if why is None else why
-        if found.sets:
-            absent = {cpu: NO_SPY for cpu in counted if cpu not in found.sets}
+        if arrangement.sets:
+            absent = {cpu: NO_SPY for cpu in counted if cpu not in arrangement.sets}
             for id_, origin in ((SAMPLES, "readings of a spy"), (SETS, "multiplexed sets on the CPU")):
                 signals[id_] = Signal(id_, Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.MAX, origin, _DOCUMENT,
                                       absent=absent)
-        self._found = found
-        return Probe(signals, "; ".join(found.notes))
+        self._found = arrangement
+        return Probe(signals, "; ".join(arrangement.notes))
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """Return the counters of the two largest sets of a CPU: for a moment, an old and a new set are open."""

@@ -40,7 +40,7 @@ class _Group:
 
     def has_room(self, bundle: ConcurrentEvents, limit: int | None) -> bool:
         """Tell whether a bundle may be tried in this group: the filters must be equal, and the events few enough."""
-        if any(one.filter != bundle.filter for one in self.held):
+        if any(events.filter != bundle.filter for events in self.held):
             return False
         together = {*self.attrs, *bundle.signals.values()}
         return limit is None or not self.attrs or len(together) <= limit

@@ -245,16 +245,16 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         key = (scope, row)
         if key in self._standings:
             return self._standings[key]
-        found: StyleRole | None = StyleRole.PLAIN
+        role: StyleRole | None = StyleRole.PLAIN
         if scope is Scope.SYSTEM:  # the top row shows it
-            found = StyleRole.PLAIN if row == SYSTEM_ROW else None
+            role = StyleRole.PLAIN if row == SYSTEM_ROW else None
         elif row.scope.rank < scope.rank:
             if self.tree and self._repeated(frame, column, row):
-                found = None
+                role = None
             elif not frame.first_of_home(column, row):
-                found = StyleRole.DIM
-        self._standings[key] = found
-        return found
+                role = StyleRole.DIM
+        self._standings[key] = role
+        return role
 
     def _repeated(self, frame: Frame, column: CounterColumn, row: RowId) -> bool:
         """Whether a cell would only repeat a line above it in the tree."""

@@ -23,15 +23,15 @@ class Heading:
 
 def heading_at(headings: Sequence[Heading], x: int) -> Heading | None:
     """The title under a character."""
-    return next((one for one in headings if one.start <= x < one.end), None)
+    return next((heading for heading in headings if heading.start <= x < heading.end), None)
 
 
 def border_at(headings: Sequence[Heading], x: int) -> Heading | None:
     """The title whose right border is under a character, between its end and the blank before the next title."""
-    for at, one in enumerate(headings):
-        following = headings[at + 1].start if at + 1 < len(headings) else one.end
-        if one.end <= x <= following and not one.slot.spark:
-            return one
+    for at, heading in enumerate(headings):
+        following = headings[at + 1].start if at + 1 < len(headings) else heading.end
+        if heading.end <= x <= following and not heading.slot.spark:
+            return heading
     return None
 
 

@@ -128,8 +128,8 @@ def _words(topology: Topology, key: tuple[str, int, int]) -> Iterator[str]:
     kind, node, cache = key
     yield KIND_WORDS.get(kind, kind) or "other"
     yield f"node {topology.instances(Scope.NODE)[node].label}"
-    found = topology.instances(Scope.L3)[cache]
-    yield topology.chiplets.get(found.row.key) or (_NO_CACHE if found.label < 0 else f"L3 {found.label}")
+    instance = topology.instances(Scope.L3)[cache]
+    yield topology.chiplets.get(instance.row.key) or (_NO_CACHE if instance.label < 0 else f"L3 {instance.label}")
 
 
 def package_name(topology: Topology, package: RowId) -> str:
@@ -181,7 +181,7 @@ def _lay_out(topology: Topology, packages: dict[RowId, list[CoreBlock]], width: 
             boxes.append(Box(package_name(topology, row), left, top, outer, tall))
             places |= {cpu: (left + 2 + x, top + 1 + y) for cpu, (x, y) in inside.places.items()}
             captions += [Caption(left + 2 + one.x, top + 1 + one.y, one.width, one.text) for one in inside.captions]
-            rules += [MapRule(left + 2 + one.x, top + 1 + one.y, one.height) for one in inside.rules]
+            rules += [MapRule(left + 2 + rule.x, top + 1 + rule.y, rule.height) for rule in inside.rules]
         top += tall
     return MapPlan(look.cell, places, tuple(boxes), tuple(captions), tuple(rules),
                    min(across, len(rows)) * (outer + 1) - 1, top, look.folded, look.tall)

@@ -73,14 +73,14 @@ class TimeSpan:
                 long enough.
         """
         room = self.length // 10
-        found = self
-        if moment - room < found.first:
-            found = found.moved(moment - room - found.first)
-        elif moment + room > found.last:
-            found = found.moved(moment + room - found.last)
-        if found.first < whole.first:
-            found = found.moved(whole.first - found.first)
-        return found.moved(min(0, whole.last - found.last))
+        span = self
+        if moment - room < span.first:
+            span = span.moved(moment - room - span.first)
+        elif moment + room > span.last:
+            span = span.moved(moment + room - span.last)
+        if span.first < whole.first:
+            span = span.moved(whole.first - span.first)
+        return span.moved(min(0, whole.last - span.last))
 
 
 @dataclass(frozen=True, slots=True)

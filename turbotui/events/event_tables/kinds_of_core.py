@@ -42,7 +42,7 @@ class KindsOfCoreTables:
 
     def key(self) -> str:
         """Return a key of everything that the tables depend on. Raises OSError if a file has gone."""
-        return "\n".join((*(f"{pmu} {one.key()}" for pmu, one in self._tables.items()), *self._absent))
+        return "\n".join((*(f"{pmu} {tables.key()}" for pmu, tables in self._tables.items()), *self._absent))
 
     def read(self) -> VendorTables:
         """Read all events and metrics: those of cores for each core type's PMU, those of other PMUs once.

@@ -90,11 +90,11 @@ def fold(expression: MetricExpression, machine: MetricConstants) -> Folded:
         if step.kind == LITERAL:
             literals[step.name.lower()] = None
         stack.append(_leaf(step, machine))
-    found = stack[0]
+    operand = stack[0]
     written = dict.fromkeys(step.name for step in expression.steps if step.kind in NAMES or (
         step.kind == "has_event" and not machine.has_event(step.name)))
-    dropped = tuple(name for name in written if name not in found.names)
-    return Folded(tuple(found.steps), tuple(found.names), tuple(literals), dropped)
+    dropped = tuple(name for name in written if name not in operand.names)
+    return Folded(tuple(operand.steps), tuple(operand.names), tuple(literals), dropped)
 
 
 def _leaf(step: Step, machine: MetricConstants) -> _Operand:

@@ -35,12 +35,12 @@ def metrics_with(tables: VendorTables, event: str) -> tuple[MetricUse, ...]:
     users = _users(tables)
     waiting = list(uses.values())
     while waiting:
-        one = waiting.pop(0)
-        if one.threshold:  # a metric that names that one uses its value, not its threshold
+        use = waiting.pop(0)
+        if use.threshold:  # a metric that names that one uses its value, not its threshold
             continue
-        for metric in users.get(one.metric.name, ()):
+        for metric in users.get(use.metric.name, ()):
             if id(metric) not in uses:
-                uses[id(metric)] = MetricUse(metric, one.metric.name)
+                uses[id(metric)] = MetricUse(metric, use.metric.name)
                 waiting.append(uses[id(metric)])
     return tuple(sorted(uses.values(), key=lambda one: (bool(one.through), one.threshold, one.metric.name.lower())))
 

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         columns = (*columns, *kept_columns(session.catalog, session.capabilities, session.machine.topology))
         session.want(column.id for column in columns)
     collector = PipeCollector(session, [column.id for column in columns], sys.stdout.fileno(),
-                              [one.source for one in known_kinds().values()])
+                              [definition.source for definition in known_kinds().values()])
     if not arguments.requests:
         session.read_rows(collector, recorded_rows(tables))
     with ending_signals(collector.stop) as ended:
@@ -79,7 +79,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     session, columns = open_session(arguments)
     with listening_socket(arguments.socket, group) as listener:
         collector = SocketCollector(session, [column.id for column in columns], Admission(os.geteuid(), group),
-                                    [one.source for one in known_kinds().values()])
+                                    [definition.source for definition in known_kinds().values()])
         with ending_signals(collector.stop) as ended:
             collector.run(listener)
     raise_failure(session)

@@ -100,11 +100,11 @@ def _cpu_lines(frame: Frame, beside: CommandBeside, machine: Machine, room: int 
 
 def _task_lines(watching: WatchedApplications, beside: CommandBeside, machine: Machine, room: int | None) -> list[str]:
     """Format the tasks that the command started, busiest first; called while their counters are closed."""
-    one, by = watching.watched[0], Grouping.COMMAND
-    report = watching.report(one, by, whole=True)
+    application, by = watching.watched[0], Grouping.COMMAND
+    report = watching.report(application, by, whole=True)
     joules = share_out(report, beside.energy, machine.topology)
     most = replace(report, rows=report.rows[:_TASKS])
-    shown = TaskInterval(most, one.aggregate, None, joules, beside.energy, by, machine.host,
+    shown = TaskInterval(most, application.aggregate, None, joules, beside.energy, by, machine.host,
                          looks=TaskLooks(ProcFacts(machine.host)))
     more = len(report.rows) - _TASKS
     lines = list(text_lines(shown.envelope, in_text(shown.tasks), room=room))

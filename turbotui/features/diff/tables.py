@@ -113,11 +113,11 @@ def _number(row: ComparedColumn, value: float | None) -> str:
 
 
 def _median(side: int) -> Callable[[ComparedColumn], Value]:
-    return lambda row: UNKNOWN if (one := row.spreads[side]) is None else _number(row, one.median)
+    return lambda row: UNKNOWN if (spread := row.spreads[side]) is None else _number(row, spread.median)
 
 
 def _range(side: int) -> Callable[[ComparedColumn], Value]:
-    return lambda row: UNKNOWN if (one := row.spreads[side]) is None else _number(row, one.range)
+    return lambda row: UNKNOWN if (spread := row.spreads[side]) is None else _number(row, spread.range)
 
 
 def _change(percent: float | None) -> str:

@@ -30,7 +30,7 @@ def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[Com
     yield f"# diff, {envelope.kind.value} machine {envelope.machine}"
     yield from (span_line(letter, side.facts) for letter, side in zip("AB", sides, strict=True))
     yield from (f"note: {note}" for note in envelope.notes)
-    able = [one for one in found if one.p is not None]
+    able = [column for column in found if column.p is not None]
     differing = [one for one in able if one.differs]
     unable = [one for one in found if one.p is None]
     yield f"{len(differing)} of {len(able)} differ by more than chance (p < {SIGNIFICANT} among all of them)"
@@ -153,6 +153,6 @@ def _sides(spans: tuple[RecordedSpan, RecordedSpan], every: float, level: Scope,
                      f"{seconds:.3g} s")
     if first.overlaps(second):
         notes.append("A and B are times of one recording that overlap: what they share cannot differ")
-    one, other = (gathered(span, number, usual=seconds, every=asked[number], level=level, columns=columns[number])
+    side, other = (gathered(span, number, usual=seconds, every=asked[number], level=level, columns=columns[number])
                   for number, span in enumerate(spans))
-    return one, other, notes
+    return side, other, notes

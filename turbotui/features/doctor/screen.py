@@ -141,11 +141,11 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         self.report.scroll_to(y=0, animate=False, immediate=True)
 
     def _facts(self) -> list[tuple[TextSegment, ...]]:
-        found = self._diagnosis
-        wide = max((len(what) for what, _ in found.facts), default=0) + 2
+        diagnosis = self._diagnosis
+        wide = max((len(what) for what, _ in diagnosis.facts), default=0) + 2
         lines: list[tuple[TextSegment, ...]] = [((f" {flush_left(what, wide)}", StyleRole.TITLE),
-            (value, StyleRole.PLAIN)) for what, value in found.facts]
-        return [*lines, *(((f" {note}", StyleRole.DIM),) for note in found.notes)]
+            (value, StyleRole.PLAIN)) for what, value in diagnosis.facts]
+        return [*lines, *(((f" {note}", StyleRole.DIM),) for note in diagnosis.notes)]
 
     def _source(self, source: SourceReport) -> list[tuple[TextSegment, ...]]:
         lines: list[tuple[TextSegment, ...]] = [((f" {source.title}: {source.gives}", StyleRole.SUMMARY),)]

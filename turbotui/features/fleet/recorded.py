@@ -62,7 +62,7 @@ def _reading(data: JsonValue, wall_ns: int, question: FleetQuestion) -> FleetRea
     labels, values = data["labels"].rows(many, JsonValue.text), data["values"].rows(many, JsonValue.number)
     data.expect_columns(many, gone)
     nodes = [FleetNode(name, labels[at], values[at], values[at].get(AGE), gone[at]) for at, name in enumerate(names)]
-    queries = {name: one.text() for name, one in data["queries"].entries().items()}
+    queries = {name: value.text() for name, value in data["queries"].entries().items()}
     reading = FleetReading(data["server"].text(), nodes, wall_ns, data["window"].number(), data["notes"].texts(),
                            _NO_COST, queries, recorded=True)
     return replace(reading, nodes=judged_by(question, nodes))

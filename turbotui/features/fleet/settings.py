@@ -131,9 +131,9 @@ def filled(arguments: argparse.Namespace, own: FleetSettings, *, server: str, is
         is_text: whether people read the output; formats for scripts ignore the settings' order of rows.
     """
     named_elsewhere = bool(arguments.prometheus or server)
-    for name, one in SETTINGS.items():
-        if not one.option or getattr(arguments, one.option) is not None:
+    for name, setting in SETTINGS.items():
+        if not setting.option or getattr(arguments, setting.option) is not None:
             continue
         skipped = (name == "sort" and not is_text) or (named_elsewhere and name in _SERVERS | {"server"})
         value = None if skipped else own.values.get(name)
-        setattr(arguments, one.option, one.usual if value is None else value)
+        setattr(arguments, setting.option, setting.usual if value is None else value)

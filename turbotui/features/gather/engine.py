@@ -86,8 +86,8 @@ class ScrubbedJournal:
         if self._known is None or self._known[0] is not found:
             scrubbed = replace(
                 found,
-                signals={name: self._signal(one) for name, one in found.signals.items()},
-                probes={name: self._probe(one) for name, one in found.probes.items()},
+                signals={name: self._signal(signal) for name, signal in found.signals.items()},
+                probes={name: self._probe(probe) for name, probe in found.probes.items()},
                 missing=self._reasons(found.missing),
                 disbelieved=self._reasons(found.disbelieved),
                 remarks={name: self._text(text) for name, text in found.remarks.items()},

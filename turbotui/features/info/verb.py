@@ -43,7 +43,7 @@ def recording_section(journal: Journal) -> Section:
     """Return the section about a recording: its time, its command, and added columns."""
     first, last = journal.header, journal.header_at(journal.last_ns)
     lines = [f"Recorded {timestamp(journal.first_ns)} to {timestamp(journal.last_ns)} by turbotui {first.version}"]
-    commands = dict.fromkeys(one_line(shlex.join(one.command)) for one in (first, last) if one.command)
+    commands = dict.fromkeys(one_line(shlex.join(header.command)) for header in (first, last) if header.command)
     lines += [f"Recorded command: {command}" for command in commands]
     added = [column.id for column in journal.catalog.columns if {"added", "spies"} & {*column.groups}]
     if added:

@@ -163,7 +163,7 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
     title += "".join((flush_left if word.startswith(" ") else flush_right)(word, size) for word, size in after)
     lines: list[Line] = [(Span(fitted(title, width), StyleRole.TITLE),)]
     names = {word for word, _ in after}
-    chosen = tuple(one.row for one in rows)  # computed together, a column at a time
+    chosen = tuple(standout.row for standout in rows)  # computed together, a column at a time
     busy, clock, heat = ([None] * len(rows) if column is None else frame.cells(column, chosen)
                          for column in (numbers.busy, numbers.clock, numbers.heat))
     idle = idle_states(frame, numbers, chosen) if "  idle in" in names else [None] * len(rows)

@@ -87,7 +87,7 @@ def balanced(consumers: Sequence[Consumer], seconds: float) -> Balance:
     known = [part.watts for part in parts if part.watts is not None]
     counted = math.fsum(known) if known else None
     platforms = tuple(_platforms(consumers))
-    speaking = [one for one in platforms if one.watts is not None]
+    speaking = [figure for figure in platforms if figure.watts is not None]
     # A figure below the counted sum is not of the whole machine, so the next one is tried.
     platform = next((one for one in speaking if not _exceeds(counted, one.watts)), speaking[0] if speaking else None)
     found = Balance(tuple(consumers), counted, tuple(part for part in parts if part.watts is None), platform, platforms,

@@ -66,7 +66,7 @@ def consumers_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | 
     """Return all consumers in an interval, outer ones before inner ones."""
     meters = meters_of(frame.capabilities.signals)
     processor = [*_packages(frame, catalog, model)]
-    known = {one.kind for one in processor if one.watts is not None}
+    known = {consumer.kind for consumer in processor if consumer.watts is not None}
     devices = [one for meter in meters for one in _device(frame, catalog, meter, meters, has_package=PACKAGE in known)]
     platform = _rapl(frame, catalog, "SysWatt", SYSTEM_ROW)
     psys = [] if platform is None else [Consumer(

@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _tables(text: str) -> tuple[str, ...]:
     """Return the tables to record beside the CPUs, each once. Raises UsageError if there is no such table."""
     names = [name.strip() for name in text.split(",") if name.strip() not in ("", "cpus")]
-    known = (*(word for one in known_tables() for word in one.words), *known_kinds())
+    known = (*(word for tables in known_tables() for word in tables.words), *known_kinds())
     for name in names:
         if name not in known:
             raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(known)}')

@@ -64,7 +64,7 @@ def curve_tables(curves: Sequence[BandwidthCurve]) -> tuple[AnyTable, ...]:
 
 def plateau_table(curves: Sequence[BandwidthCurve]) -> AnyTable:
     """Make the table of each curve's plateaus."""
-    rows = [_Flat(curve, number, one) for curve in curves for number, one in enumerate(curve.plateaus, 1)]
+    rows = [_Flat(curve, number, plateau) for curve in curves for number, plateau in enumerate(curve.plateaus, 1)]
     return RowTable("plateaus", "plateau", _PLATEAUS, rows, _judge_flat)
 
 

@@ -121,8 +121,8 @@ class FunctionWatch:
             if over or now - published >= _EVERY:
                 published = now
                 # another inode means another file: in a container, or replaced since it was mapped
-                found = function_points(sampler, events, how, 0.0, tables)
-                self._publish(SampledFunctions(now - began, time.thread_time() - used, over, found,
+                functions = function_points(sampler, events, how, 0.0, tables)
+                self._publish(SampledFunctions(now - began, time.thread_time() - used, over, functions,
                                                self._tasks(sampler), uncounted=self._uncounted))
 
     def _tasks(self, sampler: IpSampler) -> tuple[tuple[str, float], ...]:

@@ -205,8 +205,8 @@ class Measuring:
         loads = self._assembler.memory[Mix.LOADS][0]
         kernel = self._assembler.write_memory(self._widest, Precision.DOUBLE, Mix.LOADS, loads,
                                               self._machine.model.flags)
-        with KernelThreads(self._machine.host, self._cpus[:1], clock) as one:
-            third = find_third_level(self._caches, self._rates(one, kernel), available,
+        with KernelThreads(self._machine.host, self._cpus[:1], clock) as threads:
+            third = find_third_level(self._caches, self._rates(threads, kernel), available,
                                      virtual=bool(self._machine.model.hypervisor))
         sets = working_sets(third.caches, self._cpus, available, memory=third.memory)
         self._notes = [note for note in (third.note, *(one.note for one in sets)) if note]

@@ -108,12 +108,12 @@ class RegionWatch:
         """Return each region's share of the time slices, as slices of one interval, by the names of rows."""
         rows = self._times.rows
         found: dict[str, list[tuple[int, SetInterval]]] = {}
-        for shares, (_number, one) in zip(self._shares, taken, strict=True):
+        for shares, (_number, interval) in zip(self._shares, taken, strict=True):
             for name, share in shares.items():
                 if share > 0:
                     found.setdefault(rows.get(name, OTHERS), []).append(
-                        (0, SetInterval(one.seconds * share, one.instructions * share,
-                                        {key: count * share for key, count in one.counts.items()})))
+                        (0, SetInterval(interval.seconds * share, interval.instructions * share,
+                                        {key: count * share for key, count in interval.counts.items()})))
         return found
 
     def found(self, points: Mapping[str, RooflinePoint] | None = None) -> Regions:

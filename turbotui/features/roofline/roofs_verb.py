@@ -144,14 +144,14 @@ def _of_kind(machine: Machine, kind: str) -> tuple[int, ...]:
 
 def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[RoofSet, ...]:
     with _stoppable() as check, _bar() as show:
-        found = find_roofs(machine, _choices(machine, arguments.threads), quick=arguments.quick, fresh=arguments.fresh,
+        roofs = find_roofs(machine, _choices(machine, arguments.threads), quick=arguments.quick, fresh=arguments.fresh,
                            check=check, progress=show)
-    if found.unsure:
-        print(f"turbotui: not stored: the roofs of {' and of '.join(f'--threads {word}' for word in found.unsure)}, "
+    if roofs.unsure:
+        print(f"turbotui: not stored: the roofs of {' and of '.join(f'--threads {word}' for word in roofs.unsure)}, "
               "for other work disturbed some of them (marked ?)", file=sys.stderr)
-    if found.stored:
-        print(f"stored roofs from {found.stored}; --fresh measures again", file=sys.stderr)
-    return found.sets
+    if roofs.stored:
+        print(f"stored roofs from {roofs.stored}; --fresh measures again", file=sys.stderr)
+    return roofs.sets
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def working_of(topology: Topology, busy: float, traffic: float | None) -> Workin
 
 def mean_working(parts: Iterable[tuple[WorkingShare | None, float]]) -> WorkingShare | None:
     """Average the parts of intervals by their seconds; None if one of them is unknown."""
-    known = [(one, length) for one, length in parts if one is not None]
+    known = [(share, length) for share, length in parts if share is not None]
     total = math.fsum(length for _one, length in known)
     if not known or total <= 0:
         return None

@@ -50,15 +50,15 @@ def to_json(roofs: RoofSet) -> dict[str, object]:
         "threads": roofs.threads,
         "cpus": list(roofs.cpus),
         "hertz": roofs.hertz,
-        "peaks": [_peak_json(one) for one in roofs.peaks],
+        "peaks": [_peak_json(peak) for peak in roofs.peaks],
         "integer_peaks": [_peak_json(one) for one in roofs.integer_peaks],
         "bandwidths": [
             {"level": one.level, "mix": one.mix.word, "isa": one.isa, "bytes_per_second": one.rate,
              **({"at_most": True} if one.at_most else {}), **_evidence_json(one.evidence)}
             for one in roofs.bandwidths
         ],
-        "cores": [{"kind": one.kind, "name": one.name, "cores": one.cores, "hertz": one.hertz}
-                  for one in roofs.groups],
+        "cores": [{"kind": group.kind, "name": group.name, "cores": group.cores, "hertz": group.hertz}
+                  for group in roofs.groups],
         "notes": list(roofs.notes),
         "when": roofs.when,
     }

@@ -112,7 +112,7 @@ def course_lines(envelope: Envelope, result: Result) -> Iterator[str]:
         yield f"{math.fsum(changes):.2f} s of change between them belong to none"
     steady = [phase for phase in phases if phase.phase.intervals > 1]
     if steady:
-        course = ", ".join(f"{one.phase.start:.1f} s: {one.number}" for one in steady[:_SHOWN])
+        course = ", ".join(f"{row.phase.start:.1f} s: {row.number}" for row in steady[:_SHOWN])
         yield f"course: {course}{f' and {len(steady) - _SHOWN} more' if len(steady) > _SHOWN else ''}"
     yield ""
 

@@ -103,8 +103,8 @@ def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load =
     scores: list[float | None] = []
     ended: list[datetime] = []
     for _ in range(runs):
-        one, score = measure(machine, seconds, load)
-        found.append(one)
+        run, score = measure(machine, seconds, load)
+        found.append(run)
         scores.append(score)
         ended.append(datetime.now(UTC))
     report = ScoreReport(found, scores, list(dict.fromkeys(warning for one in found for warning in one.warnings)),
@@ -128,7 +128,7 @@ def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load =
 
 def _configuration(machine: Machine, runs: Sequence[Run]) -> dict[str, str]:
     """Return the configuration of a baseline, with the way in which the clock was measured if it was not counted."""
-    sampled = {CLOCK: SAMPLED} if any(one.error for one in runs) else {}
+    sampled = {CLOCK: SAMPLED} if any(run.error for run in runs) else {}
     return baselines.configuration(machine) | sampled
 
 
@@ -143,7 +143,7 @@ def _unlike_hardware(baseline: Baseline, machine: Machine) -> list[str]:
 
 def _unlike_clock(baseline: Baseline, runs: Sequence[Run]) -> list[str]:
     """Return a sentence if the clock was measured in another way than the baseline's."""
-    clock = {CLOCK: SAMPLED if any(one.error for one in runs) else COUNTED}
+    clock = {CLOCK: SAMPLED if any(run.error for run in runs) else COUNTED}
     return differences(replace(baseline, configuration={CLOCK: property_of(baseline.configuration, CLOCK)}), clock)
 
 
@@ -153,11 +153,11 @@ def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:
     configuration = _configuration(machine, report.runs)
     command = os.path.basename(load.command[0]) if load.command else ""  # its other words may contain secrets
     kept = []
-    for one, when, score in zip(report.runs, report.ended, report.measured, strict=True):
-        expected = (None if baseline is None or one.ratio is None
-                    else predict(baseline, one.ratio, error=one.error))
+    for run, when, score in zip(report.runs, report.ended, report.measured, strict=True):
+        expected = (None if baseline is None or run.ratio is None
+                    else predict(baseline, run.ratio, error=run.error))
         kept.append(history.kept_run(
-            one, when, node=host.name, simulated=label(host), configuration=configuration, load=command,
+            run, when, node=host.name, simulated=label(host), configuration=configuration, load=command,
             baseline=baseline, prediction=expected, measured=score))
     try:
         history.store(history.path_of(os.environ, host.name, label(host)), kept)

@@ -81,8 +81,8 @@ def _group(name: str, of: Callable[[Change], MeasurementSpan | None]) -> tuple[C
     """Make the columns for the measurements of one span of time."""
     def column(word: str, decimals: int, value: Callable[[MeasurementSpan], Value], text: str) -> Column[TrendChange]:
         def compute(row: TrendChange) -> Value:
-            found = of(row.change)
-            return None if found is None else value(found)
+            span = of(row.change)
+            return None if span is None else value(span)
 
         return Column(f"{name}{word}", "", decimals, (), compute, help=text)
 
@@ -141,7 +141,7 @@ def history_table(runs: Sequence[KeptRun], most: int | None = None) -> AnyTable:
     Args:
         runs: newest last.
     """
-    rows = [NumberedRun(number, one) for number, one in enumerate(runs, 1)]
+    rows = [NumberedRun(number, run) for number, run in enumerate(runs, 1)]
     shown = rows if most is None else rows[-most:]
     scores = [score for row in shown for score in (row.kept.predicted, row.kept.measured)]
     return RowTable("history", "run", scored(_HISTORY, scores), shown, _judge_kept)
@@ -153,7 +153,7 @@ def past_tables(runs: Sequence[KeptRun], found: Sequence[Trend]) -> tuple[AnyTab
     Args:
         runs: newest last.
     """
-    rows = [NumberedRun(number, one) for number, one in enumerate(runs, 1)]
+    rows = [NumberedRun(number, run) for number, run in enumerate(runs, 1)]
     changes = [TrendChange(trend, change) for trend in found for change in trend.changes]
     return (
         history_table(runs),

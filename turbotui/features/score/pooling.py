@@ -87,7 +87,7 @@ class PooledRuns:
         """Format the nodes for people, and what was left out."""
         yield ""
         yield from text_lines(envelope, self.tables()[1])
-        yield from (one.sentence() for one in self.quantities)
+        yield from (quantity.sentence() for quantity in self.quantities)
         yield from self.notes
 
     def tables(self) -> tuple[AnyTable, ...]:
@@ -135,7 +135,7 @@ def pool(runs: Sequence[KeptRun], name: str, unit: str, *, load: str | None = No
               "with another load": len(scored) - len(alike)}
     left = [f"{several(count, 'run')} {why}" for why, count in counts.items() if count]
     quantities = tuple(PooledQuantity(one, unit if one == "score" else "", nodes) for one in _QUANTITIES)
-    score, ratio = (statistics.median(one.values) for one in quantities)
+    score, ratio = (statistics.median(quantity.values) for quantity in quantities)
     busy = [run.busy for run in alike if run.busy is not None]
     baseline = Baseline(name, unit, score, ratio, newest.configuration, newest.simulated,
                         round(statistics.median(run.busy_cpus for run in alike)),

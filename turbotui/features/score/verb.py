@@ -265,10 +265,10 @@ def _store_pooled(arguments: argparse.Namespace, path: str) -> int:
             print(f"turbotui: {file}: {line}", file=sys.stderr)
     if not pasts:
         raise TurbotuiError(f"no run is kept in {kept_history.folder(os.environ)}: turbotui score run keeps one")
-    found = pool([run for _file, past in pasts for run in past.runs], arguments.name, arguments.unit,
+    runs = pool([run for _file, past in pasts for run in past.runs], arguments.name, arguments.unit,
                  load=arguments.load, anyway=arguments.anyway)
-    baselines.store(path, found.baseline)
-    _print_baselines(arguments, [found.baseline], found)
+    baselines.store(path, runs.baseline)
+    _print_baselines(arguments, [runs.baseline], runs)
     return 0
 
 

@@ -93,8 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.config:
         session.spy_by(SpyFile(arguments.config))
     else:
-        one = typed_spy(arguments.on, arguments.events or _EXAMPLE)
-        session.spy(SpyPlan((one,), arguments.reference or REFERENCE))
+        spy = typed_spy(arguments.on, arguments.events or _EXAMPLE)
+        session.spy(SpyPlan((spy,), arguments.reference or REFERENCE))
     _check(session, arguments)
     notes = session.spy_notes
     spying = _SpyRun(session, arguments)

@@ -142,8 +142,8 @@ class ApplicationTotals:
         counts too is left out with all that it had, and a difference of two sums would fall below zero.
         """
         every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if since is None else since
-        sets = [dict(zip(one.names, one.sums_since(marks or {}), strict=True))
-                for one, marks in zip(self._aggregators, every, strict=True)]
+        sets = [dict(zip(aggregator.names, aggregator.sums_since(marks or {}), strict=True))
+                for aggregator, marks in zip(self._aggregators, every, strict=True)]
         return Totals(tuple(sets), self.lost, self.throttled)
 
     @property
@@ -178,7 +178,7 @@ class ApplicationTotals:
             return task_rows(self._aggregators[0], by, None if since is None else since[0], application)
 
         active = None if since is None else set().union(
-            *(active_tasks(one, by, mark) for one, mark in zip(self._aggregators, since, strict=True)))
+            *(active_tasks(aggregator, by, mark) for aggregator, mark in zip(self._aggregators, since, strict=True)))
 
         def parts(marks: Marks | None) -> list[list[TaskRow]]:
             every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if marks is None else marks
@@ -190,8 +190,8 @@ class ApplicationTotals:
 
     def _added(self, values: Sequence[Sequence[int]]) -> tuple[int, ...]:
         totals = dict.fromkeys(self.names, 0)
-        for one, numbers in zip(self._aggregators, values, strict=True):
-            for name, number in zip(one.names, numbers, strict=True):
+        for aggregator, numbers in zip(self._aggregators, values, strict=True):
+            for name, number in zip(aggregator.names, numbers, strict=True):
                 totals[name] += number
         return tuple(totals.values())
 

@@ -107,7 +107,7 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
     if application.whole_cpus:
         left += tuple(last)
     sets = (choice, *_further(host, choice, left, cpu, target))
-    names = frozenset(name for one in sets for name in one.names)
+    names = frozenset(name for sampling in sets for name in sampling.names)
     return ChosenSets(sets, numerics_of(machine, has, names, asked_double=word == DOUBLE), has)
 
 

@@ -111,13 +111,13 @@ class SchedStats:
         ran = [entry for entry in entries if entry.base is not None and entry.tid > 0
                and (entry.tid in children if entry.ended else entry.seen_ns > min(since, entry.read_ns))]
         ran.sort(key=_seen, reverse=True)
-        for one in ran[: _AT_ONCE if whole else _EACH_LOOK]:
-            spent = cpu_time(self.host, one.pid, one.tid)
+        for totals in ran[: _AT_ONCE if whole else _EACH_LOOK]:
+            spent = cpu_time(self.host, totals.pid, totals.tid)
             if spent is not None:
                 now = self.host.now_ns()
-                time.read(one, spent, now)
+                time.read(totals, spent, now)
                 if self.switches is not None:
-                    self.switches.known(one.tid, now)
+                    self.switches.known(totals.tid, now)
 
 
 def _seen(entry: ThreadTotals) -> int:

@@ -31,8 +31,8 @@ def ancestry_of(watching: WatchedApplications, reports: Iterable[Report],
     parents: dict[int, int] = {}
     names: dict[int, str] = {}
     known = {pid: one.stat for (pid, tid), one in (facts or {}).items() if tid is None}
-    for one, report in zip(watching.watched, reports, strict=False):
-        family = watching.family(one, known)
+    for application, report in zip(watching.watched, reports, strict=False):
+        family = watching.family(application, known)
         for pid in {row.pid for row in report.rows if row.pid is not None}:
             below = pid
             for above in family.ancestors(pid):
@@ -271,6 +271,6 @@ def _lanes(one: WatchedApplication, request: SnapshotRequest, opened: int) -> li
     for row in one.aggregate.rows(Grouping.THREAD, None, one.application.name)[:_MOST_LINES]:
         line = timeline.line(row.serials, start, end, request.places)
         if any(line):
-            ran = math.fsum(one.share for one in line if one is not None) * span / request.places
+            ran = math.fsum(stretch.share for stretch in line if stretch is not None) * span / request.places
             found.append(Lane(row, tuple(line), unwatched, min(1.0, ran / (end - began))))
     return sorted(found, key=lambda lane: -lane.busy)

@@ -88,7 +88,7 @@ def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
         return None
     waited = [None if wait is None else wait.waited for wait in waits]
     return {
-        **{name: [None if one is None else getattr(one, name) for one in waited] for name in _TIMES},
+        **{name: [None if sums is None else getattr(sums, name) for sums in waited] for name in _TIMES},
         "delay": [None if wait is None else wait.delay for wait in waits],
         "slices": [None if wait is None else wait.slices for wait in waits],
         "pusher": ["" if wait is None else wait.pusher for wait in waits],
@@ -102,7 +102,7 @@ def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
 
 def _lengths_facts(waited: Sequence[WaitSums | None]) -> list[list[int] | None]:
     """Histograms of waits as lists of bucket, count, bucket, count; null beyond the rows that waited most."""
-    most = heapq.nlargest(MOST_LENGTHS, ((one.times, -at) for at, one in enumerate(waited) if one is not None))
+    most = heapq.nlargest(MOST_LENGTHS, ((sums.times, -at) for at, sums in enumerate(waited) if sums is not None))
     kept = {-at for _times, at in most}
     return [None if one is None or (one.lengths and at not in kept)
             else [number for pair in sorted(one.lengths.items()) for number in pair] for at, one in enumerate(waited)]
@@ -121,7 +121,7 @@ def _lengths(numbers: object) -> Buckets:
 
 def _behind(stored: JsonValue) -> tuple[tuple[str, int], ...]:
     """Read back who ran while a row waited. Raises DamagedError if it is none."""
-    pairs = [one.items() for one in stored.items()]
+    pairs = [value.items() for value in stored.items()]
     if len(pairs) > MOST_BEHIND or any(len(pair) != 2 for pair in pairs):
         raise DamagedError(f"{stored.where} of the recording does not say who ran during waits")
     return tuple((pair[0].text(), pair[1].integer()) for pair in pairs)
@@ -139,7 +139,7 @@ def waits_from(stored: JsonValue, count: int) -> list[Waits | None]:
         known = replace(known, why_no_delay=delay)
     lengths, behind, lost = (stored.get(name) for name in ("lengths", "behind", "lost"))  # later versions
     histograms = [None] * count if lengths is None else lengths.values_or_none(list)
-    ran = [()] * count if behind is None else [_behind(one) for one in behind.items()]
+    ran = [()] * count if behind is None else [_behind(value) for value in behind.items()]
     missing = [0] * count if lost is None else [number or 0 for number in lost.values_or_none(int)]
     stored.expect_columns(count, histograms, ran, missing)
     found: list[Waits | None] = []

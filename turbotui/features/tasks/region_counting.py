@@ -50,13 +50,13 @@ class _Sums:
     def plus(self, other: _Sums) -> _Sums:
         """The sum of the counts of two regions."""
         more, less = (self, other) if len(self.base) >= len(other.base) else (other, self)
-        found = _Sums(self.run_ns + other.run_ns, self.estimated or other.estimated, [[*one] for one in more.base],
+        sums = _Sums(self.run_ns + other.run_ns, self.estimated or other.estimated, [[*one] for one in more.base],
                       [{**one} for one in more.sets])
-        for base, sets, old, new in zip(found.base, found.sets, less.base, less.sets, strict=False):
+        for base, sets, old, new in zip(sums.base, sums.sets, less.base, less.sets, strict=False):
             base[:] = [one + two for one, two in zip(base, old, strict=True)]
-            for at, one in new.items():
-                sets[at] = _joined(sets.get(at), one, 1.0)
-        return found
+            for at, interval in new.items():
+                sets[at] = _joined(sets.get(at), interval, 1.0)
+        return sums
 
 
 class CountsAtMarks(Protocol):
@@ -143,9 +143,9 @@ class RegionCounting:
     def _adopt(self, tids: Sequence[int]) -> None:
         if self._counters is None:
             def added(sets: Sequence[Sequence[PerfAttr]]) -> MarkingProcesses:
-                found = MarkingProcesses(self._machine.host, sets)
-                found.add(tids)
-                return found
+                processes = MarkingProcesses(self._machine.host, sets)
+                processes.add(tids)
+                return processes
 
             self._open_first(added)
         elif isinstance(self._counters, MarkingProcesses):

@@ -70,9 +70,9 @@ def lane_segments(lane: Lane, cell: int) -> tuple[TextSegment, ...]:
     head = f" {flush_right(tid, 7)} {fitted(row.name, _NAME)} {100 * lane.busy:4.0f}  "
     segments: list[TextSegment] = [(head, StyleRole.DIM if row.ended else StyleRole.PLAIN)]
     text, role = "", StyleRole.PLAIN
-    for at, (one, word) in enumerate(zip(lane.stretches, place_texts(lane.stretches, cell), strict=True)):
-        mine = (" " * cell if at < lane.unwatched else word, StyleRole.DIM) if one is None else (
-            word, (FULL if one.share >= FILLED else THIN)[one.cpu % len(THIN)])
+    for at, (stretch, word) in enumerate(zip(lane.stretches, place_texts(lane.stretches, cell), strict=True)):
+        mine = (" " * cell if at < lane.unwatched else word, StyleRole.DIM) if stretch is None else (
+            word, (FULL if stretch.share >= FILLED else THIN)[stretch.cpu % len(THIN)])
         if mine[1] is not role and text:
             segments.append((text, role))
             text = ""
@@ -215,8 +215,8 @@ def tree_slots(view: RowView[TaskInputs], width: int) -> tuple[tuple[Slot, ...],
     fixed, moving = row_slots(view, width)
     wide = max(_NAMES[0], min(_NAMES[1], width // 4))
     own = NAME in view.arrangement.widths
-    return tuple(Slot(one.column, wide, one.title) if one.column.id == NAME and not own else one
-                 for one in fixed), moving
+    return tuple(Slot(slot.column, wide, slot.title) if slot.column.id == NAME and not own else slot
+                 for slot in fixed), moving
 
 
 @dataclass(kw_only=True)

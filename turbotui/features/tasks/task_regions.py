@@ -92,9 +92,9 @@ class _Stretches:
 
     def plus(self, other: _Stretches) -> _Stretches:
         """The sums of the entries and of the finished time of both, without the single stretches."""
-        found = _Stretches()
-        found.entries, found.done_ns = self.entries + other.entries, self.done_ns + other.done_ns
-        return found
+        stretches = _Stretches()
+        stretches.entries, stretches.done_ns = self.entries + other.entries, self.done_ns + other.done_ns
+        return stretches
 
     def overlap(self, start: int, end: int) -> int:
         """The share of a time span that lies in the stretches; 1 for an instant inside one."""
@@ -167,7 +167,7 @@ class TaskRegions:
         self._fold()
 
     def _fold(self) -> None:
-        seconds = {name: float(one.done_ns) for name, one in self._stretches.items()}
+        seconds = {name: float(stretches.done_ns) for name, stretches in self._stretches.items()}
         folded = self._kept.fold(seconds, seconds, {name for name, one in self._stretches.items() if one.threads})
         if folded:
             self._stretches = by_rows(self._stretches, folded, _Stretches.plus)
@@ -209,8 +209,8 @@ class TaskRegions:
     def found(self, window: ParallelWindow | None = None) -> tuple[TaskRegion, ...]:
         """All regions so far, by decreasing run time; `window` is what their wall-clock shares are shares of."""
         now = _raw_ns()
-        open_ns = {name: one.done_ns + (now - one.since if one.threads else 0)
-                   for name, one in self._stretches.items()}
+        open_ns = {name: stretches.done_ns + (now - stretches.since if stretches.threads else 0)
+                   for name, stretches in self._stretches.items()}
         of = self._rows()
         nothing, found = [0.0] * len(self._names), []
         entries = by_rows({name: one.entries for name, one in self._stretches.items()}, of, int.__add__)

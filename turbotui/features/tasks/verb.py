@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "double for those of double precision; sets that do not fit together are multiplexed and marked",
     )
     add_event_tables_argument(parser)
-    parser.add_argument("--by", choices=[one.value for one in Grouping], default=Grouping.THREAD.value,
+    parser.add_argument("--by", choices=[grouping.value for grouping in Grouping], default=Grouping.THREAD.value,
                         help="what a row represents (default thread)")
     parser.add_argument("--waits", action="store_true",
                         help="also show what tasks waited for: a CPU, storage, sleep, their quota; this costs a record "
@@ -201,10 +201,10 @@ class _Watch:
             note_ends()
 
         def note_ends() -> None:
-            for one in watching.watched:
-                command = held.get(one.application.name)
+            for application in watching.watched:
+                command = held.get(application.application.name)
                 if command is not None and command.poll() is not None:
-                    one.used_ns = command.used_ns
+                    application.used_ns = command.used_ns
                     watching.waiting.remove(command.descriptor)
 
         number = 0

@@ -79,8 +79,8 @@ class WatchedApplications:
         """Start or stop adding up who runs beside whom."""
         if wanted is not self._parallel:
             self._parallel = wanted
-            for one in self.watched:
-                self._watch_parallel(one)
+            for application in self.watched:
+                self._watch_parallel(application)
 
     def watch_waits(self, wanted: bool) -> None:
         """Start or stop reading what tasks wait for."""
@@ -212,16 +212,16 @@ class WatchedApplications:
             self._waits.drain(now)
         if self._loads is not None:
             self._loads.drain()
-        for one in self.watched:
-            one.take(now, ran)
-            if one.parallel is not None and one.parallel.look_due(now):
-                one.parallel.look(now, self._waiting_for(one))
-            one.next_slice(now)
-            if one.regions is not None:
-                one.regions.settle()
+        for application in self.watched:
+            application.take(now, ran)
+            if application.parallel is not None and application.parallel.look_due(now):
+                application.parallel.look(now, self._waiting_for(application))
+            application.next_slice(now)
+            if application.regions is not None:
+                application.regions.settle()
         if self._stats.due(now):
-            for one in self.watched:
-                self._read_times(one, whole=False)
+            for application in self.watched:
+                self._read_times(application, whole=False)
 
     def _waiting_for(self, one: WatchedApplication) -> dict[int, str]:
         """What threads that are off their CPUs wait for at this moment, by the number of their entry."""
@@ -321,22 +321,22 @@ class WatchedApplications:
 
     def finish(self) -> None:
         """Stop counting, and process the last read of every counter."""
-        for one in self.watched:
-            for reader in one.readers:
+        for application in self.watched:
+            for reader in application.readers:
                 reader.stop()
         ran = None if self._switches is None else self._switches.take()
-        for one in self.watched:
-            one.taken_ns = self._host.now_ns()
-            if one.idle is not None:
-                one.idle.end()
-            for reader, aggregator in zip(one.readers, one.aggregators, strict=True):
-                one.book(reader, aggregator, ran)
-                if aggregator is one.aggregators[-1]:
-                    self._read_times(one, whole=True)
+        for application in self.watched:
+            application.taken_ns = self._host.now_ns()
+            if application.idle is not None:
+                application.idle.end()
+            for reader, aggregator in zip(application.readers, application.aggregators, strict=True):
+                application.book(reader, aggregator, ran)
+                if aggregator is application.aggregators[-1]:
+                    self._read_times(application, whole=True)
                 aggregator.close(reader.final_readings())
-            one.finish_parallel()
-            if one.regions is not None:
-                one.regions.settle()
+            application.finish_parallel()
+            if application.regions is not None:
+                application.regions.settle()
 
     def close(self) -> None:
         """Close every descriptor."""

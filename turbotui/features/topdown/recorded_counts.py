@@ -25,7 +25,7 @@ def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavail
     columns = []
     for at in range(max(map(len, parts), default=0)):
         column = [one[at] if at < len(one) else None for one in parts]
-        names = dict.fromkeys(name for one in column if one is not None for name in one.values)
+        names = dict.fromkeys(name for count in column if count is not None for name in count.values)
         lacks = dict.fromkeys(name for one in column if one is not None for name in one.refused)
         refused = {name: [None if one is None or name not in one.refused else number[one.refused[name]]
                           for one in column] for name in lacks}

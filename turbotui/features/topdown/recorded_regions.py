@@ -35,8 +35,8 @@ class RegionSlotsRecord(IntervalRows):
 def _span_facts(span: RegionSpan) -> dict[str, object]:
     extents = [region.extent for region in span.regions]
     return {"seconds": span.seconds, "name": [one.name for one in extents], "entries": [one.entries for one in extents],
-        "open": [one.seconds for one in extents], "apportioned": [one.apportioned for one in extents],
-        "groups": group_facts([span.whole, *(one.counts for one in span.regions)])}
+        "open": [extent.seconds for extent in extents], "apportioned": [one.apportioned for one in extents],
+        "groups": group_facts([span.whole, *(count.counts for count in span.regions)])}
 
 
 def region_slots(data: JsonValue) -> RegionInterval:

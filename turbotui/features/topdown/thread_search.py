@@ -125,8 +125,8 @@ class BusyThreads:
             self._times[pid] = times
         running = [tid for tid, ns in spent.items() if ns > 0]
         order = sorted(running, key=lambda tid: -spent[tid] * (_STAYS if tid in self._chosen else 1.0))
-        resting = [tid for tid, one in self._chosen.items()
-                   if tid in self._times.get(one.pid, ()) and tid not in running]
+        resting = [tid for tid, thread in self._chosen.items()
+                   if tid in self._times.get(thread.pid, ()) and tid not in running]
         self.left_out = max(0, len(order) - self._most)
         of |= {tid: pid for pid, times in self._times.items() for tid in times if tid == self.kept}
         kept = [tid for tid in of if tid == self.kept]  # the thread may just have been displaced

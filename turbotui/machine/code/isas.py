@@ -79,13 +79,13 @@ ASSEMBLERS: Final[Mapping[str, KernelAssembler]] = MappingProxyType(
 
 def assembler_of(model: CpuModel) -> KernelAssembler:
     """The kernels for a machine. Raises MachineError if there are no kernels for its architecture."""
-    found = ASSEMBLERS.get(model.architecture)
-    if found is None:
+    assembler = ASSEMBLERS.get(model.architecture)
+    if assembler is None:
         raise MachineError(
             f"no roof kernels exist for {model.architecture or 'this architecture'}; there are "
             f"{' and '.join(ASSEMBLERS)}: use --theory"
         )
-    return found
+    return assembler
 
 
 def described_isas(model: CpuModel, sve_bits: int = 0) -> tuple[VectorIsa, ...]:

@@ -171,7 +171,7 @@ def _words(devices: _Json) -> dict[str, dict[int, Answer]]:
 
 
 def _attempts(counters: _Json) -> dict[OpenAttempt, int]:
-    events = [_attr(one) for one in _Json.all_of(counters.value("events"), _COUNTERS)]
+    events = [_attr(json) for json in _Json.all_of(counters.value("events"), _COUNTERS)]
     found: dict[OpenAttempt, int] = {}
     total = 0
     for row in _Json.all_of(counters.value("tried"), _COUNTERS):

@@ -192,12 +192,12 @@ class TaskTracer:
                 for descriptor, ring in self._ends.items()]
         samples = {descriptor: Draining(ring, self._decoders[descriptor], self._ring_cpu[descriptor])
                    for descriptor, ring in self._rings.items()}
-        for descriptor, one in samples.items():
+        for descriptor, draining in samples.items():
             throttle = self._throttles.get(descriptor)
             if throttle is not None and throttle.update(
-                    now, 0 if foreign else one.size // self._decoders[descriptor].sample_bytes):
+                    now, 0 if foreign else draining.size // self._decoders[descriptor].sample_bytes):
                 self._rest(descriptor, throttle)  # of samples that another program numbers, those of the clock are ours
-            if one.size:
+            if draining.size:
                 self._active_cpus.add(self._ring_cpu[descriptor])
         yield from in_order([*ends, *samples.values()])
         self._release()

@@ -105,7 +105,7 @@ def _derived(
 
 def _unit(formula: Expression, known: Mapping[str, EventTraits], others: Mapping[SignalId, Signal]) -> str:
     """The unit of a formula. Raises UnitError if it adds or compares different units."""
-    units: dict[str, Dimension] = {name: dimension_of(found) for name, found in known.items()}
+    units: dict[str, Dimension] = {name: dimension_of(traits) for name, traits in known.items()}
     units |= {name: {symbol: 1} for name, signal in others.items() if (symbol := _SYMBOLS.get(signal.unit, ""))}
     return unit_text(formula.dimension({**units, ELAPSED: _SECONDS})).removeprefix("1")
 

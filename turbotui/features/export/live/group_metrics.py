@@ -24,11 +24,11 @@ class GroupMetrics:
 
     def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
         """Return the present metrics, and how many groups were left out."""
-        found = self._reader.read()
-        plain = [group for group in found.groups if not group.is_monitored]
-        monitored = [group for group in found.groups if group.is_monitored]
+        totals = self._reader.read()
+        plain = [group for group in totals.groups if not group.is_monitored]
+        monitored = [group for group in totals.groups if group.is_monitored]
         return (*_metrics(METRICS, plain, GROUP), *_metrics(MONITORED, monitored, RESCTRL_GROUP)), {
-            "groups": found.left_out}
+            "groups": totals.left_out}
 
 
 def _metrics(metrics: Sequence[GroupMetric], groups: Sequence[GroupTotal],

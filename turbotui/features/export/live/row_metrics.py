@@ -32,7 +32,7 @@ class RowMetrics:
         self.definition = definition
         kind = definition.source.kind
         self.levels = (MetricLevel(kind.id.removesuffix("s"), None),)
-        gaps = {one.gaps for one in definition.source.quantities}
+        gaps = {quantity.gaps for quantity in definition.source.quantities}
         self._counters = [one for one in definition.source.quantities
                           if one.behavior is Behavior.COUNTER and one.id not in gaps]
         self._gauges = [one for one in definition.source.quantities

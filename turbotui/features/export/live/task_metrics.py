@@ -76,7 +76,7 @@ class TaskMetrics:
         return (
             ExposedMetric("turbotui_task", "info", f"Name and group of a process ({_DOCUMENT})", names, TASK),
             family("cpu_seconds", "counter", f"CPU time of a process ({_DOCUMENT})",
-                   {one.pid: one.stat.ran / TICKS for one in chosen}),
+                   {process.pid: process.stat.ran / TICKS for process in chosen}),
             family("run_delay_seconds", "counter", "Time that its first thread waited for a CPU (kernel "
                    "Documentation/scheduler/sched-stats.rst)", dict(self._delays(chosen))),
             family("resident_bytes", "gauge", f"Memory that it holds ({_DOCUMENT})",

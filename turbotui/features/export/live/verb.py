@@ -150,10 +150,10 @@ def _parts(arguments: argparse.Namespace, host: Host, cpus: Sequence[int]) -> Se
 def _kind(text: str) -> KindDefinition:
     from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - seldom asked for
 
-    found = known_kinds().get(text.strip())
-    if found is None:
+    definition = known_kinds().get(text.strip())
+    if definition is None:
         raise UsageError(f'--rows: no kind of row is called "{text.strip()}"; there are {", ".join(known_kinds())}')
-    return found
+    return definition
 
 
 def _number(arguments: argparse.Namespace, name: str) -> int:

@@ -81,7 +81,7 @@ class WaitMetrics:
         threads, cpus = self._source.take()
         for cpu, waited in cpus.items():
             self._cpus.setdefault(cpu, WaitSums()).add(waited)
-        often = sorted(((tid, one) for tid, one in threads.items() if one.times), key=lambda item: -item[1].times)
+        often = sorted(((tid, sums) for tid, sums in threads.items() if sums.times), key=lambda item: -item[1].times)
         for tid, waited in often[:_ASKED]:
             group = self._group(tid)
             if group in self._groups or len(self._groups) < self._most:
